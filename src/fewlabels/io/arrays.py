@@ -1,0 +1,82 @@
+"""Arrays by name, or one 2-D array, as a source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from fewlabels.errors import InputError
+from fewlabels.io.source import Source, table_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+
+
+def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: bool = True) -> Source:
+    """Arrays by name. One of another length is an error if strict, else left out, as 0-D and 3-D ones are."""
+    named = arrays.get("classes") if classes else None
+    columns = {
+        str(key): column
+        for key, values in arrays.items()
+        if not (classes and key == "classes") and (column := _column(name, str(key), values)) is not None
+    }
+    if not columns:
+        raise InputError(f"{name}: no arrays with one value per item. At least 'predicted' or 'scores' is needed.")
+    first = next((key for key in ("scores", "predicted") if key in columns), next(iter(columns)))
+    rows = len(columns[first])
+    for key, column in list(columns.items()):
+        if len(column) != rows:
+            if strict or key in ("scores", "predicted", "confidence", "id"):
+                raise InputError(
+                    f"{name}: column {key!r} has {len(column):,} rows and {first!r} has {rows:,}. "
+                    "All need one value per item."
+                )
+            del columns[key]
+    known = None if named is None else tuple(str(value) for value in np.asarray(named).reshape(-1).tolist())
+    return table_source(name, pa.Table.from_arrays(list(columns.values()), list(columns)), known)
+
+
+def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray[Any] | None:  # noqa: ANN401
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    try:
+        if hasattr(values, "__arrow_c_stream__"):
+            stream: pa.ChunkedArray[Any] = pa.chunked_array(values)
+            return stream
+        if isinstance(values, (list, tuple)):
+            return pa.chunked_array([pa.array(values)])
+        array = np.asarray(values)
+        if array.ndim == 1:
+            return pa.chunked_array([pa.array(array)])
+    except (*ARROW_ERRORS, ValueError) as error:
+        raise InputError(f"{name}, column {key!r}: {error}. Give all values one type, numbers or text.") from None
+    return matrix(array, f"{name}, column {key!r}") if array.ndim == 2 and array.shape[1] else None
+
+
+def matrix(values: Any, name: str = "an array") -> pa.Array[Any]:  # noqa: ANN401  (anything NumPy can take)
+    """A 2-D array as a column of vectors, without copying if it is in row order."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else 0 for row in values]
+        row = next((i for i, n in enumerate(lengths, 1) if n != lengths[0]), 1)
+        raise InputError(
+            f"{name}, row {row:,}: {lengths[row - 1]} scores, but row 1 has {lengths[0]}. "
+            "Every item needs one score for each class."
+        ) from None
+    if array.size == 0:
+        raise InputError(f"{name} is empty (shape {array.shape}). A pool needs at least one item.")
+    if array.ndim != 2:
+        raise InputError(
+            f"{name} has shape {array.shape}; scores need the shape (items, classes). "
+            'For predicted classes without scores, pass {"predicted": array}.'
+        )
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{name} holds values of type {array.dtype}, not numbers. Convert it with .astype(float).")
+    if array.dtype.itemsize > 8 or not array.dtype.isnative:  # Arrow has no such numbers
+        array = array.astype(np.float64)
+    return pa.FixedSizeListArray.from_arrays(pa.array(array.reshape(-1)), array.shape[1])

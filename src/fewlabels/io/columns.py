@@ -1,0 +1,159 @@
+"""Columns of any Arrow type as text, as numbers, or in the few types that a pool keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.io.source import Source
+
+WHOLE = r"^[+-]?[0-9]+$"
+
+
+def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """Ids or class names as text: 7, 7.0 and "7" are all "7", but "007" is "007". Missing stays missing."""
+    column = _decoded(column)
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        words: pa.ChunkedArray[Any] = pc.if_else(column, "True", "False")
+        return words
+    if pa.types.is_floating(kind):
+        return _whole(source, name, column)
+    if _is_list(kind) or pa.types.is_struct(kind) or _is_binary(kind):
+        raise InputError(f"{source.at(column=name)}: holds {kind}; text or whole numbers are needed.")
+    return column.cast(pa.string())
+
+
+def _whole(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    values = column.to_numpy().astype(np.float64)
+    wrong = np.flatnonzero(~np.isnan(values) & (values != np.rint(values)) | (np.abs(values) >= 2**53))
+    if len(wrong):
+        at = source.at(int(wrong[0]) + 1, name)
+        raise InputError(f"{at}: {values[wrong[0]]!s} is neither text nor a whole number. Write it as text.")
+    return pa.chunked_array([pa.array(values, from_pandas=True).cast(pa.int64()).cast(pa.string())])
+
+
+def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArray[np.float64]:
+    """A column as numbers, shape (rows,); missing is NaN. Text counts only where the file has no types."""
+    column = _decoded(column)
+    kind = column.type
+    if pa.types.is_string(kind) and source.untyped:
+        column = pc.utf8_trim_whitespace(column)
+        try:
+            return column.cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:
+            for row, value in enumerate(column.to_pylist(), 1):
+                if value is not None and (wrong := not_a_number(value)):
+                    raise InputError(f"{source.at(row, name)}: {wrong}") from None
+            raise
+    if not is_number(kind):
+        raise InputError(f"{source.at(column=name)}: holds {kind}, not numbers. Convert it or name another column.")
+    return column.cast(pa.float64(), safe=False).to_numpy()
+
+
+def not_a_number(value: str) -> str:
+    """What is wrong with a text that should be a number; empty if nothing is."""
+    try:
+        float(value or "nan")
+    except ValueError:
+        point = value.strip().replace(",", ".")
+        if point.count(".") == 1 and point.replace(".", "").isdigit():
+            return f"{value!r} has a decimal comma. Write {point}, with a decimal point."
+        return f"{value!r} is not a number. Correct it."
+    return ""
+
+
+def kept(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """A further column in one of few types, so that equal columns are equal whatever file they came from.
+
+    Whole numbers are int64, other numbers float64, text is string; NaN and empty text are missing. In
+    a file without types, a column is a number if every value is one (but "007" is text).
+    """
+    column = _decoded(column)
+    kind = column.type
+    if source.untyped:
+        return _guessed(column)
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), pa.string())])
+    if pa.types.is_string(kind):
+        return _without(column, pc.equal(column, pa.scalar("")))
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return column.cast(pa.int64())
+    if pa.types.is_floating(kind):
+        column = column.cast(pa.float64())
+        return _without(column, pc.is_nan(column))
+    return column
+
+
+def can_keep(kind: pa.DataType) -> bool:
+    """Lists, structures and bytes are not for a pool: they are large, and nothing here can use them."""
+    if pa.types.is_dictionary(kind):
+        return can_keep(_of(kind))
+    return not (pa.types.is_nested(kind) or _is_binary(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def is_vector(kind: pa.DataType) -> bool:
+    """Whether a column holds a list of numbers in each row."""
+    return _is_list(kind) and is_number(_of(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+        or pa.types.is_binary_view(kind)
+    )
+
+
+def _of(kind: Any) -> pa.DataType:  # noqa: ANN401  (the stubs do not know which types have a value type)
+    """The type of the values in a list or dictionary."""
+    value_type: pa.DataType = kind.value_type
+    return value_type
+
+
+def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """Without dictionary, and with the one common type of text."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(_of(column.type))
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    return column
+
+
+def _without(column: pa.ChunkedArray[Any], mask: Any) -> pa.ChunkedArray[Any]:  # noqa: ANN401
+    """The column with the masked values missing."""
+    result: pa.ChunkedArray[Any] = pc.if_else(mask, pa.scalar(None, column.type), column)
+    return result
+
+
+def _guessed(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """A column of text as the flags or numbers that it spells, if all of it does."""
+    some = column.drop_null()
+    if len(some) == 0:
+        return column
+    if pc.all(pc.is_in(some, pa.array(["True", "False", "true", "false"]))).as_py():
+        return column.cast(pa.bool_())
+    if pc.any(pc.match_substring_regex(some, r"^[+-]?0[0-9]")).as_py():
+        return column
+    whole = pc.all(pc.match_substring_regex(some, WHOLE)).as_py()
+    try:
+        return column.cast(pa.int64() if whole else pa.float64())
+    except pa.ArrowInvalid:
+        return column

@@ -1,0 +1,168 @@
+"""CSV and TSV files: delimiter and encoding found out, and every parse error explained by line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from fewlabels.errors import InputError
+from fewlabels.io.columns import not_a_number
+from fewlabels.io.source import Source, check_names, listed, no_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class _CsvFile:
+    path: Path
+    name: str
+    delimiter: str
+    columns: tuple[str, ...]
+    header: int  # lines up to and with the column names
+    width: int  # characters of the header
+
+    def batches(self, columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
+        kind = pa.float64() if numbers else pa.string()
+        # A block must hold at least one row: let it grow with the header of very wide files.
+        reading = arrow_csv.ReadOptions(
+            column_names=list(self.columns), skip_rows=self.header, block_size=max(1 << 22, 64 * self.width)
+        )
+        converting = arrow_csv.ConvertOptions(
+            include_columns=columns,
+            column_types=dict.fromkeys(columns, kind),
+            null_values=[""],  # "NA" and "null" can be names of classes
+            strings_can_be_null=True,
+        )
+        parsing = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        try:
+            with (
+                pa.input_stream(str(self.path), compression="detect") as stream,
+                arrow_csv.open_csv(cast("IO[bytes]", stream), reading, parsing, converting) as reader,
+            ):
+                yield from reader
+        except (pa.ArrowInvalid, OSError) as error:
+            raise self.explained(error, columns if numbers else []) from None
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """The line each row starts on, and its fields."""
+        with _text(self.path) as stream:
+            rows = csv.reader(stream, delimiter=self.delimiter)
+            begin = 1
+            for fields in rows:
+                if fields and begin > self.header:
+                    yield begin, fields
+                begin = rows.line_num + 1
+
+    def line(self, row: int) -> int | None:
+        try:
+            return next((line for line, _ in islice(self.records(), row - 1, row)), None)
+        except csv.Error:  # a field beyond the limit of Python's reader; the row number has to do
+            return None
+
+    def explained(self, error: Exception, numbers: list[str]) -> InputError:
+        """What Arrow could not read, found again by Python's slower reader, which knows the lines."""
+        places = [(self.columns.index(name), name) for name in numbers]
+        try:
+            check_encoding(self.path, self.name)
+            for row, (line, fields) in enumerate(self.records(), 1):
+                at = f"{self.name}, row {row:,} (line {line:,})"
+                if len(fields) != len(self.columns):
+                    return self._ragged(at, fields)
+                for place, name in places:
+                    if wrong := not_a_number(fields[place]):
+                        return InputError(f"{at}, column {name!r}: {wrong}")
+        except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
+            return not_unpacked(self.name, broken)
+        except csv.Error:
+            pass  # then Arrow's own words have to do
+        return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
+
+    def _ragged(self, at: str, fields: list[str]) -> InputError:
+        where = f"column {self.columns[len(fields)]!r} and after" if len(fields) < len(self.columns) else "the end"
+        what = "missing" if len(fields) < len(self.columns) else "too many"
+        return InputError(
+            f"{at}: {len(fields):,} fields where the header has {len(self.columns):,} columns; "
+            f"{what} at {where}. "
+            f"Correct the row; a text that contains {self.delimiter!r} must stand in double quotes."
+        )
+
+
+def open_csv(path: Path, name: str) -> Source:
+    """A CSV or TSV file, plain or gzipped; comma, semicolon or tab, whichever the header has most of."""
+    try:
+        check_start(path, name)
+        with _text(path) as stream:
+            first = next((line for line in stream if line.strip()), "")
+            stream.seek(0)
+            delimiter = _delimiter(first, path)
+            rows = csv.reader(stream, delimiter=delimiter)
+            names = next((fields for fields in rows if fields), [])
+            header, empty = rows.line_num, not any(line.strip() for line in stream)
+    except UnicodeDecodeError:
+        check_encoding(path, name)
+        raise
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise not_unpacked(name, error) from None
+    except csv.Error as error:
+        raise InputError(f"{name} cannot be read as CSV: {error}. Is it a table with column names on top?") from None
+    names = [column or f"column_{i}" for i, column in enumerate(names, 1)]
+    check_names(name, names)
+    if empty:
+        raise no_rows(name)
+    if len(names) == 1 and "|" in first:
+        raise InputError(f"{name}, line {header}: no comma, semicolon or tab between column names: {listed(names)}.")
+    file = _CsvFile(path, name, delimiter, tuple(names), header, len(first))
+    schema = pa.schema([(column, pa.string()) for column in names])
+    return Source(name, schema, file.batches, file.line, untyped=True)
+
+
+def not_unpacked(name: str, error: Exception) -> InputError:
+    return InputError(f"{name} cannot be unpacked: {error}. Is it a complete gzip file?")
+
+
+def check_start(path: Path, name: str) -> None:
+    """Refuse an empty file, and UTF-16, which other readers take for nonsense."""
+    with _binary(path) as stream:
+        start = stream.read(1000)
+    if not start.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise InputError(f"{name} is empty: no column names and no rows. Check how it was written.")
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
+        raise InputError(f"{name}, line 1: this is UTF-16 or no text at all. Save it as UTF-8.")
+
+
+def check_encoding(path: Path, name: str) -> None:
+    """Refuse a file that is not UTF-8, naming the first line at fault."""
+    with _binary(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                part = line[max(error.start - 10, 0) : error.start + 10].decode("latin-1").strip()
+                raise InputError(
+                    f"{name}, line {number:,}: not UTF-8 text near {part!r} (perhaps Latin-1 or "
+                    "Windows-1252). Save the file as UTF-8."
+                ) from None
+
+
+def _binary(path: Path) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
+
+
+def _text(path: Path) -> io.TextIOWrapper:
+    return io.TextIOWrapper(_binary(path), encoding="utf-8-sig", newline="")
+
+
+def _delimiter(header: str, path: Path) -> str:
+    unquoted = "".join(header.split('"')[::2])
+    preferred = "\t,;" if ".tsv" in path.suffixes else ",;\t"
+    return max(preferred, key=unquoted.count)

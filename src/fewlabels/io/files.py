@@ -1,0 +1,162 @@
+"""Files by their endings, each opened as a source; what is broken in them becomes one clear error."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from fewlabels.errors import InputError
+from fewlabels.io.arrays import from_arrays, matrix
+from fewlabels.io.csvs import check_encoding, check_start, open_csv
+from fewlabels.io.source import Source, check_names, no_rows, table_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+def open_file(path: Path, name: str) -> Source:
+    """The file as a source, read in the way its ending says."""
+    ways: dict[str, Callable[[Path, str], Source]] = {
+        ".csv": open_csv,
+        ".tsv": open_csv,
+        ".parquet": _open_parquet,
+        ".feather": _open_arrow,
+        ".arrow": _open_arrow,
+        ".jsonl": _open_json_lines,
+        ".ndjson": _open_json_lines,
+        ".npz": _open_npz,
+        ".npy": _open_npy,
+    }
+    packed = path.suffix.lower() == ".gz"
+    suffix = (path.with_suffix("") if packed else path).suffix.lower()
+    if path.is_dir():
+        raise InputError(f"{name} is a directory. Name one file in it.")
+    if not path.exists():
+        raise InputError(f"there is no file {name}. Check the path.")
+    if suffix not in ways or (packed and ways[suffix] is not open_csv):
+        raise InputError(f"{name}: files that end in {path.suffix!r} cannot be read. Use {', '.join(ways)} or .csv.gz.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{name} is empty (0 bytes). Check how it was written.")
+    with _readable(name, suffix):
+        return ways[suffix](path, name)
+
+
+@contextmanager
+def _readable(name: str, suffix: str) -> Iterator[None]:
+    """What the libraries say about a broken file, with its name."""
+    try:
+        yield
+    except InputError:
+        raise
+    except PermissionError:
+        raise InputError(f"{name} may not be read. Change its permissions.") from None
+    except (pa.ArrowException, OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(
+            f"{name} is not a complete {suffix} file: {error}. Write it again, or correct its name."
+        ) from None
+
+
+def _open_parquet(path: Path, name: str) -> Source:
+    with parquet.ParquetFile(path) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+    check_names(name, schema.names)
+    if rows == 0:
+        raise no_rows(name)
+
+    def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:  # noqa: ARG001  (typed already)
+        size = max(256, (1 << 22) // max(len(columns), 1))
+        # Read-ahead of whole row groups (pre_buffer) would hold most of the file in memory.
+        with _readable(name, ".parquet"), parquet.ParquetFile(path, pre_buffer=False) as file:
+            yield from file.iter_batches(batch_size=size, columns=columns)
+
+    return Source(name, schema, batches)
+
+
+def _open_arrow(path: Path, name: str) -> Source:
+    """Feather, or another Arrow IPC file or stream."""
+
+    def reader(file: pa.NativeFile, columns: list[int] | None) -> Any:  # noqa: ANN401  (two unrelated classes)
+        options = pa.ipc.IpcReadOptions(included_fields=columns)
+        try:
+            return pa.ipc.open_file(file, options=options)
+        except pa.ArrowInvalid:
+            file.seek(0)
+            return pa.ipc.open_stream(file, options=options)
+
+    def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:  # noqa: ARG001  (typed already)
+        with _readable(name, path.suffix), pa.OSFile(str(path), "rb") as file:
+            opened = reader(file, [schema.get_field_index(column) for column in columns])
+            if isinstance(opened, pa.ipc.RecordBatchFileReader):
+                yield from (opened.get_batch(i) for i in range(opened.num_record_batches))
+            else:
+                yield from opened
+
+    with pa.OSFile(str(path), "rb") as file:
+        schema = reader(file, None).schema
+    check_names(name, schema.names)
+    if not any(batch.num_rows for batch in batches(schema.names[:1], numbers=False)):
+        raise no_rows(name)
+    return Source(name, schema, batches)
+
+
+def _open_json_lines(path: Path, name: str) -> Source:
+    check_start(path, name)
+    check_encoding(path, name)
+    rows, lines = [], []
+    with path.open(encoding="utf-8-sig") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                rows.append(_json_row(line, f"{name}, line {number:,}"))
+                lines.append(number)
+    names = dict.fromkeys(key for row in rows for key in row)
+    columns = {key: [row.get(key) for row in rows] for key in names}
+    opened = from_arrays(name, columns, strict=True, classes=False)
+    return Source(name, opened.schema, opened.reader, lambda row: lines[row - 1])
+
+
+def _json_row(line: str, at: str) -> dict[str, object]:
+    try:
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{at}: not JSON ({error}). Every line must be one JSON object.") from None
+    if not isinstance(row, dict):
+        raise InputError(f'{at}: not a JSON object. Every line must look like {{"id": ..., "predicted": ...}}.')
+    return row
+
+
+def _open_npz(path: Path, name: str) -> Source:
+    with path.open("rb") as file, _no_objects(name):
+        opened = np.load(file, allow_pickle=False)
+        if isinstance(opened, np.ndarray):
+            raise InputError(f"{name} holds one array without a name. Rename it to end in .npy.")
+        return from_arrays(name, {key: opened[key] for key in opened.files}, strict=False)
+
+
+def _open_npy(path: Path, name: str) -> Source:
+    with _no_objects(name):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise InputError(f"{name} holds several arrays. Rename it to end in .npz.")
+    return table_source(name, pa.table({"scores": matrix(array, name)}))
+
+
+@contextmanager
+def _no_objects(name: str) -> Iterator[None]:
+    """NumPy refuses to unpickle, as it was told to: a pickle can run any code."""
+    try:
+        yield
+    except ValueError as error:
+        if "allow_pickle" not in str(error) and "Python objects" not in str(error):
+            raise
+        raise InputError(
+            f"{name}: no NumPy file, or one of Python objects. Save arrays of numbers or text, not of Python objects."
+        ) from None

@@ -1,0 +1,47 @@
+"""Opening whatever read_pool and read_labels are given: a path, a frame, arrays by name, one array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fewlabels.errors import InputError
+from fewlabels.io.arrays import ARROW_ERRORS, from_arrays, matrix
+from fewlabels.io.files import open_file
+from fewlabels.io.source import Source, table_source
+
+
+def open_source(source: object) -> Source:
+    """Any source as rows of named columns. One 2-D array is a column of vectors called "scores"."""
+    if isinstance(source, (str, Path)):
+        return open_file(Path(source).expanduser(), str(source))
+    if isinstance(source, Mapping):
+        return from_arrays("arrays", source, strict=True)
+    if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
+        return _from_frame(source)
+    if hasattr(source, "__array__") or isinstance(source, Sequence):
+        return table_source("an array", pa.table({"scores": matrix(source)}))
+    advice = (
+        "Call .collect() first."
+        if hasattr(source, "collect")
+        else "Pass a path, a frame, arrays by name or a 2-D array."
+    )
+    raise InputError(f"cannot read {type(source).__name__} objects. {advice}")
+
+
+def _is_pandas(source: object) -> bool:
+    return type(source).__module__.startswith("pandas.") and hasattr(source, "columns")
+
+
+def _from_frame(frame: Any) -> Source:  # noqa: ANN401  (any library's frame)
+    library = type(frame).__module__.partition(".")[0]
+    name = {"pyarrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a Polars frame"}.get(library, "a frame")
+    try:
+        table = pa.Table.from_pandas(frame) if library == "pandas" else pa.table(frame)
+    except (*ARROW_ERRORS, ValueError) as error:
+        raise InputError(f"{name} cannot be read: {error}. Give every column one type and a name of its own.") from None
+    # The unnamed index of a pandas frame is no column of the user's.
+    return table_source(name, table.select([c for c in table.column_names if not c.startswith("__index_level_")]))

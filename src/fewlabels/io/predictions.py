@@ -1,0 +1,230 @@
+"""Predictions from a file, frame or array into a checked Pool."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from fewlabels.errors import InputError
+from fewlabels.io.columns import as_numbers, as_text, kept
+from fewlabels.io.opening import open_source
+from fewlabels.io.roles import MOST_SCORE_COLUMNS, Roles, find_roles
+from fewlabels.io.scores import EDGE, summarise, vector_width
+from fewlabels.io.source import Source, listed
+from fewlabels.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+
+def read_pool(
+    source: object,
+    *,
+    id: str | None = None,  # noqa: A002  (the word users know)
+    scores: str | Sequence[str] | None = None,
+    predicted: str | None = None,
+    confidence: str | None = None,
+    classes: Iterable[object] | None = None,
+    columns: Sequence[str] | None = None,
+    content: str | None = None,
+    normalize: bool = False,
+    logits: bool = False,
+) -> Pool:
+    """Read a classifier's predictions and check them; what is wrong is an InputError that names its place.
+
+    Scores are read in blocks and never kept whole, so a file may be larger than memory.
+
+    Parameters
+    ----------
+    source
+        A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .jsonl, .npz, .npy), a pandas, Polars or
+        Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
+    id
+        The column of ids, which become text and must all differ. By default the column "id", or else
+        the items are numbered "0", "1", ...
+    scores
+        One column per class: a pattern such as "p_*" (the * stands for the class name) or a list of columns;
+        or one column (or 2-D array) of whole vectors. The predicted class is the one with the largest score,
+        the first of equals. A row must sum to 1 within 0.01, which leaves room for rounded numbers.
+    predicted
+        The column of predicted classes. Values are class names, except that whole numbers are positions in
+        the list of classes if that is known (from `classes` or `scores`) and none of its names is a number.
+        With `scores` it replaces the largest score, for classifiers that use thresholds.
+    confidence
+        The column with the probability, from 0 to 1, that the predicted class is right. It may be left out.
+    classes
+        The names of all classes, in order. By default those of the score columns, of the key "classes" in
+        .npz files and mappings, or else the predicted values that occur, sorted.
+    columns
+        Which further columns to keep. By default all that are left and hold text, numbers or dates, except
+        "label" and "labels": a pool never holds labels.
+    content
+        The column that an annotator looks at: text, image path or address.
+    normalize
+        Divide each row of scores by its sum: for weights and percentages.
+    logits
+        Turn each row of scores s into exp(s_k) / sum_j exp(s_j).
+
+    By default the predictions are the vectors "scores", or the columns "predicted" and "confidence", or those
+    that match p_*, prob_* or score_*.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> fl.read_pool({"id": ["a", "b"], "predicted": ["cat", "dog"], "confidence": [0.9, 0.6]})
+    <Pool: 2 items, 2 classes, confidence, from arrays>
+    >>> pool = fl.read_pool([[2.0, -1.0, 0.0], [0.0, 3.0, 0.0]], classes=["cat", "dog", "eel"], logits=True)
+    >>> pool.confidence.round(3)
+    array([0.844, 0.909])
+    """
+    if normalize and logits:
+        raise InputError(
+            "normalize=True and logits=True exclude each other: logits are normalised as they are. Drop one."
+        )
+    opened = open_source(source)
+    roles = find_roles(
+        opened,
+        id=id,
+        scores=scores,
+        predicted=predicted,
+        confidence=confidence,
+        classes=classes,
+        columns=columns,
+        content=content,
+    )
+    if not roles.scores and (normalize or logits):
+        raise InputError("normalize= and logits= are about scores, and there are none here. Name them with scores=.")
+    table = opened.table(roles.whole) if roles.whole else None
+    ids = _ids(opened, roles.id, table)
+    names, answers = _classes_and_predicted(opened, roles, table)
+    certainty, sums = None, None
+    if roles.scores:
+        summary = summarise(opened, roles, answers, normalize=normalize, logits=logits)
+        answers, certainty, sums = summary.predicted, summary.confidence, summary.sums
+    elif roles.confidence is not None and table is not None:
+        certainty = _confidence(opened, roles.confidence, table)
+    assert answers is not None  # noqa: S101  (find_roles has found scores or predicted)
+    if table is not None and table.num_rows != len(answers):
+        raise InputError(f"{opened.name} changed while it was read. Read it again when it is complete.")
+    if ids is None:
+        ids = pa.array(np.arange(len(answers))).cast(pa.string())
+    return Pool(ids, answers, names, certainty, sums, _further(opened, roles, table), content, opened.name)
+
+
+def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[Any] | None:
+    """The ids as text: none missing, no two alike."""
+    if name is None or table is None:
+        return None
+    ids = as_text(source, name, table[name]).combine_chunks()
+    missing = _missing(ids)
+    if len(missing):
+        at = source.at(int(missing[0]) + 1, name)
+        raise InputError(f"{at}: the id is missing. Every item needs one: fill it in, or name another column with id=.")
+    encoded = ids.dictionary_encode()
+    if len(encoded.dictionary) < len(ids):
+        code = encoded.indices.to_numpy()
+        order = np.argsort(code, kind="stable")
+        later = order[1:][code[order[1:]] == code[order[:-1]]].min()
+        earlier = int(np.flatnonzero(code == code[later])[0])
+        raise InputError(
+            f"{source.at(int(later) + 1, name)}: the id {ids[int(later)].as_py()!r} is already that of "
+            f"row {earlier + 1:,}. Every item needs an id of its own: change one, or leave one row out."
+        )
+    return ids
+
+
+def _classes_and_predicted(
+    source: Source, roles: Roles, table: pa.Table | None
+) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
+    """The class names, and if a column has the predicted classes their positions, shape (items,)."""
+    known = roles.classes
+    if roles.vector and known is None:
+        width = vector_width(source, roles.scores[0])
+        if not 2 <= width <= MOST_SCORE_COLUMNS:
+            raise InputError(
+                f"{source.at(1, roles.scores[0])}: {width:,} scores. "
+                f"One for each class is needed, of which there must be 2 to {MOST_SCORE_COLUMNS:,}."
+            )
+        known = tuple(str(k) for k in range(width))
+    if roles.predicted is None or table is None:
+        assert known is not None  # noqa: S101  (no predicted column: find_roles has found scores)
+        return known, None
+    name = roles.predicted
+    text = as_text(source, name, table[name]).combine_chunks()
+    missing = _missing(text)
+    if len(missing):
+        at = source.at(int(missing[0]) + 1, name)
+        raise InputError(f"{at}: the predicted class is missing. Fill it in or leave the row out.")
+    encoded = text.dictionary_encode()
+    distinct = [str(value) for value in encoded.dictionary.to_pylist()]
+    if known is None:
+        known = tuple(sorted(distinct, key=int if all(map(_is_whole, distinct)) else str))
+    if len(known) < 2:
+        raise InputError(
+            f"{source.at(column=name)}: all items are predicted as {known[0]!r}, so the other classes are "
+            "unknown. Pass classes= with the names of all classes."
+        )
+    place = _class_places(distinct, known)
+    code = encoded.indices.to_numpy()
+    if unknown := [value for value in distinct if place.get(value) is None]:
+        row = int(np.flatnonzero(code == distinct.index(unknown[0]))[0]) + 1
+        raise _unknown_class(source.at(row, name), unknown[0], known)
+    return known, np.array([place[value] for value in distinct], dtype=np.int32)[code]
+
+
+def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
+    """Class name, or position, as found in the column -> position."""
+    names = {name: k for k, name in enumerate(classes)}
+    if all(map(_is_whole, values)) and not any(map(_is_whole, classes)):
+        return {value: int(value) for value in values if 0 <= int(value) < len(classes)}
+    return {value: names[value] for value in values if value in names}
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _unknown_class(at: str, value: str, classes: tuple[str, ...]) -> InputError:
+    if _is_whole(value) and not any(map(_is_whole, classes)):
+        return InputError(
+            f"{at}: {value} is no position in the list of classes, which has 0 to {len(classes) - 1:,}. "
+            "Correct it, or complete classes=."
+        )
+    near = difflib.get_close_matches(value, classes, 1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return InputError(
+        f"{at}: {value!r} is not one of the classes {listed(classes)}. {hint}Correct it, or add it to classes=."
+    )
+
+
+def _confidence(source: Source, name: str, table: pa.Table) -> NDArray[np.float64]:
+    values = as_numbers(source, name, table[name])
+    wrong = np.flatnonzero(~((values >= -EDGE) & (values <= 1 + EDGE)))
+    if len(wrong):
+        value = values[wrong[0]]
+        if np.isnan(value):
+            words = "the confidence is missing (empty or NaN). Fill it in, or read without a confidence column."
+        elif 1 < value <= 100:
+            words = f"the confidence is {value:.6g}, not 0 to 1. If this is percent, divide the column by 100."
+        else:
+            words = f"the confidence is {value:.6g}, and it is a probability from 0 to 1. Convert the column."
+        raise InputError(f"{source.at(int(wrong[0]) + 1, name)}: {words}")
+    return np.clip(values, 0, 1)
+
+
+def _further(source: Source, roles: Roles, table: pa.Table | None) -> pa.Table | None:
+    if not roles.kept or table is None:
+        return None
+    return pa.Table.from_arrays([kept(source, table[name]) for name in roles.kept], list(roles.kept))
+
+
+def _missing(text: pa.Array[Any]) -> NDArray[np.int64]:
+    """The rows where a text is missing or empty."""
+    empty = pc.equal(text, pa.scalar("")).fill_null(True)
+    return np.flatnonzero(empty.to_numpy(zero_copy_only=False))

@@ -1,0 +1,109 @@
+"""A source of rows: a file or frame as Arrow batches, with the words to say where something is wrong."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from fewlabels.errors import InputError
+
+Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows that can be read more than once, a few columns at a time.
+
+    Parameters
+    ----------
+    name
+        The file or kind of object, as messages call it.
+    schema
+        Names and types of the columns. In a file without types (CSV) every column is text.
+    reader
+        Opens the batches of some columns; the second argument asks for numbers instead of text.
+    line
+        The line of the file a row (from 1) stands on, or None.
+    untyped
+        Whether text may stand for numbers.
+    classes
+        The class names that the source itself brings along, if it does.
+    """
+
+    name: str
+    schema: pa.Schema
+    reader: Batches
+    line: Callable[[int], int | None] = lambda _: None
+    untyped: bool = False
+    classes: tuple[str, ...] | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.schema.names)
+
+    def batches(self, columns: Sequence[str], rows: int, *, numbers: bool = False) -> Iterator[pa.RecordBatch]:
+        """The named columns in batches of at most so many rows."""
+        for batch in self.reader(list(columns), numbers):
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows).select(list(columns))
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """The named columns, whole."""
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        batches = [batch.select(list(columns)) for batch in self.reader(list(columns), False)]
+        return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
+
+    def at(self, row: int | None = None, column: str | None = None) -> str:
+        """Where something is, for a message: file, row from 1 (and line), column."""
+        words = self.name
+        if row is not None:
+            line = self.line(row)
+            words += f", row {row:,}" + (f" (line {line:,})" if line else "")
+        return words + (f", column {column!r}" if column is not None else "")
+
+    def need(self, column: str, role: str) -> str:
+        """The column name back, if there is such a column."""
+        if not isinstance(column, str):
+            raise InputError(f"{role}= must be the name of a column. Got {column!r} instead.")
+        if column not in self.schema.names:
+            near = difflib.get_close_matches(column, self.columns, 1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise InputError(
+                f"{self.name} has no column {column!r}, named by {role}=. {hint}The columns are {listed(self.columns)}."
+            )
+        return column
+
+
+def table_source(name: str, table: pa.Table, classes: tuple[str, ...] | None = None) -> Source:
+    """A source from an Arrow table in memory."""
+    check_names(name, table.column_names)
+
+    def batches(columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:  # noqa: ARG001  (typed already)
+        return table.select(columns).to_batches()
+
+    if table.num_rows == 0:
+        raise no_rows(name)
+    return Source(name, table.schema, batches, classes=classes)
+
+
+def check_names(name: str, columns: Sequence[str]) -> None:
+    """Two columns of one name cannot be told apart."""
+    seen: set[str] = set()
+    for column in columns:
+        if column in seen:
+            raise InputError(f"{name} has two columns called {column!r}. Rename one of them.")
+        seen.add(column)
+
+
+def no_rows(name: str) -> InputError:
+    return InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
+
+
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Names for a message, not too many of them."""
+    names = list(names)
+    text = ", ".join(repr(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"

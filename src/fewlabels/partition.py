@@ -1,0 +1,260 @@
+"""Partitions of a pool into groups: by predicted class, by score, by column, by class map, and crosses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from fewlabels.pool import Pool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition:
+    """Every item of a pool in exactly one group.
+
+    A group without items stays in the list, with size 0: it is never asked about and no value is
+    made up for it.
+
+    Parameters
+    ----------
+    names
+        The names of the groups.
+    group
+        The position in `names` of each item's group, shape (items,).
+    recipe
+        How the partition is made from a pool, as plain JSON values; see `partition_from_recipe`.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> groups = fl.by_predicted(pool)
+    >>> groups
+    <Partition: 2 groups by predicted class>
+    >>> groups.sizes
+    array([2, 1])
+    """
+
+    names: tuple[str, ...]
+    group: NDArray[np.int32]
+    recipe: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
+            raise InputError(f"two groups have the name {twice!r}. Rename one of the classes or values.")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        empty = int(np.count_nonzero(self.sizes == 0))
+        note = f", {empty:,} of them empty" if empty else ""
+        return f"<Partition: {len(self):,} group{'s' * (len(self) != 1)} {self.words}{note}>"
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Items in each group, shape (groups,)."""
+        return np.bincount(self.group, minlength=len(self))
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """p_g: the share of the pool in each group, shape (groups,)."""
+        return self.sizes / max(len(self.group), 1)
+
+    @property
+    def words(self) -> str:
+        """How the groups were made, in words."""
+        return _words(self.recipe)
+
+    def position(self, name: str) -> int:
+        """The position of a group by its name; an unknown name is an InputError."""
+        if name not in self.names:
+            near = ", ".join(repr(n) for n in self.names[:8]) + (", ..." if len(self) > 8 else "")
+            raise InputError(f"there is no group {name!r}. The groups are {near}.")
+        return self.names.index(name)
+
+
+def whole(pool: Pool) -> Partition:
+    """All items in one group: for a metric of the whole pool.
+
+    >>> import fewlabels as fl
+    >>> fl.whole(fl.read_pool([[0.9, 0.1], [0.2, 0.8]])).names
+    ('all',)
+    """
+    return Partition(("all",), np.zeros(len(pool), np.int32), {"by": "whole"})
+
+
+def by_predicted(pool: Pool) -> Partition:
+    """One group for each predicted class (the paper's g = k).
+
+    >>> import fewlabels as fl
+    >>> fl.by_predicted(fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])).names
+    ('cat', 'dog')
+    """
+    return Partition(pool.classes, pool.predicted, {"by": "predicted"})
+
+
+def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "width") -> Partition:
+    """Bins of the confidence: the groups of a reliability diagram.
+
+    `equal="width"`: bin b holds s with b/B <= s < (b+1)/B, and s = 1 belongs to the last one. `equal="weight"`: about
+    the same number of items in each; items with the same confidence always share a bin, so ties can make
+    bins uneven or merge them.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.0, 1.0]])
+    >>> fl.by_score(pool, bins=2).names, fl.by_score(pool, bins=2).sizes
+    (('0.000-0.500', '0.500-1.000'), array([0, 4]))
+    >>> fl.by_score(pool, bins=2, equal="weight").names
+    ('0.500-0.800', '0.900-1.000')
+    """
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise InputError(f"The 'bins' of by_score() must be a whole number from 1 up. Got {bins!r} instead.")
+    if equal not in ("width", "weight"):
+        raise InputError(f"The 'equal' of by_score() must be 'width' or 'weight'. Got {equal!r} instead.")
+    recipe = {"by": "score", "bins": bins, "equal": equal}
+    group, edges = score_bins(pool, bins, equal)
+    return Partition(_bin_names(edges), group, recipe)
+
+
+def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The bin of each item, shape (items,), and the bins' lowest and highest score, shape (bins, 2)."""
+    if pool.confidence is None:
+        raise InputError(
+            f"the pool (from {pool.source}) has predicted classes but no confidence, so it has no score bins. "
+            "Read it with scores= or confidence=."
+        )
+    score = pool.confidence
+    if equal == "width":
+        edge = np.arange(bins + 1) / bins
+        group = np.clip(np.searchsorted(edge, score, side="right") - 1, 0, bins - 1)
+        return group.astype(np.int32), np.column_stack([edge[:-1], edge[1:]])
+    ordered = np.sort(score)
+    # An item's rank is that of the first item with its score, so equal scores share a bin.
+    rank = np.searchsorted(ordered, score, side="left")
+    used, group = np.unique(rank * bins // max(len(score), 1), return_inverse=True)
+    low = np.array([score[group == b].min() for b in range(len(used))])
+    high = np.array([score[group == b].max() for b in range(len(used))])
+    return group.astype(np.int32), np.column_stack([low, high])
+
+
+def by_column(pool: Pool, column: str) -> Partition:
+    """One group for each value of a column, in sorted order; missing values form the group "(missing)".
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", None]})
+    >>> fl.by_column(pool, "sex").names
+    ('f', 'm', '(missing)')
+    """
+    values = pool.column(column)
+    encoded = values.combine_chunks().dictionary_encode()
+    known = encoded.dictionary.to_pylist()
+    order = sorted(range(len(known)), key=lambda i: _sort_key(known[i]))
+    place = np.empty(len(known) + 1, dtype=np.int32)
+    place[order] = np.arange(len(known))
+    place[-1] = len(known)
+    code = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+    names = [str(known[i]) for i in order]
+    if encoded.null_count:
+        names.append("(missing)")
+    return Partition(tuple(names), place[code], {"by": "column", "column": column})
+
+
+def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
+    """Groups of predicted classes, such as superclasses: `{"oak": "trees", "pine": "trees", ...}`.
+
+    Every class of the pool must be in the map.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["oak", "man"]}, classes=["oak", "pine", "man"])
+    >>> fl.by_map(pool, {"oak": "trees", "pine": "trees", "man": "people"}).names
+    ('trees', 'people')
+    """
+    missing = [name for name in pool.classes if name not in classes]
+    if missing:
+        raise InputError(
+            f"by_map() has no group for the class {missing[0]!r}"
+            + (f" and {len(missing) - 1:,} more" if len(missing) > 1 else "")
+            + ". Every class needs one."
+        )
+    names = tuple(dict.fromkeys(str(classes[name]) for name in pool.classes))
+    place = np.array([names.index(str(classes[name])) for name in pool.classes], dtype=np.int32)
+    recipe = {"by": "map", "classes": {name: str(classes[name]) for name in pool.classes}}
+    return Partition(names, place[pool.predicted], recipe)
+
+
+def cross(*partitions: Partition) -> Partition:
+    """The groups of several partitions crossed, such as sex × race: every combination that has items.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
+    >>> fl.cross(fl.by_column(pool, "sex"), fl.by_predicted(pool)).names
+    ('f × a', 'm × a', 'm × b')
+    """
+    if len(partitions) < 2:
+        raise InputError("cross() needs two partitions or more.")
+    code = np.zeros(len(partitions[0].group), dtype=np.int64)
+    for part in partitions:
+        if len(part.group) != len(code):
+            raise InputError("cross() needs partitions of the same pool; these have different numbers of items.")
+        code = code * len(part) + part.group
+    used, group = np.unique(code, return_inverse=True)
+    pieces = np.unravel_index(used, [len(part) for part in partitions])
+    names = tuple(
+        " × ".join(part.names[i] for part, i in zip(partitions, combination, strict=True))
+        for combination in zip(*pieces, strict=True)
+    )
+    recipe = {"by": "cross", "of": [dict(part.recipe) for part in partitions]}
+    return Partition(names, group.astype(np.int32), recipe)
+
+
+def partition_from_recipe(pool: Pool, recipe: Mapping[str, Any]) -> Partition:
+    """The partition that a recipe describes, made anew from the pool."""
+    makers: dict[str, Callable[[], Partition]] = {
+        "whole": lambda: whole(pool),
+        "predicted": lambda: by_predicted(pool),
+        "score": lambda: by_score(pool, recipe["bins"], recipe["equal"]),
+        "column": lambda: by_column(pool, recipe["column"]),
+        "map": lambda: by_map(pool, recipe["classes"]),
+        "cross": lambda: cross(*(partition_from_recipe(pool, part) for part in recipe["of"])),
+    }
+    if recipe.get("by") not in makers:
+        raise InputError(f"unknown way to make groups: {recipe.get('by')!r}. Known are {', '.join(makers)}.")
+    return makers[recipe["by"]]()
+
+
+def _bin_names(edges: NDArray[np.float64]) -> tuple[str, ...]:
+    """Three digits, or as many as it takes to tell the bins apart."""
+    for digits in range(3, 18):
+        names = tuple(f"{low:.{digits}f}-{high:.{digits}f}" for low, high in edges)
+        if len(set(names)) == len(names):
+            return names
+    return tuple(f"bin {b + 1}" for b in range(len(edges)))
+
+
+def _sort_key(value: object) -> tuple[int, float, str]:
+    if isinstance(value, (bool, int, float)):
+        return (0, float(value), "")
+    return (1, 0.0, str(value))
+
+
+def _words(recipe: Mapping[str, Any]) -> str:
+    by = recipe["by"]
+    if by == "whole":
+        return "(the whole pool)"
+    if by == "score":
+        return f"by score (equal {recipe['equal']})"
+    if by == "cross":
+        return " × ".join(_words(part) for part in recipe["of"])
+    return {"predicted": "by predicted class", "map": "by class map"}.get(by) or f"by column {recipe['column']!r}"

@@ -1,0 +1,219 @@
+"""The pool: items with a classifier's predictions, and never a label."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError, LabelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool:
+    """Items, what the classifier said about each, and whatever else is known of them.
+
+    Made by `read_pool`, which checks everything; this class only holds it. The score matrix is
+    not kept: what the method needs of it is `predicted`, `confidence` and `score_sums`.
+
+    Parameters
+    ----------
+    ids
+        One text per item, all different; an Arrow string array of shape (items,).
+    predicted
+        Position in `classes` of the predicted class, shape (items,).
+    classes
+        The names of the classes.
+    confidence
+        The classifier's own probability that it is right, shape (items,), or None.
+    score_sums
+        Row k is the sum of the score vectors of the items predicted as class k,
+        shape (classes, classes), or None if there were no score vectors.
+    columns
+        Further columns of the items, an Arrow table.
+    content
+        The name of the column that an annotator looks at (text, image path or address), or None.
+    source
+        Where the pool came from, for messages.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
+    >>> pool
+    <Pool: 2 items, 2 classes, scores, from an array>
+    >>> pool.predicted, pool.confidence
+    (array([0, 1], dtype=int32), array([0.9, 0.8]))
+    """
+
+    ids: pa.Array[Any]
+    predicted: NDArray[np.int32]
+    classes: tuple[str, ...]
+    confidence: NDArray[np.float64] | None = None
+    score_sums: NDArray[np.float64] | None = None
+    columns: pa.Table | None = None
+    content: str | None = None
+    source: str = "arrays"
+
+    def __len__(self) -> int:
+        return len(self.predicted)
+
+    def __repr__(self) -> str:
+        has = (
+            "scores" if self.score_sums is not None else "confidence" if self.confidence is not None else "predictions"
+        )
+        items, classes = f"{len(self):,} items", f"{len(self.classes):,} classes"
+        return f"<Pool: {items}, {classes}, {has}, from {self.source}>"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over ids, predictions, scores and columns: equal for equal pools, whatever their files."""
+        digest = hashlib.sha256(_framed(str(len(self.classes)).encode()))
+        for name in self.classes:
+            digest.update(_framed(name.encode()))
+        for array in (self.predicted, self.confidence, self.score_sums):
+            digest.update(_framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
+        digest.update(_framed(_column_bytes(self.ids)))
+        digest.update(_framed((self.content or "").encode()))
+        for name in sorted(self.columns.column_names if self.columns is not None else []):
+            digest.update(_framed(name.encode()) + _framed(_column_bytes(self.column(name))))
+        return digest.hexdigest()
+
+    @cached_property
+    def profile(self) -> NDArray[np.float64] | None:
+        """What the classifier expects the true class to be, given what it predicts.
+
+        Row k is the mean score vector of the items predicted as k, scaled to sum to exactly 1 (scores may
+        be rounded), shape (classes, classes). Where only
+        a confidence s is known, the row has its mean s at k and the rest spread evenly. A class that is
+        never predicted has an even row. None if the pool has predicted classes only.
+        """
+        k = len(self.classes)
+        count = np.bincount(self.predicted, minlength=k).astype(float)
+        if self.score_sums is not None:
+            sums = self.score_sums
+        elif self.confidence is not None:
+            right = np.bincount(self.predicted, self.confidence, minlength=k)
+            sums = np.repeat(((count - right) / (k - 1))[:, None], k, axis=1)
+            np.fill_diagonal(sums, right)
+        else:
+            return None
+        profile = np.full((k, k), 1 / k)
+        np.divide(sums, sums.sum(axis=1, keepdims=True), out=profile, where=count[:, None] > 0)
+        return profile
+
+    @cached_property
+    def _position_of_id(self) -> dict[str, int]:
+        return {str(item): i for i, item in enumerate(self.ids.to_pylist())}
+
+    @cached_property
+    def _position_of_class(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.classes)}
+
+    def positions(self, ids: Iterable[object]) -> NDArray[np.int64]:
+        """The positions of items in the pool, shape (ids,); an unknown id is a LabelError."""
+        known = self._position_of_id
+        wanted = [str(item) for item in ids]
+        unknown = [item for item in wanted if item not in known]
+        if unknown:
+            example = f"such as {self.ids[0].as_py()!r}" if len(self) else "of which there are none"
+            raise LabelError(
+                f"unknown {_listed('item', unknown)}: not in the pool (from {self.source}). "
+                f"Use the pool's own ids, {example}."
+            )
+        return np.array([known[item] for item in wanted], dtype=np.int64)
+
+    def class_positions(self, names: Iterable[object]) -> NDArray[np.int32]:
+        """The positions of class names in `classes`, shape (names,); an unknown name is a LabelError."""
+        known = self._position_of_class
+        wanted = [str(name) for name in names]
+        unknown = [name for name in wanted if name not in known]
+        if unknown:
+            raise LabelError(
+                f"unknown {_listed('class', unknown)}. The classes are {_shortened(self.classes)}; "
+                "names must match exactly."
+            )
+        return np.array([known[name] for name in wanted], dtype=np.int32)
+
+    def column(self, name: str) -> pa.ChunkedArray[Any]:
+        """One of the further columns; a name that is not there is an InputError that lists those that are."""
+        names = self.columns.column_names if self.columns is not None else []
+        if self.columns is None or name not in names:
+            have = f"It has {_shortened(names)}" if names else "It has no further columns"
+            raise InputError(f"the pool (from {self.source}) has no column {name!r}. {have}.")
+        return self.columns[name]
+
+    def differences(self, other: Pool) -> str:
+        """In words, how another pool differs from this one; empty if it does not.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> old = fl.read_pool([[0.9, 0.1], [0.2, 0.8]])
+        >>> old.differences(fl.read_pool([[0.9, 0.1], [0.7, 0.3]]))
+        '1 of 2 predictions changed; scores changed'
+        """
+        if self.fingerprint == other.fingerprint:
+            return ""
+        said = []
+        if self.classes != other.classes:
+            said.append(f"{len(self.classes)} classes before, {len(other.classes)} now, or other names or order")
+        if not self.ids.equals(other.ids):
+            before, now = self._position_of_id, other._position_of_id
+            gone, new = len(before.keys() - now.keys()), len(now.keys() - before.keys())
+            said.append(f"{gone:,} items gone and {new:,} new" if gone or new else "the same items in another order")
+        elif changed := int(np.count_nonzero(self.predicted != other.predicted)):
+            said.append(f"{changed:,} of {len(self):,} predictions changed")
+        if not said or self.ids.equals(other.ids):
+            if not _same(self.score_sums, other.score_sums):
+                said.append("scores changed")
+            elif not _same(self.confidence, other.confidence):
+                said.append("confidences changed")
+        return "; ".join(said) or "the further columns changed"
+
+
+def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
+def _framed(data: bytes) -> bytes:
+    """The data with its length in front, so that two neighbours cannot be mistaken for others."""
+    return len(data).to_bytes(8, "little") + data
+
+
+def _column_bytes(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> bytes:
+    """The values of a column as bytes that depend neither on chunks nor on the version of Arrow."""
+    import pyarrow as pa  # noqa: PLC0415  (slow to import, and only needed once there is a pool)
+
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    missing = np.packbits(column.is_null().to_numpy()).tobytes()
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        kind, values = str(column.type), column.fill_null(pa.scalar(0, column.type)).to_numpy().tobytes()
+    else:
+        text = [value or "" for value in column.cast(pa.string()).to_pylist()]
+        lengths = np.array([len(value) for value in text], dtype=np.int64)
+        kind, values = "text", lengths.tobytes() + "".join(text).encode()
+    return _framed(kind.encode()) + _framed(missing) + values
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    plural = {"item": "items", "class": "classes"}[noun]
+    return f"{noun} {names[0]!r}" if len(names) == 1 else f"{plural} {_shortened(names)}"
+
+
+def _shortened(names: Iterable[str], most: int = 8) -> str:
+    names = list(names)
+    text = ", ".join(repr(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"

@@ -1,0 +1,105 @@
+"""The tidy table that every result is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Named columns of the same length, and the settings that made them.
+
+    Prints as text; goes to pandas, Polars and Arrow; is read by anything that takes an Arrow stream. A value that
+    does not exist is None.
+
+    >>> table = Table({"group": ["cat", "dog"], "mean": [0.91, None]}, {"level": 0.95})
+    >>> print(table)
+    group   mean
+    cat    0.910
+    dog        -
+    >>> table["mean"], len(table)
+    ([0.91, None], 2)
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, column: str) -> list[Any]:
+        return list(self.columns[column])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows, each as a mapping from column to value."""
+        names = list(self.columns)
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def where(self, **values: object) -> Table:
+        """The rows in which the named columns have the given values.
+
+        >>> Table({"group": ["cat", "dog"], "n": [3, 4]}).where(group="dog")["n"]
+        [4]
+        """
+        keep = [i for i, row in enumerate(self.rows()) if all(row[name] == v for name, v in values.items())]
+        return Table({name: [column[i] for i in keep] for name, column in self.columns.items()}, self.settings)
+
+    def text(self, most: int = 40) -> str:
+        """The table as text, cut in the middle beyond `most` rows."""
+        shown = [[name, *(_cell(value) for value in column)] for name, column in self.columns.items()]
+        left = [all(isinstance(v, str) for v in column if v is not None) for column in self.columns.values()]
+        for column, is_left in zip(shown, left, strict=True):
+            width = max(len(text) for text in column)
+            column[:] = [text.ljust(width) if is_left else text.rjust(width) for text in column]
+        lines = ["  ".join(row).rstrip() for row in zip(*shown, strict=True)]
+        if len(lines) > most + 1:
+            head = most // 2
+            lines[1 + head : len(lines) - (most - head)] = [f"... {len(lines) - 1 - most:,} more rows ..."]
+        return "\n".join(lines)
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table."""
+        import pyarrow as pa  # noqa: PLC0415  (slow to import)
+
+        return pa.table({name: pa.array(column) for name, column in self.columns.items()})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a Polars frame."""
+        import polars as pl  # noqa: PLC0415  (not a dependency)
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)  # noqa: S101  (an Arrow table gives a frame)
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
+        return stream
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,219 @@
+"""read_pool: which columns it takes, and what it makes of them."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from fewlabels.errors import InputError
+from fewlabels.io import read_pool
+
+
+def csv(folder, text, name="p.csv", encoding="utf-8"):
+    path = folder / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_scores_by_pattern_give_predicted_confidence_and_sums(tmp_path):
+    pool = read_pool(csv(tmp_path, "img,p_cat,p_dog,sex\na,0.75,0.25,f\nb,0.5,0.5,m\nc,0.25,0.75,\n"), id="img")
+    assert pool.ids.to_pylist() == ["a", "b", "c"]
+    assert pool.classes == ("cat", "dog")
+    assert pool.predicted.tolist() == [0, 0, 1]  # of equal scores the first class
+    assert pool.confidence.tolist() == [0.75, 0.5, 0.75]
+    assert pool.score_sums.tolist() == [[1.25, 0.75], [0.25, 0.75]]
+    assert pool.column("sex").to_pylist() == ["f", "m", None]
+    assert pool.predicted.dtype == np.int32
+    assert pool.source.endswith("p.csv")
+
+
+def test_scores_by_list_are_named_by_their_columns_or_by_classes():
+    frame = pd.DataFrame({"x": [0.9], "cat": [0.2], "dog": [0.8]})
+    assert read_pool(frame, scores=["dog", "cat"]).classes == ("dog", "cat")
+    named = read_pool(frame, scores=["dog", "cat"], classes=["hond", "kat"])
+    assert (named.classes, named.predicted.tolist()) == (("hond", "kat"), [0])
+    assert named.column("x").to_pylist() == [0.9]
+
+
+@pytest.mark.parametrize(
+    ("classes", "predicted"),
+    [(["dog", "cat"], 0), (["cat", "dog"], 1), (None, 1)],
+    ids=["other order", "same order", "not given"],
+)
+def test_classes_order_the_columns_of_a_pattern(classes, predicted):
+    pool = read_pool({"p_cat": [0.2], "p_dog": [0.8]}, scores="p_*", classes=classes)
+    assert pool.predicted.tolist() == [predicted]
+    assert pool.classes[predicted] == "dog"
+
+
+def test_numbered_score_columns_are_named_in_the_order_of_their_numbers():
+    columns = {f"logit_{k}": [float(k == 10)] for k in (10, 9, *range(9))}
+    pool = read_pool(columns, scores="logit_*", classes=[f"c{k}" for k in range(11)], logits=True)
+    assert pool.classes[pool.predicted[0]] == "c10"
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float64()), pa.list_(pa.float32(), 2)])
+def test_a_column_of_vectors(kind, tmp_path):
+    table = pa.table({"id": ["a", "b"], "probs": pa.array([[0.75, 0.25], [0.125, 0.875]], kind)})
+    parquet.write_table(table, tmp_path / "v.parquet")
+    for source in (table, tmp_path / "v.parquet"):
+        pool = read_pool(source, scores="probs", classes=["cat", "dog"])
+        assert pool.predicted.tolist() == [0, 1]
+        assert pool.confidence.tolist() == [0.75, 0.875]
+        assert pool.columns is None
+
+
+def test_predicted_beside_scores_wins_over_the_largest_score():
+    pool = read_pool({"p_a": [0.6, 0.7], "p_b": [0.4, 0.3], "out": ["b", "a"]}, scores="p_*", predicted="out")
+    assert pool.predicted.tolist() == [1, 0]
+    assert pool.confidence.tolist() == [0.4, 0.7]
+    np.testing.assert_allclose(pool.score_sums, [[0.7, 0.3], [0.6, 0.4]], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "classes", "names", "positions"),
+    [
+        (["b", "a"], None, ("a", "b"), [1, 0]),
+        ([10, 9, 10], None, ("9", "10"), [1, 0, 1]),
+        ([1, 0], ["cat", "dog"], ("cat", "dog"), [1, 0]),
+        (["1", "0"], ["cat", "dog"], ("cat", "dog"), [1, 0]),
+        ([1, 2], [1, 2, 3], ("1", "2", "3"), [0, 1]),
+        ([2.0, 1.0], None, ("1", "2"), [1, 0]),
+        ([True, False], None, ("False", "True"), [1, 0]),
+        (["dog", "dog"], ["cat", "dog"], ("cat", "dog"), [1, 1]),
+    ],
+)
+def test_predicted_values_are_names_or_positions(values, classes, names, positions, tmp_path):
+    path = tmp_path / "p.csv"
+    pd.DataFrame({"predicted": values}).to_csv(path, index=False)
+    for source in ({"predicted": values}, path) if values != [2.0, 1.0] else ({"predicted": values},):
+        pool = read_pool(source, classes=classes)
+        assert pool.classes == names
+        assert pool.predicted.tolist() == positions
+
+
+def test_npz_by_its_usual_keys(tmp_path):
+    path = tmp_path / "p.npz"
+    np.savez(
+        path,
+        scores=np.array([[0.25, 0.75], [1, 0]], np.float32),
+        classes=np.array(["cat", "dog"]),
+        embedding=np.zeros((2, 5)),
+        size=np.array([3, 4]),
+        version=np.array(1),
+        other=np.arange(7),
+    )
+    pool = read_pool(path)
+    assert (pool.classes, pool.predicted.tolist()) == (("cat", "dog"), [1, 0])
+    assert pool.columns.column_names == ["size"]
+    np.savez(path, predicted=[1, 0], confidence=[0.5, 0.75], classes=["cat", "dog"], id=["x", "y"])
+    pool = read_pool(path)
+    assert (pool.ids.to_pylist(), pool.predicted.tolist(), pool.score_sums) == (["x", "y"], [1, 0], None)
+
+
+def test_npy_jsonl_feather_and_gzip(tmp_path):
+    scores = np.array([[0.25, 0.75], [1, 0]])
+    np.save(tmp_path / "p.npy", np.asfortranarray(scores))
+    table = pa.table({"p_0": scores[:, 0], "p_1": scores[:, 1]})
+    feather.write_feather(table, tmp_path / "p.feather")
+    with pa.ipc.new_stream(str(tmp_path / "p.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=1)
+    (tmp_path / "p.csv.gz").write_bytes(gzip.compress(b"p_0\tp_1\n0.25\t0.75\n1\t0\n"))
+    (tmp_path / "p.jsonl").write_text('{"p_0": 0.25, "p_1": 0.75}\n\n{"p_1": 0, "p_0": 1}\n')
+    expected = read_pool(scores).fingerprint
+    for name in ("p.npy", "p.feather", "p.arrow", "p.csv.gz", "p.jsonl"):
+        assert read_pool(tmp_path / name).fingerprint == expected, name
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("id,p_a,p_b,note\n007,0.5,0.5,x\n", "utf-8"),
+        ("id;p_a;p_b;note\r\n007;0.5;0.5;x\r\n", "utf-8-sig"),
+        ("id\tp_a\tp_b\tnote\n007\t 0.5\t0.5\tx\n\n", "utf-8"),
+        ('"id","p_a","p_b","note"\n"007","0.5","0.5","x"', "utf-8"),
+    ],
+)
+def test_delimiters_byte_order_mark_and_leading_zeros(tmp_path, text, encoding):
+    pool = read_pool(csv(tmp_path, text, encoding=encoding))
+    assert pool.ids.to_pylist() == ["007"]
+    assert pool.classes == ("a", "b")
+    assert pool.column("note").to_pylist() == ["x"]
+
+
+def test_csv_columns_get_the_type_that_all_values_have(tmp_path):
+    rows = "predicted,n,x,zip,flag,mixed,empty\na,1,1,01,True,1,\nb,,2.5,02,False,z,\n"
+    columns = read_pool(csv(tmp_path, rows)).columns
+    types = {name: str(columns[name].type) for name in columns.column_names}
+    assert types == {
+        "n": "int64", "x": "double", "zip": "string", "flag": "bool", "mixed": "string", "empty": "string",
+    }  # fmt: skip
+    assert columns["zip"].to_pylist() == ["01", "02"]
+
+
+def test_quoted_text_with_delimiters_and_line_breaks(tmp_path):
+    pool = read_pool(csv(tmp_path, 'predicted,text\na,"one, two\nthree"\nb,NA\n'), content="text")
+    assert pool.column("text").to_pylist() == ["one, two\nthree", "NA"]
+
+
+def test_labels_and_lists_are_not_kept_and_content_is():
+    data = {"id": ["a", "b"], "predicted": ["x", "y"], "Label": ["x", "x"], "sex": ["f", "m"], "e": [[1], [2]]}
+    assert read_pool(data).columns.column_names == ["sex"]
+    assert read_pool(data, columns=[]).columns is None
+    pool = read_pool(data, columns=[], content="id")
+    assert (pool.content, pool.column("id").to_pylist()) == ("id", ["a", "b"])
+
+
+def test_defaults_find_confidence_and_other_prefixes():
+    assert read_pool({"predicted": ["a", "b"], "confidence": [0.5, 1]}).confidence.tolist() == [0.5, 1]
+    assert read_pool({"predicted": ["a", "b"], "p_a": [0.5, 1]}).confidence is None
+    assert read_pool({"prob_a": [0.5, 1], "prob_b": [0.5, 0]}).classes == ("a", "b")
+
+
+@pytest.mark.parametrize("scale", [1, 100, 7])
+def test_normalize_divides_by_the_sum(scale):
+    scores = np.array([[0.75, 0.25], [0.5, 0.5]])
+    pool = read_pool(scores * scale, normalize=True)
+    np.testing.assert_allclose(pool.confidence, [0.75, 0.5], rtol=1e-15)
+
+
+def test_logits_are_turned_into_probabilities_without_overflow():
+    logits = np.array([[1000.0, 999.0], [-5.0, 0.0]])
+    pool = read_pool(logits, logits=True)
+    np.testing.assert_allclose(pool.confidence, [1 / (1 + np.exp(-1)), 1 / (1 + np.exp(-5))], rtol=1e-12)
+
+
+def test_rounded_scores_are_fine_and_stay_as_they_are():
+    pool = read_pool([[0.333, 0.333, 0.333], [0.9995, 0.0, 0.0]])
+    assert pool.confidence.tolist() == [0.333, 0.9995]
+    assert read_pool(np.array([[1.0 + 5e-7, -5e-7]])).confidence.tolist() == [1.0]
+
+
+def test_class_names_with_dots_and_prefixes_of_each_other(tmp_path):
+    table = pa.table({"p_a": [0.25], "p_a.b": [0.5], "p_a.b.c": [0.25]})
+    parquet.write_table(table, tmp_path / "p.parquet")
+    pool = read_pool(tmp_path / "p.parquet")
+    assert pool.classes == ("a", "a.b", "a.b.c")
+    assert pool.score_sums[1].tolist() == [0.25, 0.5, 0.25]
+
+
+def test_pandas_index_is_no_column_unless_it_is_named():
+    frame = pd.DataFrame({"predicted": ["a", "b"]}, index=["x", "y"])
+    assert read_pool(frame).columns is None
+    assert read_pool(frame.rename_axis("id")).ids.to_pylist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_reading_leaves_the_callers_arrays_alone(rows):
+    scores = np.array([[2.0, 1.0], [0.0, 4.0]])[:rows]
+    before = scores.copy()
+    read_pool(scores, normalize=True)
+    read_pool(scores, logits=True)
+    with pytest.raises(InputError):
+        read_pool(scores)
+    assert np.array_equal(scores, before)
