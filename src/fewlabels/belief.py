@@ -1,0 +1,253 @@
+"""What is believed about the cells: Dirichlet counts, of which Beta is the case of two outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Target = Literal["population", "pool"]
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """θ_c ~ Dirichlet(prior_c + counts_c) for each cell c: the share of each outcome in the cell.
+
+    With `target="population"`, θ is the share in the population behind the pool. With `target="pool"` it is
+    the share among the pool's own items: the labelled ones are known, the others are drawn from θ, so a
+    fully labelled cell has no uncertainty left.
+
+    Parameters
+    ----------
+    prior
+        Prior counts, shape (cells, outcomes).
+    counts
+        Label counts, shape (cells, outcomes).
+    size
+        Items of the pool in each cell, shape (cells,).
+    target
+        What the shares are of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> belief = Belief(np.array([[1.0, 1.0]]), np.array([[6.0, 2.0]]), np.array([10]))
+    >>> belief.mean()
+    array([[0.7, 0.3]])
+    >>> belief.to("pool").mean()  # 6 known right, and 0.7 of the 2 unlabelled
+    array([[0.74, 0.26]])
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    size: NDArray[np.int64]
+    target: Target = "population"
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """Prior counts plus label counts, shape (cells, outcomes)."""
+        return self.prior + self.counts
+
+    @cached_property
+    def strength(self) -> NDArray[np.float64]:
+        """s = Σ α, shape (cells,)."""
+        return self.alpha.sum(axis=-1)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers one draw takes."""
+        return self.alpha.size
+
+    @cached_property
+    def left(self) -> NDArray[np.int64]:
+        """Items without a label in each cell, shape (cells,)."""
+        return np.maximum(self.size - np.rint(self.counts.sum(axis=-1)).astype(np.int64), 0)
+
+    def to(self, target: Target) -> Belief:
+        """The same belief about another target."""
+        return replace(self, target=target)
+
+    def rows(self, cells: slice | NDArray[np.intp]) -> Belief:
+        """The belief about some of the cells."""
+        return Belief(self.prior[cells], self.counts[cells], self.size[cells], self.target)
+
+    def awaiting(self, pending: NDArray[np.int64]) -> Belief:
+        """The belief once pending requests, shape (cells,), are answered as expected on average.
+
+        The means stay and the variances shrink, so that a batch is not asked all in one place.
+        """
+        if not pending.any():
+            return self
+        return replace(self, counts=self.counts + pending[:, None] * self.alpha / self.strength[:, None])
+
+    def mean(self) -> NDArray[np.float64]:
+        """E θ, shape (cells, outcomes)."""
+        mean = self.alpha / self.strength[:, None]
+        if self.target == "population":
+            return mean
+        return (self.counts + self.left[:, None] * mean) / self.size[:, None]
+
+    def variance(self) -> NDArray[np.float64]:
+        """Var θ, shape (cells, outcomes): m(1−m)/(s+1), times the finite-pool factor of `_spread`."""
+        mean = self.alpha / self.strength[:, None]
+        return mean * (1 - mean) * self._spread(self.left, self.strength)[:, None]
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n independent draws of θ, shape (n, cells, outcomes)."""
+        if self.alpha.shape[1] == 2 and (self.alpha > 0).all():
+            first = rng.beta(self.alpha[:, 0], self.alpha[:, 1], size=(n, len(self.size)))
+            theta = np.stack([first, 1 - first], axis=-1)
+        else:
+            theta = _dirichlet(rng, self.alpha, n)
+        if self.target == "population":
+            return theta
+        unlabelled: NDArray[np.int64]
+        if theta.shape[2] == 2:
+            right = rng.binomial(self.left, theta[..., 0])
+            unlabelled = np.stack([right, self.left - right], axis=-1)
+        else:
+            unlabelled = rng.multinomial(self.left, theta)
+        return (self.counts + unlabelled) / self.size[:, None]
+
+    def upcoming(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The outcome shares among the unlabelled items, where the next label comes from: θ to the same shape.
+
+        θ itself for the population. For the pool, where θ counts the labelled items too, (nθ − counts)/u with u
+        of n items unlabelled; θ where none is.
+        """
+        if self.target == "population":
+            return theta
+        left = self.left[:, None]
+        share = (self.size[:, None] * theta - self.counts) / np.maximum(left, 1)
+        return np.where(left > 0, np.clip(share, 0, 1), theta)
+
+    def drop(self, gradient: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How much one more label is expected to lower the variance of g·θ, in each cell.
+
+        With A = Σ_j α_j g_j², B = Σ_j α_j g_j and outcomes drawn from θ~ (Q = Σ_j θ~_j g_j², L = Σ_j θ~_j g_j):
+        σ² = A/s − (B/s)² now, and (A+Q)/(s+1) − (B² + 2BL + Q)/(s+1)² after one label, on average.
+        The variance is σ²/(s+1) for the population; see `_spread` for the pool. For accuracy, g = (1, 0),
+        this is the paper's Var(θ|L) − E Var(θ|L, z).
+
+        Parameters
+        ----------
+        gradient
+            g, shape (..., cells, outcomes).
+        theta
+            θ~, shape (..., cells, outcomes); the next outcome comes from its `upcoming` part.
+
+        Returns
+        -------
+        Shape (..., cells).
+        """
+        s = self.strength
+        square = (self.alpha * gradient**2).sum(axis=-1)
+        linear = (self.alpha * gradient).sum(axis=-1)
+        theta = self.upcoming(theta)
+        q = (theta * gradient**2).sum(axis=-1)
+        ell = (theta * gradient).sum(axis=-1)
+        now = square / s - (linear / s) ** 2
+        after = (square + q) / (s + 1) - (linear**2 + 2 * linear * ell + q) / (s + 1) ** 2
+        return self._change(now, after)
+
+    def total_drop(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How much one more label is expected to lower Σ_j Var θ_j, in each cell; shapes as in `drop`.
+
+        Σ_j Var_j = (s² − q)/(s²(s+1)) with q = Σ α², and ((s+1)² − q − 1 − 2 θ~·α)/((s+1)²(s+2)) after one label.
+        """
+        theta = self.upcoming(theta)
+        s, q = self.strength, (self.alpha**2).sum(axis=-1)
+        now = 1 - q / s**2
+        after = 1 - (q + 1 + 2 * (theta * self.alpha).sum(axis=-1)) / (s + 1) ** 2
+        return self._change(now, after)
+
+    def _change(self, now: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
+        later = np.maximum(self.left - 1, 0)
+        return now * self._spread(self.left, self.strength) - after * self._spread(later, self.strength + 1)
+
+    def _spread(self, left: NDArray[np.int64], s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Var of a share ÷ σ² of one outcome: 1/(s+1), or u(s+u)/(n²(s+1)) with u of n items unlabelled."""
+        if self.target == "population":
+            return 1 / (s + 1)
+        return left * (s + left) / (self.size.astype(float) ** 2 * (s + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """A belief about cells put together from finer ones: θ_c = Σ_f w_f θ_f over the strata f of c.
+
+    Needed when labels were asked by one partition and are read by another: within the groups of asking the labels are
+    a random sample, across them they are not, so each stratum counts by its share of the pool.
+
+    Parameters
+    ----------
+    fine
+        The belief about the strata.
+    cell
+        The cell of each stratum, ascending, shape (strata,).
+    size
+        Items of the pool in each cell, shape (cells,).
+    """
+
+    fine: Belief
+    cell: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+    @property
+    def target(self) -> Target:
+        """What the shares are of."""
+        return self.fine.target
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers one draw takes."""
+        return self.fine.numbers
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """Label counts, shape (cells, outcomes)."""
+        return np.add.reduceat(self.fine.counts, self._starts, axis=0)
+
+    def mean(self) -> NDArray[np.float64]:
+        """E θ, shape (cells, outcomes)."""
+        return self._mixed(self.fine.mean())
+
+    def variance(self) -> NDArray[np.float64]:
+        """Var θ, shape (cells, outcomes)."""
+        return np.add.reduceat(self.fine.variance() * self._weight[:, None] ** 2, self._starts, axis=0)
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n independent draws of θ, shape (n, cells, outcomes)."""
+        return self._mixed(self.fine.draws(rng, n))
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.searchsorted(self.cell, np.arange(len(self.size)))
+
+    @cached_property
+    def _weight(self) -> NDArray[np.float64]:
+        return self.fine.size / self.size[self.cell]
+
+    def _mixed(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.add.reduceat(theta * self._weight[:, None], self._starts, axis=-2)
+
+
+def _dirichlet(rng: np.random.Generator, alpha: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """n Dirichlet draws for each row of α, shape (n, rows, outcomes), also for very small α."""
+    theta = rng.standard_gamma(alpha, size=(n, *alpha.shape))
+    total = theta.sum(axis=-1, keepdims=True)
+    lost = total[..., 0] == 0
+    if lost.any():
+        # All gammas underflowed, which happens when Σ α is tiny; the draw is then a corner of the simplex.
+        rows = np.nonzero(lost)[1]
+        edge = np.cumsum(alpha[rows], axis=1)
+        corner = (edge < rng.random(len(rows))[:, None] * edge[:, -1:]).sum(axis=1)
+        theta[lost] = np.eye(alpha.shape[1])[corner]
+        total[lost] = 1
+    theta /= total
+    return theta

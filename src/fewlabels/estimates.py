@@ -1,0 +1,162 @@
+"""From a belief to numbers: draws of a metric, and means with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from fewlabels.belief import Belief, Strata
+from fewlabels.errors import InputError
+from fewlabels.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
+
+# Numbers held at a time, and drawn in all: 10,000 draws of a confusion matrix of 1,000 classes would take an hour.
+_AT_ONCE = 2**23
+_IN_ALL = 2**29
+_FEWEST = 200
+
+
+def affordable(draws: int, belief: Belief | Strata) -> int:
+    """As many draws as asked for, or fewer (at least 200) where one draw has a hundred thousand numbers."""
+    if draws < 1:
+        raise InputError(f"The number of draws must be from 1 up, such as 10_000. Got {draws!r} instead.")
+    return min(draws, max(_IN_ALL // max(belief.numbers, 1), _FEWEST))
+
+
+def value_draws(
+    metric: Metric, belief: Belief | Strata, cells: Cells, rng: np.random.Generator, draws: int
+) -> NDArray[np.float64]:
+    """Draws of the metric from its posterior, shape (draws, groups), a bounded part of θ at a time."""
+    return np.concatenate(list(_parts(metric, belief, cells, rng, draws)))
+
+
+def average_draws(
+    metric: Metric, belief: Belief | Strata, cells: Cells, rng: np.random.Generator, draws: int
+) -> NDArray[np.float64]:
+    """Draws of Σ_g p_g θ_g, shape (draws,), or (draws, outcomes) for a metric with a value for each outcome."""
+    axis = -2 if metric.vector else -1
+    shares = cells.partition.shares
+    return np.concatenate(
+        [np.tensordot(part, shares, axes=(axis, 0)) for part in _parts(metric, belief, cells, rng, draws)]
+    )
+
+
+def _parts(
+    metric: Metric, belief: Belief | Strata, cells: Cells, rng: np.random.Generator, draws: int
+) -> Iterator[NDArray[np.float64]]:
+    step = max(1, _AT_ONCE // max(belief.numbers, 1))
+    for start in range(0, draws, step):
+        yield metric.value(belief.draws(rng, min(step, draws - start)), cells)
+
+
+def check_level(level: float) -> None:
+    """InputError unless a level lies between 0 and 1."""
+    if not 0 < level < 1:
+        raise InputError(f"The 'level' must be between 0 and 1, such as 0.95. Got {level!r} instead.")
+
+
+def interval(draws: NDArray[np.float64], level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The equal-tailed interval of draws along the first axis."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
+
+
+def holding(
+    mean: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The interval, widened where it does not hold the mean.
+
+    A share that is 0 with probability 0.99 has the interval [0, 0] and a mean above it: rare classes are like that.
+    """
+    return np.minimum(low, mean), np.maximum(high, mean)
+
+
+def estimate(
+    metric: Metric,
+    belief: Belief | Strata,
+    cells: Cells,
+    rng: np.random.Generator,
+    *,
+    level: float = 0.95,
+    draws: int = 10_000,
+) -> Table:
+    """Mean and equal-tailed interval of the metric in each group: columns group, n, labelled, mean, low, high.
+
+    Exact where the value is a share of one cell and the target is the population (Beta quantiles), by Monte
+    Carlo elsewhere. A confusion row has a line for each true class, in a column `true`. A group
+    without items has no mean, low and high: they are None.
+    """
+    check_level(level)
+    labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
+    used = affordable(draws, belief)
+    if isinstance(belief, Belief) and (metric.marginal or metric.vector):
+        # The value is a share of one cell, so its interval is that of the share.
+        exact = belief.target == "population"
+        ends = _share_quantiles(belief, level) if exact else _share_intervals(belief, level, rng, used)
+        low, high = (metric.value(end, cells) for end in ends)
+        used = 0 if exact else used
+    else:
+        values = value_draws(metric, belief, cells, rng, used)
+        low, high = interval(values, level)
+    mean = metric.value(belief.mean(), cells) if metric.linear else values.mean(axis=0)
+    low, high = holding(mean, low, high)
+    settings = {
+        "level": level,
+        "target": belief.target,
+        "draws": used or "exact",
+        "labels": int(labelled.sum()),
+    }
+    return _table(metric, cells, labelled, (mean, low, high), settings)
+
+
+def _share_quantiles(belief: Belief, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The interval of each share θ_cj ~ Beta(α_cj, s_c − α_cj), two of shape (cells, outcomes)."""
+    rest = belief.strength[:, None] - belief.alpha
+    # An outcome that cannot occur has the share 0, and one that cannot fail to has 1.
+    possible = (belief.alpha > 0) & (rest > 0)
+    a, b, corner = np.where(possible, belief.alpha, 1), np.where(possible, rest, 1), (rest <= 0).astype(float)
+    low, high = (np.where(possible, betaincinv(a, b, q), corner) for q in ((1 - level) / 2, (1 + level) / 2))
+    return low, high
+
+
+def _share_intervals(
+    belief: Belief, level: float, rng: np.random.Generator, draws: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The interval of each share by Monte Carlo, some cells at a time; two of shape (cells, outcomes)."""
+    low, high = np.empty_like(belief.alpha), np.empty_like(belief.alpha)
+    step = max(1, _AT_ONCE // (draws * belief.alpha.shape[1]))
+    for start in range(0, len(low), step):
+        part = slice(start, start + step)
+        low[part], high[part] = interval(belief.rows(part).draws(rng, draws), level)
+    return low, high
+
+
+def _table(
+    metric: Metric,
+    cells: Cells,
+    labelled: NDArray[np.int64],
+    numbers: Sequence[NDArray[np.float64]],
+    settings: dict[str, Any],
+) -> Table:
+    partition = cells.partition
+    lines = len(cells.outcomes) if metric.vector else 1
+    index = np.repeat(np.arange(len(partition)), lines)
+    columns: dict[str, Sequence[Any]] = {"group": [partition.names[g] for g in index]}
+    if metric.vector:
+        columns["true"] = list(cells.outcomes) * len(partition)
+    columns["n"] = partition.sizes[index].tolist()
+    columns["labelled"] = labelled[index].tolist()
+    there = partition.sizes[index] > 0
+    for name, values in zip(("mean", "low", "high"), numbers, strict=True):
+        flat = values.reshape(-1).tolist()
+        columns[name] = [value if ok else None for value, ok in zip(flat, there, strict=True)]
+    return Table(columns, settings)

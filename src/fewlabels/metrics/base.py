@@ -1,0 +1,122 @@
+"""What a metric is: cells, what a label shows, and a value for each group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from fewlabels.cells import Cells, cell_means, split
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+
+
+@dataclass(frozen=True)
+class Metric(ABC):
+    """A number for each group that would be known if all items were labelled.
+
+    A metric names its cells, says which outcome a label shows, and computes its value from the outcome shares θ
+    of the cells. It has no inference of its own: its posterior is `value(belief.draws(...))`.
+    """
+
+    linear: ClassVar[bool] = False
+    """Whether `value` is linear in θ, so that its posterior mean is its value at the mean."""
+    marginal: ClassVar[bool] = False
+    """Whether the value of a group is the share of the first outcome in its only cell."""
+    vector: ClassVar[bool] = False
+    """Whether a group has one value for each outcome instead of one number."""
+
+    def check(self, pool: Pool, partition: Partition) -> None:
+        """SpecError if the metric makes no sense on this partition."""
+
+    @abstractmethod
+    def cells(self, pool: Pool, partition: Partition) -> Cells:
+        """The cells of this metric; SpecError if the pool lacks what it needs."""
+
+    @abstractmethod
+    def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
+        """What labels show: positions in `cells.outcomes`, shape (labels,), from items and their true classes."""
+
+    @abstractmethod
+    def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """The metric of each group: θ of shape (..., cells, outcomes) to (..., groups)."""
+
+    @abstractmethod
+    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """The derivative of a group's value by the θ of its cells, shape (..., cells, outcomes)."""
+
+    def drop(self, belief: Belief, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """How much a label in a cell is expected to lower the variance of its group's value, shape (..., cells).
+
+        Exact where the value is linear in θ; elsewhere by the slope of the value at θ (delta method).
+        """
+        return belief.drop(self.gradient(theta, cells), theta)
+
+
+def right_or_wrong(pool: Pool, partition: Partition, key: NDArray[np.int32] | None = None) -> Cells:
+    """Cells with the outcomes right and wrong: each group, crossed with a key of the items if there is one."""
+    group, keys, cell = split(partition, key)
+    confidence = None if pool.confidence is None else cell_means(pool.confidence, cell, len(group))
+    expected = None if confidence is None else np.column_stack([confidence, 1 - confidence])
+    return Cells(
+        partition=partition,
+        group=group,
+        key=keys,
+        cell=cell,
+        outcomes=("right", "wrong"),
+        blank=np.full((len(group), 2), 0.5),
+        expected=expected,
+        strength=2.0,
+        confidence=confidence,
+    )
+
+
+def true_classes(
+    pool: Pool,
+    partition: Partition,
+    merged: NDArray[np.int64],
+    outcomes: tuple[str, ...],
+    key: NDArray[np.int32] | None = None,
+) -> Cells:
+    """Cells of group × predicted class, whose outcomes are the true classes or merged sets of them.
+
+    By the aggregation property of the Dirichlet, merging outcomes changes no posterior of what is left.
+
+    Parameters
+    ----------
+    merged
+        For each predicted class (row) and true class (column) the position of the outcome, shape (classes, classes).
+    outcomes
+        The names of the outcomes.
+    key
+        Something coarser than the predicted class to cross the groups with, shape (items,).
+    """
+    group, keys, cell = split(partition, pool.predicted if key is None else key)
+    k = len(pool.classes)
+    even = np.full((k, k), 1 / k)
+
+    def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.zeros((k, len(outcomes)))
+        np.add.at(out, (np.arange(k)[:, None], merged), rows)
+        if key is None:
+            return out[keys]
+        return np.column_stack([cell_means(column[pool.predicted], cell, len(group)) for column in out.T])
+
+    return Cells(
+        partition=partition,
+        group=group,
+        key=keys,
+        cell=cell,
+        outcomes=outcomes,
+        blank=shares(even),
+        expected=None if pool.profile is None else shares(pool.profile),
+        strength=1.0,
+        confidence=None if pool.confidence is None else cell_means(pool.confidence, cell, len(group)),
+    )

@@ -1,0 +1,183 @@
+"""Precision, recall, F1 and false-positive rate: ratios of what is right to what is predicted or true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from fewlabels.cells import split
+from fewlabels.errors import SpecError
+from fewlabels.metrics.base import Metric, true_classes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+
+
+class Ratio(NamedTuple):
+    """(hit·TP + called·PP) / (true·T + false·F + predicted·PP).
+
+    TP, PP, T and F are the shares of a group's items that are rightly predicted as a class, predicted as
+    it, truly of it, and not of it.
+    """
+
+    hit: float
+    called: float
+    true: float
+    false: float
+    predicted: float
+
+
+@dataclass(frozen=True)
+class Rate(Metric):
+    """A ratio of shares of group × predicted class × true class, for one class or averaged over all.
+
+    Parameters
+    ----------
+    positive
+        The class that counts as positive. None averages the ratio over all classes (macro average), leaving out
+        those whose ratio is 0/0; if all are, the value is 0.
+    """
+
+    positive: str | None = None
+
+    ratio: ClassVar[Ratio]
+
+    def check(self, pool: Pool, partition: Partition) -> None:
+        """SpecError if the groups fix the predicted class, so that there is nothing to compare."""
+        group, _, _ = split(partition, pool.predicted)
+        if len(partition) > 1 and len(group) == len(np.unique(group)):
+            raise SpecError(
+                f"{type(self).__name__}() compares predicted with true classes, and each group here has only one "
+                "predicted class. Use Accuracy() by predicted class, or group by a column, or use whole(pool)."
+            )
+
+    def cells(self, pool: Pool, partition: Partition) -> Cells:
+        """Group × predicted class with the true classes as outcomes; with `positive`, it against the rest."""
+        k = len(pool.classes)
+        if self.positive is None:
+            merged = np.broadcast_to(np.arange(k), (k, k))
+            return true_classes(pool, partition, merged, pool.classes)
+        rest = (np.arange(k) != self._positive(pool)).astype(np.int64)
+        key = rest[pool.predicted].astype(np.int32)
+        return true_classes(pool, partition, np.broadcast_to(rest, (k, k)), (self.positive, "the rest"), key)
+
+    def _positive(self, pool: Pool) -> int:
+        if self.positive not in pool.classes:
+            known = ", ".join(repr(name) for name in pool.classes[:8]) + (", ..." if len(pool.classes) > 8 else "")
+            raise SpecError(
+                f"The 'positive' of {type(self).__name__}() must be a class of the pool ({known}). "
+                f"Got {self.positive!r} instead."
+            )
+        return pool.classes.index(self.positive)
+
+    def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:  # noqa: ARG002
+        """The true class; with `positive`, 0 for it and 1 for the rest."""
+        if self.positive is None:
+            return true.astype(np.int64)
+        return (true != self._positive(pool)).astype(np.int64)
+
+    def _parts(self, theta: NDArray[np.float64], cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Numerator and denominator for each class that counts, shape (..., groups, counted)."""
+        counted = len(cells.outcomes) if self.positive is None else 1
+        share = cells.weight[:, None] * theta[..., :counted]
+        true = _group_sums(share, cells)
+        hit, predicted = np.zeros_like(true), np.zeros(true.shape[-2:])
+        own = cells.key < counted
+        group, key = cells.group[own], cells.key[own]
+        hit[..., group, key] = share[..., np.flatnonzero(own), key]
+        predicted[group, key] = cells.weight[own]
+        r = self.ratio
+        bottom = r.true * true + r.predicted * predicted
+        if r.false:
+            # Not 1 − T, which is off by a rounding error where all items are of the class, and so not 0.
+            bottom = bottom + r.false * _group_sums(cells.weight[:, None] * (1 - theta[..., :counted]), cells)
+        return r.hit * hit + r.called * predicted, bottom
+
+    def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """The ratio, averaged over the classes that count: (..., cells, outcomes) to (..., groups)."""
+        ratio, there = _divided(*self._parts(theta, cells))
+        return ratio.sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)
+
+    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """w_k (hit·[j=k] − ratio_j·(true − false)) / denominator_j, shape (..., cells, outcomes)."""
+        top, bottom = self._parts(theta, cells)
+        ratio, there = _divided(top, bottom)
+        scale = there / np.where(there, bottom, 1.0) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
+        counted = top.shape[-1]
+        own = (cells.key[:, None] == np.arange(counted)) * self.ratio.hit
+        slope = np.zeros((*theta.shape[:-1], len(cells.outcomes)))
+        below = ratio * (self.ratio.true - self.ratio.false)
+        slope[..., :counted] = (own - below[..., cells.group, :]) * scale[..., cells.group, :]
+        return slope * cells.weight[:, None]
+
+
+def _group_sums(values: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+    """Sums over the cells of each group: shape (..., cells, counted) to (..., groups, counted)."""
+    return np.moveaxis(cells.total(np.moveaxis(values, -1, 0)), 0, -1)
+
+
+def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The ratio, 0 where the denominator is 0, and where it is not."""
+    there = bottom > 0
+    return np.divide(top, bottom, out=np.zeros_like(top), where=there), there
+
+
+@dataclass(frozen=True)
+class Precision(Rate):
+    """TP / PP: of the items predicted as a class, the share that truly is.
+
+    >>> import fewlabels as fl
+    >>> fl.Precision(positive="spam")
+    Precision(positive='spam')
+    """
+
+    ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=0, false=0, predicted=1)
+
+
+@dataclass(frozen=True)
+class Recall(Rate):
+    """TP / T: of the items truly of a class, the share predicted as it; also called true-positive rate.
+
+    >>> import fewlabels as fl, numpy as np
+    >>> pool = fl.read_pool({"predicted": ["spam", "ham", "ham", "ham"]})
+    >>> metric = fl.Recall(positive="spam")
+    >>> cells = metric.cells(pool, fl.whole(pool))
+    >>> metric.value(np.array([[1.0, 0.0], [1 / 3, 2 / 3]]), cells)  # one spam found, one missed
+    array([0.5])
+    """
+
+    ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
+
+
+@dataclass(frozen=True)
+class F1(Rate):
+    """2·TP / (PP + T): the harmonic mean of precision and recall.
+
+    >>> import fewlabels as fl
+    >>> fl.F1()
+    F1(positive=None)
+    """
+
+    ratio: ClassVar[Ratio] = Ratio(hit=2, called=0, true=1, false=0, predicted=1)
+
+
+@dataclass(frozen=True)
+class FalsePositiveRate(Rate):
+    """(PP − TP) / (1 − T): of the items not of a class, the share predicted as it.
+
+    >>> import fewlabels as fl
+    >>> fl.FalsePositiveRate(positive="high risk")
+    FalsePositiveRate(positive='high risk')
+    """
+
+    ratio: ClassVar[Ratio] = Ratio(hit=-1, called=1, true=0, false=1, predicted=0)
+
+
+TruePositiveRate = Recall
+"""Recall under the name it has in fairness."""

@@ -1,0 +1,49 @@
+"""What a policy is: from rewards and the room left to the groups to ask in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.tasks.base import Rewards
+
+
+@dataclass(frozen=True)
+class Policy(ABC):
+    """Chooses the groups of one step of asking. It sees arrays, never the assessment."""
+
+    ignorable: ClassVar[bool] = False
+    """Whether every item is equally likely to be asked, so that labels can be counted in any other groups."""
+
+    @abstractmethod
+    def choose(
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Different groups to ask in, at most `plays`, all with room; empty if there is none.
+
+        Parameters
+        ----------
+        rewards
+            The task's rewards: drawn from the belief, or at its mean.
+        room
+            Items of each group that can still be asked about, shape (groups,).
+        plays
+            How many groups the task wants a step to be about.
+        rng
+            The generator of this step.
+        """
+
+
+def best(
+    reward: NDArray[np.float64], room: NDArray[np.int64], plays: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The groups with room that have the largest rewards, best first, equal ones in random order."""
+    open_groups = np.flatnonzero(room > 0)
+    order = np.lexsort((rng.random(len(open_groups)), -reward[open_groups]))
+    return open_groups[order[:plays]]

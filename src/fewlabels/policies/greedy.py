@@ -1,0 +1,79 @@
+"""Greedy policies: the best group by the mean, by chance now and then, or by an upper quantile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.errors import SpecError
+from fewlabels.policies.base import Policy, best
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.tasks.base import Rewards
+
+_DRAWS = 1_000
+
+
+@dataclass(frozen=True)
+class Greedy(Policy):
+    """Ask in the group with the largest reward at the belief's mean.
+
+    >>> import fewlabels as fl
+    >>> fl.Greedy()
+    Greedy()
+    """
+
+    def choose(
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The best groups at the mean."""
+        return best(rewards.mean(), room, plays, rng)
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(Policy):
+    """Greedy, but with probability ε ask in groups taken at random.
+
+    >>> import fewlabels as fl
+    >>> fl.EpsilonGreedy()
+    EpsilonGreedy(epsilon=0.1)
+    """
+
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.epsilon <= 1:
+            raise SpecError(f"The 'epsilon' of EpsilonGreedy() must lie between 0 and 1. Got {self.epsilon!r} instead.")
+
+    def choose(
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The best groups at the mean, or any groups with room."""
+        reward = np.zeros(len(room)) if rng.random() < self.epsilon else rewards.mean()
+        return best(reward, room, plays, rng)
+
+
+@dataclass(frozen=True)
+class UCB(Policy):
+    """Bayesian upper confidence bound: ask where the q-quantile of the reward is largest, from 1,000 draws.
+
+    >>> import fewlabels as fl
+    >>> fl.UCB()
+    UCB(quantile=0.975)
+    """
+
+    quantile: float = 0.975
+
+    def __post_init__(self) -> None:
+        if not 0 < self.quantile < 1:
+            raise SpecError(f"The 'quantile' of UCB() must lie between 0 and 1. Got {self.quantile!r} instead.")
+
+    def choose(
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The groups with the largest quantile of the reward."""
+        return best(np.quantile(rewards.draw(rng, _DRAWS), self.quantile, axis=0), room, plays, rng)

@@ -1,0 +1,80 @@
+"""Thompson sampling: act as if a draw from the belief were true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fewlabels.errors import SpecError
+from fewlabels.policies.base import Policy, best
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fewlabels.tasks.base import Rewards
+
+_REDRAWS = 100
+
+
+@dataclass(frozen=True)
+class Thompson(Policy):
+    """Draw θ~ once and ask in the group with the largest reward under it (the paper's algorithm 1).
+
+    Where the m worst are looked for, one draw decides m groups (multiple play); `plays=1` asks in one.
+
+    >>> import fewlabels as fl
+    >>> fl.Thompson(plays=1)
+    Thompson(plays=1)
+    """
+
+    plays: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.plays is None:
+            return
+        if isinstance(self.plays, bool) or not isinstance(self.plays, int) or self.plays < 1:
+            raise SpecError(
+                f"The 'plays' of Thompson() must be a whole number from 1 up, or None. Got {self.plays!r} instead."
+            )
+
+    def choose(
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The best groups of one draw."""
+        return best(rewards.draw(rng)[0], room, self.plays or plays, rng)
+
+
+@dataclass(frozen=True)
+class TopTwo(Policy):
+    """Top-two Thompson sampling: with probability β keep the best group of a draw, else redraw until another wins.
+
+    After a hundred draws with the same winner, the second best of the last one is taken.
+
+    >>> import fewlabels as fl
+    >>> fl.TopTwo()
+    TopTwo(beta=0.5)
+    """
+
+    beta: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta <= 1:
+            raise SpecError(f"The 'beta' of TopTwo() must lie between 0 and 1. Got {self.beta!r} instead.")
+
+    def choose(
+        self,
+        rewards: Rewards,
+        room: NDArray[np.int64],
+        plays: int,  # noqa: ARG002  (two groups are in play, and one of them is asked)
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """The best group of a draw, or the best other one of a later draw."""
+        first = best(rewards.draw(rng)[0], room, 2, rng)
+        if len(first) < 2 or rng.random() < self.beta:
+            return first[:1]
+        for _ in range(_REDRAWS):
+            again = best(rewards.draw(rng)[0], room, 2, rng)
+            if again[0] != first[0]:
+                return again[:1]
+        return again[1:]

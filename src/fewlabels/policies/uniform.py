@@ -1,0 +1,60 @@
+"""The policies that do not look at the belief: the baselines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from fewlabels.policies.base import Policy, best
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.tasks.base import Rewards
+
+
+@dataclass(frozen=True)
+class UniformItems(Policy):
+    """Every item that is left is equally likely: the plain random sample, and the baseline of the paper's tables.
+
+    >>> import fewlabels as fl
+    >>> fl.UniformItems()
+    UniformItems()
+    """
+
+    ignorable: ClassVar[bool] = True
+
+    def choose(
+        self,
+        rewards: Rewards,  # noqa: ARG002
+        room: NDArray[np.int64],
+        plays: int,  # noqa: ARG002  (one item at a time, or the items would not be independent)
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """One group, with probability proportional to its room."""
+        edge = np.cumsum(room)
+        if not edge[-1]:
+            return np.empty(0, dtype=np.int64)
+        return np.searchsorted(edge, [rng.integers(edge[-1])], side="right")
+
+
+@dataclass(frozen=True)
+class UniformGroups(Policy):
+    """Every group that has room is equally likely.
+
+    >>> import fewlabels as fl
+    >>> fl.UniformGroups()
+    UniformGroups()
+    """
+
+    def choose(
+        self,
+        rewards: Rewards,  # noqa: ARG002
+        room: NDArray[np.int64],
+        plays: int,
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Any groups with room."""
+        return best(np.zeros(len(room)), room, plays, rng)

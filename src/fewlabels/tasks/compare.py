@@ -1,0 +1,160 @@
+"""Compare: does the classifier treat two groups alike?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.special import rel_entr
+
+from fewlabels.errors import SpecError
+from fewlabels.estimates import affordable, holding, interval, value_draws
+from fewlabels.table import Table
+from fewlabels.tasks.base import Answer, Task
+from fewlabels.tasks.estimate import variance_drop
+from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+
+REGIONS = ("less", "equal", "more")
+RewardName = Literal["neyman", "information", "confidence"]
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class Compare(Task):
+    """Is group a below b, about equal to it, or above it? Δ = θ_a − θ_b against the rope [−ε, ε].
+
+    μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)); the answer is the region with the largest, λ = max μ.
+
+    Parameters
+    ----------
+    a, b
+        The names of the two groups.
+    rope
+        ε: a difference of at most this much is none in practice.
+    by
+        What a label is worth. "neyman": the expected fall in the variance of Δ, which asks where sd/√n is larger.
+        "information": the expected relative entropy from μ to what it will be, which for the belief's mean is
+        the mutual information of label and region. "confidence": E λ after the label, the paper's reward, which
+        is equal for both groups unless one label can change the largest region. The last two need Accuracy.
+
+    >>> import fewlabels as fl
+    >>> fl.Compare(fl.Accuracy(), "woman", "man")
+    Compare(metric=Accuracy(), a='woman', b='man', rope=0.05, by='neyman')
+    """
+
+    a: str = ""
+    b: str = ""
+    rope: float = 0.05
+    by: RewardName = "neyman"
+
+    def __post_init__(self) -> None:
+        if self.a == self.b:
+            raise SpecError(f"Compare() needs two different groups. Got {self.a!r} twice.")
+        if not 0 <= self.rope < np.inf:
+            raise SpecError(f"The 'rope' of Compare() must be 0 or more, such as 0.05. Got {self.rope!r} instead.")
+        if self.by not in ("neyman", "information", "confidence"):
+            raise SpecError(
+                f"The 'by' of Compare() must be 'neyman', 'information' or 'confidence'. Got {self.by!r} instead."
+            )
+
+    def check(self, cells: Cells) -> None:
+        """SpecError if a group is not there or empty, or the metric has no single number or no such reward."""
+        if self.metric.vector:
+            raise SpecError(
+                f"Compare() compares one number of two groups, and {type(self.metric).__name__}() has one for each "
+                "class. Use Cost(), Accuracy() or Recall()."
+            )
+        if unknown := [name for name in (self.a, self.b) if name not in cells.partition.names]:
+            known = ", ".join(map(repr, cells.partition.names[:8])) + (", ..." if len(cells.partition) > 8 else "")
+            raise SpecError(f"Compare() cannot find the group {unknown[0]!r}. Use two of the groups: {known}.")
+        for g in self._pair(cells):
+            if not cells.partition.sizes[g]:
+                raise SpecError(
+                    f"Compare() cannot compare with {cells.partition.names[g]!r}: it has no items. "
+                    "Use two groups that have some."
+                )
+        if self.by != "neyman" and not self.metric.marginal:
+            raise SpecError(
+                f"Compare(by={self.by!r}) needs a metric that is one share, as Accuracy() is. "
+                f"With {type(self.metric).__name__}() use by='neyman'."
+            )
+
+    def askable(self, cells: Cells) -> NDArray[np.bool_]:
+        """Only the two groups, shape (groups,)."""
+        return np.isin(np.arange(len(cells.partition)), self._pair(cells))
+
+    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What `by` says, and 0 for the other groups: (..., cells, outcomes) to (..., groups)."""
+        if self.by == "neyman":
+            return variance_drop(self, belief, cells, theta) * self.askable(cells)
+        pair = self._pair(cells)
+        worth = self._worth(belief, cells)
+        out = np.zeros((*theta.shape[:-2], len(cells.partition)))
+        shown = belief.upcoming(theta)[..., np.searchsorted(cells.group, pair), :]
+        out[..., pair] = (shown * worth).sum(axis=-1)
+        return out
+
+    def _worth(self, belief: Belief, cells: Cells) -> NDArray[np.float64]:
+        """What the label is worth if it shows right or wrong in a or b, shape (2 groups, 2 outcomes).
+
+        0 in a group that is fully labelled.
+        """
+        # A region can have the probability 0 to the last digit now and one of 1e-16 after the label: not infinite news.
+        now = np.maximum(self.probabilities(belief, cells), _LEAST)
+        worth = np.zeros((2, 2))
+        for i, g in enumerate(self._pair(cells)):
+            row = int(np.searchsorted(cells.group, g))
+            if not belief.left[row]:
+                continue
+            for outcome in range(2):
+                counts = belief.counts.copy()
+                counts[row, outcome] += 1
+                after = self.probabilities(type(belief)(belief.prior, counts, belief.size, belief.target), cells)
+                worth[i, outcome] = after.max() if self.by == "confidence" else rel_entr(after, now).sum()
+        return worth
+
+    def probabilities(self, belief: Belief, cells: Cells) -> NDArray[np.float64]:
+        """μ by quadrature, or by exact sums under target "pool"; for metrics that are one share. Shape (3,)."""
+        a, b = np.searchsorted(cells.group, self._pair(cells))
+        if belief.target == "population":
+            return rope_probabilities(belief.alpha[a], belief.alpha[b], self.rope)
+        right, left = np.rint(belief.counts[:, 0]).astype(int), belief.left
+        sides = [(belief.alpha[g], int(right[g]), int(left[g]), int(belief.size[g])) for g in (a, b)]
+        return pool_rope_probabilities(sides[0], sides[1], self.rope)
+
+    def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
+        """The most probable region, λ, and Δ with its interval."""
+        used = affordable(draws, belief)
+        values = value_draws(self.metric, belief, cells, rng, used)
+        a, b = self._pair(cells)
+        difference = values[:, a] - values[:, b]
+        if self.metric.marginal:
+            mu = self.probabilities(belief, cells)
+        else:
+            # A difference of exactly ε counts as equal; it must not be lost to rounding.
+            edge = self.rope + 1e-12
+            regions = (difference < -edge, np.abs(difference) <= edge, difference > edge)
+            mu = np.array([region.mean() for region in regions])
+        low, high = interval(difference, level)
+        best = int(mu.argmax())
+        chance = float(mu[best])
+        name = type(self.metric).__name__
+        verb = (f"is below that of {self.b}", f"is about that of {self.b}", f"is above that of {self.b}")[best]
+        words = f"The {name} of {self.a} {verb} (rope ±{self.rope:g}), with probability {chance:.2f}."
+        columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
+        exact = self.metric.value(belief.mean(), cells)
+        mean = exact[a] - exact[b] if self.metric.linear else difference.mean()
+        low, high = holding(mean, low, high)
+        columns |= {"mean": [float(mean)], "low": [float(low)], "high": [float(high)]}
+        settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
+        return Answer(words, chance, Table(columns, settings), (self.a, self.b))
+
+    def _pair(self, cells: Cells) -> list[int]:
+        return [cells.partition.position(self.a), cells.partition.position(self.b)]

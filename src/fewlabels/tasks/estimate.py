@@ -1,0 +1,68 @@
+"""Estimate: how good is each group?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.estimates import affordable, average_draws, holding, interval
+from fewlabels.table import Table
+from fewlabels.tasks.base import Answer, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+
+
+@dataclass(frozen=True)
+class Estimate(Task):
+    """Know the metric of every group as exactly as the labels allow.
+
+    The reward of a label in g is p_g · (Var now − E Var after), the paper's for accuracy and confusion.
+    The answer is the average of the groups, weighted by their share of the pool.
+
+    >>> import fewlabels as fl
+    >>> fl.Estimate(fl.Accuracy())
+    Estimate(metric=Accuracy())
+    """
+
+    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """p_g times the expected fall in variance: (..., cells, outcomes) to (..., groups)."""
+        return cells.partition.shares * variance_drop(self, belief, cells, theta)
+
+    def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
+        """Σ_g p_g θ_g with its interval; for a confusion matrix, of each true class."""
+        used = affordable(draws, belief)
+        average = average_draws(self.metric, belief, cells, rng, used)
+        low, high = interval(average, level)
+        mean = average.mean(axis=0)
+        if self.metric.linear:
+            mean = np.tensordot(cells.partition.shares, self.metric.value(belief.mean(), cells), axes=(0, 0))
+        low, high = holding(mean, low, high)
+        numbers = {"mean": mean, "low": low, "high": high}
+        settings = {"level": level, "target": belief.target, "draws": used}
+        if self.metric.vector:
+            table = Table({"true": list(cells.outcomes)} | {k: v.tolist() for k, v in numbers.items()}, settings)
+            return Answer("The share of each true class, over all groups.", None, table)
+        name = type(self.metric).__name__
+        table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
+        row = next(table.rows())
+        words = (
+            f"{name}, averaged over the pool's groups, is {row['mean']:.3f}; "
+            f"with probability {level:.0%} it lies between {row['low']:.3f} and {row['high']:.3f}."
+        )
+        return Answer(words, None, table)
+
+
+def variance_drop(task: Task, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The expected fall in the variance of each group's value by one label in it, shape (..., groups).
+
+    The item is any unlabelled one of the group, so the cells are averaged by their unlabelled items.
+    """
+    drop = task.metric.drop(belief, theta, cells)
+    room = cells.total(belief.left.astype(float))
+    return cells.total(drop * belief.left) / np.maximum(room, 1)

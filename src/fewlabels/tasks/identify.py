@@ -1,0 +1,110 @@
+"""Identify: which groups are the worst, or the best?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.errors import SpecError
+from fewlabels.estimates import affordable, estimate, interval, value_draws
+from fewlabels.table import Table
+from fewlabels.tasks.base import Answer, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+
+
+@dataclass(frozen=True)
+class Identify(Task):
+    """Find the m groups with the lowest, or the highest, value of a metric.
+
+    The reward of a label in g is the drawn value itself, with its sign turned for the lowest (the paper's −θ~_g).
+
+    >>> import fewlabels as fl
+    >>> fl.Identify(fl.Accuracy(), lowest=10)
+    Identify(metric=Accuracy(), lowest=10, highest=None)
+    """
+
+    lowest: int | None = None
+    highest: int | None = None
+
+    def __post_init__(self) -> None:
+        given = [m for m in (self.lowest, self.highest) if m is not None]
+        if len(given) != 1:
+            raise SpecError("Identify() needs either lowest=m or highest=m, such as Identify(Accuracy(), lowest=1).")
+        if isinstance(given[0], bool) or not isinstance(given[0], int) or given[0] < 1:
+            raise SpecError(f"The number of groups in Identify() must be a whole number from 1 up. Got {given[0]!r}.")
+
+    @property
+    def plays(self) -> int:
+        """m: one step asks in each of the top m groups of a draw (multiple play)."""
+        return self.lowest or self.highest or 1
+
+    def check(self, cells: Cells) -> None:
+        """SpecError for a metric without one number a group, or m not below the number of groups."""
+        if self.metric.vector:
+            raise SpecError(
+                f"Identify() ranks groups by one number, and {type(self.metric).__name__}() has one for each class. "
+                "Use Cost() or Accuracy()."
+            )
+        there = int(np.count_nonzero(cells.partition.sizes))
+        if self.plays >= there:
+            raise SpecError(
+                f"Identify() cannot pick {self.plays} of {there} groups with items: all would be the answer. "
+                "Choose fewer, or use Estimate()."
+            )
+
+    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
+        """The value of each group under θ, or minus it: (..., cells, outcomes) to (..., groups)."""
+        value = self.metric.value(theta, cells)
+        return -value if self.lowest else value
+
+    def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
+        """The m most probable groups, P(g among the m), and each group's rank with its interval.
+
+        Rank 1 is the most extreme group. `probability` is that of the named set being exactly right. Groups
+        without items are not ranked.
+        """
+        estimates = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
+        used = affordable(draws, belief)
+        there = np.flatnonzero(cells.partition.sizes)
+        values = value_draws(self.metric, belief, cells, rng, used)[:, there]
+        ranks = ranked(values if self.lowest else -values, rng)
+        within = ranks <= self.plays
+        chance, rank = within.mean(axis=0), ranks.mean(axis=0)
+        rank_low, rank_high = interval(ranks, level)
+        order = np.lexsort((rank, -chance))
+        probability = float(within[:, order[: self.plays]].all(axis=1).mean())
+        numbers = {"chance": chance, "rank": rank, "rank_low": rank_low, "rank_high": rank_high}
+        columns = {name: [column[g] for g in there[order]] for name, column in estimates.columns.items()}
+        columns |= {name: column[order].tolist() for name, column in numbers.items()}
+        shown = ("group", "n", "labelled", *numbers, "mean", "low", "high")
+        settings = {"level": level, "target": belief.target, "draws": used}
+        names = columns["group"]
+        table = Table({name: columns[name] for name in shown}, settings)
+        return Answer(self._words(names, probability), probability, table, tuple(names[: self.plays]))
+
+    def _words(self, names: list[str], probability: float) -> str:
+        kind = f"{'lowest' if self.lowest else 'highest'} {type(self.metric).__name__}"
+        if self.plays == 1:
+            return f"The group with the {kind} is {names[0]}, with probability {probability:.2f}."
+        listed = ", ".join(names[: self.plays])
+        sure = f"with probability {probability:.2f} this set is right"
+        return f"The {self.plays} groups with the {kind} are {listed}; {sure}."
+
+
+def ranked(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The rank of each group in each draw, 1 for the lowest, ties in random order; shape (draws, groups).
+
+    Ties are common under target "pool", where values are shares of few items; a fixed order among them would favour
+    the groups that happen to come first. Shares of groups of up to a million items differ by more than the jitter.
+    """
+    order = np.argsort(values + 1e-13 * rng.random(values.shape), axis=-1)
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, np.arange(1.0, values.shape[1] + 1)[None, :], axis=1)
+    return ranks

@@ -1,0 +1,89 @@
+"""`import fewlabels` is light, and the core dependencies alone are enough."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# What somebody who only wants to look at the help or a pool should not wait for, or need to have.
+NOT_LOADED = (
+    "sqlalchemy",
+    "numba",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "fastapi",
+    "sklearn",
+    "psycopg",
+    "click",
+    "rich",
+    "jinja2",
+    "scipy.stats",
+)
+
+# The dependencies of pyproject.toml, and what SQLAlchemy itself requires.
+CORE = {"fewlabels", "numpy", "scipy", "pyarrow", "sqlalchemy", "typing_extensions", "greenlet"}
+
+REFUSE_ALL_BUT = """
+import sys
+
+class Refuse:
+    def __init__(self, allowed):
+        self.allowed = allowed | set(sys.stdlib_module_names)
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.split(".")[0]
+        # The one module of the standard library whose name depends on the machine.
+        if top not in self.allowed and not top.startswith("_sysconfigdata"):
+            raise ModuleNotFoundError(f"not a core dependency: {name}", name=name)
+        return None
+"""
+
+ASK_AND_TELL = """
+import fewlabels as fl
+
+pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], classes=["cat", "dog"])
+audit = fl.create(ADDRESS, "audit", pool, fl.by_predicted(pool), task=fl.Estimate(fl.Accuracy()), seed=1)
+audit.tell({request.id: "cat" for request in audit.ask(3)})
+table = audit.estimates()
+assert sum(table["labelled"]) == 3, table
+for low, mean, high in zip(table["low"], table["mean"], table["high"], strict=True):
+    assert 0 <= low <= mean <= high <= 1, table
+audit.close()
+"""
+
+
+def run(program: str) -> str:
+    """What a fresh Python prints for a program; it must end well and without warnings."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_loads_nothing_heavy() -> None:
+    loaded = run("import sys, fewlabels; print(*sys.modules, sep='\\n')").split()
+    assert "fewlabels" in loaded
+    assert [name for name in NOT_LOADED if name in loaded] == []
+
+
+def test_in_memory_with_the_core_dependencies_alone() -> None:
+    run(f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE!r}))\nADDRESS = None\n{ASK_AND_TELL}")
+
+
+def test_in_sqlite_with_the_core_dependencies_alone(tmp_path) -> None:
+    address = f"sqlite:///{tmp_path / 'audit.db'}"
+    run(f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE!r}))\nADDRESS = {address!r}\n{ASK_AND_TELL}")
+
+
+def test_what_is_not_core_is_refused_there() -> None:
+    said = run(
+        f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE!r}))\n"
+        "try:\n    import pandas\nexcept ModuleNotFoundError as error:\n    print(error)"
+    )
+    assert "not a core dependency: pandas" in said
