@@ -1,0 +1,83 @@
+"""What is handed out for labelling: requests, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from fewlabels.io import write_rows
+from fewlabels.table import Table
+
+if TYPE_CHECKING:
+    import os
+
+
+@dataclass(frozen=True)
+class Request:
+    """One item handed out for labelling.
+
+    Parameters
+    ----------
+    id
+        The item.
+    group
+        The group that was asked in; for the owner, not for the annotator.
+    why
+        How the group came to be chosen; for the owner.
+    content
+        What the annotator looks at, or None.
+
+    >>> import fewlabels as fl
+    >>> fl.Request("img_17", group="lizard", why="step 3 of Thompson").id
+    'img_17'
+    """
+
+    id: str
+    group: str
+    why: str
+    content: Any = None
+
+
+@dataclass(frozen=True, repr=False)
+class Batch(Sequence[Request]):
+    """The requests of one `ask`. Prints with group and reason; `write` leaves them out, for annotators.
+
+    >>> import fewlabels as fl
+    >>> fl.Batch((fl.Request("img_17", group="lizard", why="step 3 of Thompson"),))
+    id      group   why
+    img_17  lizard  step 3 of Thompson
+    """
+
+    requests: tuple[Request, ...]
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    @overload
+    def __getitem__(self, index: int) -> Request: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Request, ...]: ...
+    def __getitem__(self, index: int | slice) -> Request | tuple[Request, ...]:
+        return self.requests[index]
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self.requests)
+
+    def __repr__(self) -> str:
+        if not self.requests:
+            return "<Batch: nothing left to ask>"
+        names = ("id", "group", "why")
+        return str(Table({name: [getattr(r, name) for r in self.requests] for name in names}))
+
+    @property
+    def ids(self) -> list[str]:
+        """The items to label."""
+        return [request.id for request in self.requests]
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a CSV or JSON-lines file with id, content and an empty label, without prediction and group."""
+        content = any(request.content is not None for request in self.requests)
+        rows = [{"id": r.id, "content": r.content, "label": ""} for r in self.requests]
+        write_rows(rows, Path(path), columns=("id", "content", "label") if content else ("id", "label"))

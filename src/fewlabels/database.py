@@ -1,0 +1,340 @@
+"""From an address to a ready database: connections, tables, schema version, and errors in plain words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from fewlabels.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import psycopg
+    from sqlalchemy.engine import URL, Connection, Dialect, Engine
+
+SCHEMA_VERSION = 1
+_WAIT = 60  # seconds to wait for whoever holds the lock; a transaction takes milliseconds
+_MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
+
+
+class UtcTime(sa.TypeDecorator[datetime]):
+    """An aware time in UTC, on SQLite too, which knows no time zones."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+metadata = sa.MetaData()
+
+schema = sa.Table(
+    "fewlabels_schema",
+    metadata,
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+)
+pools = sa.Table(
+    "pools",
+    metadata,
+    sa.Column("fingerprint", sa.Text, primary_key=True),
+)
+pool_parts = sa.Table(
+    "pool_parts",
+    metadata,
+    sa.Column("fingerprint", sa.ForeignKey(pools.c.fingerprint), primary_key=True),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+assessments = sa.Table(
+    "assessments",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("spec", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.ForeignKey(pools.c.fingerprint), nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+)
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("assessment", sa.ForeignKey(assessments.c.name), primary_key=True),
+    sa.Column("seq", sa.BigInteger, sa.CheckConstraint("seq > 0"), primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('request', 'label', 'withdraw')"), nullable=False),
+    sa.Column("step", sa.BigInteger, nullable=False),
+    sa.Column("item", sa.Text, nullable=False),
+    sa.Column("label", sa.Text),
+    sa.Column("annotator", sa.Text),
+    sa.Column("note", sa.Text),
+    sa.Column("at", UtcTime, nullable=False),
+    sqlite_with_rowid=False,  # the rows lie in the order in which they are read
+)
+
+# The log can be added to and nothing else, whoever is connected and with whatever program.
+_APPEND_ONLY = {
+    "sqlite": tuple(
+        f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events "
+        "BEGIN SELECT RAISE(ABORT, 'the log of events is append-only'); END"
+        for verb in ("UPDATE", "DELETE")
+    ),
+    "postgresql": (
+        """CREATE FUNCTION fewlabels_append_only() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'the log of events is append-only'; END $$""",
+        """CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events
+        FOR EACH STATEMENT EXECUTE FUNCTION fewlabels_append_only()""",
+    ),
+}
+
+
+class Database:
+    """Connections to one database, which has our tables once this is made.
+
+    `reading()` and `writing()` give a connection inside a transaction that ends with the `with` block:
+    committed, or rolled back on an exception. On SQLite one writer at a time has the whole database;
+    on PostgreSQL a writer locks what it needs, or everything by `lock_all`.
+    """
+
+    def __init__(self, address: str | os.PathLike[str] | None) -> None:
+        url = _url(address)
+        self.shown = _shown(url)
+        self._in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
+        self._engine = _engine(url, self._in_memory)
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._holder: int | None = None
+        # Connections are closed with the last reference, so a forgotten close() leaves nothing behind.
+        self._closing = weakref.finalize(self, _dispose, self._engine, self._pid)
+        self._prepare()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees one state of the database; on SQLite and PostgreSQL it blocks nobody."""
+        with self._plain_errors(), self._turn(self._in_memory), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A connection that may write; see the class for who has to wait."""
+        with self._plain_errors(), self._turn(self._is_sqlite), self._engine.connect() as connection:
+            connection.execution_options(fewlabels_begin="BEGIN IMMEDIATE")
+            with connection.begin():
+                yield connection
+
+    def lock_all(self, connection: Connection) -> None:
+        """Keep every other `lock_all` of this database waiting until the transaction ends."""
+        if not self._is_sqlite:  # BEGIN IMMEDIATE has done it already
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+
+    def close(self) -> None:
+        """Close all connections. Closing twice is fine."""
+        self._closing()
+
+    @contextmanager
+    def _turn(self, needed: bool) -> Iterator[None]:
+        """Where threads of this process wait for each other: SQLite would poll, or has one connection."""
+        if not self._closing.alive:
+            raise StoreError(f"the database {self.shown} was closed. Load the assessment again.")
+        if os.getpid() != self._pid:
+            raise StoreError(
+                f"the database {self.shown} was opened in another process, before a fork. "
+                "Load the assessment in each process."
+            )
+        if not needed:
+            yield
+            return
+        if self._holder == threading.get_ident():
+            raise StoreError(f"a transaction of this thread on {self.shown} is still open. End it first.")
+        if not self._lock.acquire(timeout=_WAIT):
+            raise StoreError(f"another thread has kept {self.shown} locked for {_WAIT} s. Try again.")
+        self._holder = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._holder = None
+            self._lock.release()
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise StoreError(_in_words(error, self.shown)) from error
+
+    def _prepare(self) -> None:
+        with self.reading() as connection:
+            version = _version(connection)
+        if version is None:
+            with self.writing() as connection:
+                self.lock_all(connection)
+                version = _version(connection)  # another process may have been faster
+                if version is None:
+                    version = _create_tables(connection, self.shown)
+        if version != SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.shown} has tables of version {version}, and this fewlabels knows version "
+                f"{SCHEMA_VERSION}. Upgrade fewlabels, or use another database."
+            )
+
+
+def _version(connection: Connection) -> int | None:
+    if not sa.inspect(connection).has_table(schema.name):
+        return None
+    return int(connection.execute(sa.select(schema.c.version)).scalar_one())
+
+
+def _create_tables(connection: Connection, shown: str) -> int:
+    there = set(sa.inspect(connection).get_table_names()) & set(metadata.tables)
+    if there:
+        raise StoreError(
+            f"{shown} has a table {min(there)!r} of another program. Use a database of its own for fewlabels."
+        )
+    metadata.create_all(connection, checkfirst=False)
+    for statement in _APPEND_ONLY[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
+    connection.execute(schema.insert().values(version=SCHEMA_VERSION))
+    return SCHEMA_VERSION
+
+
+def _url(address: str | os.PathLike[str] | None) -> URL:
+    """The address as a URL: None is memory, a path that ends in .db or .sqlite is that file."""
+    text = "sqlite://" if address is None else os.fspath(address)
+    if "://" not in text and Path(text).suffix.lower() in {".db", ".sqlite", ".sqlite3"}:
+        return sa.URL.create("sqlite", database=text)
+    try:
+        url = sa.make_url(text)
+    except (ArgumentError, ValueError):
+        # Not shown and not chained: the address may hold a password.
+        raise StoreError(f"the address of the database cannot be read. {_ADDRESSES}") from None
+    driver = {
+        "sqlite": "sqlite",
+        "sqlite+pysqlite": "sqlite",
+        "postgres": "postgresql+psycopg",
+        "postgresql": "postgresql+psycopg",
+        "postgresql+psycopg": "postgresql+psycopg",
+    }.get(url.drivername)
+    if driver is None:
+        raise StoreError(f"cannot use a database of kind {url.drivername!r}. {_ADDRESSES}")
+    return url.set(drivername=driver)
+
+
+_ADDRESSES = "Use a file name such as 'audit.db', 'sqlite:///audit.db', or 'postgresql://user@host/database'."
+
+
+def _shown(url: URL) -> str:
+    """The address for messages, without its passwords."""
+    if url.get_backend_name() == "sqlite":
+        return url.database or "memory"
+    secret = {key: "***" for key in url.query if "password" in key}
+    return url.set(drivername="postgresql").update_query_dict(secret).render_as_string(hide_password=True)
+
+
+def _engine(url: URL, in_memory: bool) -> Engine:
+    """An engine; what the address itself says about waiting (timeout, connect_timeout) has precedence."""
+    if url.get_backend_name() != "sqlite":
+        wait = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
+        try:
+            engine = sa.create_engine(url, pool_pre_ping=True, pool_timeout=_WAIT, connect_args=wait)
+        except ModuleNotFoundError as error:
+            raise StoreError(
+                "PostgreSQL needs the package psycopg, which is missing: pip install 'fewlabels[postgres]'"
+            ) from error
+        sa.event.listen(engine, "connect", _set_up_postgres)
+        return engine
+    folder = Path(url.database or ".").parent
+    if not in_memory and "uri" not in url.query and not folder.is_dir():
+        raise StoreError(f"cannot open {url.database}: there is no directory {str(folder)!r}. Make it first.")
+    settings: dict[str, Any] = {"check_same_thread": False}
+    if "timeout" not in url.query:
+        settings["timeout"] = _WAIT
+    engine = sa.create_engine(url, poolclass=StaticPool if in_memory else QueuePool, connect_args=settings)
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_postgres(connection: psycopg.Connection[Any], _record: object) -> None:
+    """A client that hangs, or whose machine vanished, must not keep the others waiting for ever."""
+    connection.execute(f"SET lock_timeout = '{_WAIT}s'")
+    connection.execute("SET idle_in_transaction_session_timeout = '5min'")
+    connection.commit()
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # Python's module begins no transactions of its own; see _begin_sqlite
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")  # on disk when commit returns
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+            _switch_to_wal(connection)
+    except sqlite3.Error:
+        connection.close()  # SQLAlchemy does not do it for a connection it has not got yet
+        raise
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Readers shall not wait for writers. Only the first to open a new file comes here."""
+    patience = time.monotonic() + _WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "readonly" in str(error):
+                return  # reading goes without
+            # SQLite gives up at once, whatever the timeout, when two processes switch the same file.
+            if "locked" not in str(error) or time.monotonic() > patience:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("fewlabels_begin", "BEGIN"))
+
+
+def _dispose(engine: Engine, pid: int) -> None:
+    if os.getpid() == pid:  # after a fork the connections are the parent's
+        engine.dispose()
+
+
+_ADVICE = (
+    ("not a database", "The file is of another kind: choose another name."),
+    ("malformed", "The file is damaged: restore it from a backup."),
+    ("unable to open", "It must be a file that you may write, in a directory that you may write."),
+    ("readonly", "Make the file and its directory writable, or work on a copy."),
+    ("read-only", "Connect to a server that takes writes."),
+    ("locked", "Another program holds it: close that, or try again."),
+    ("lock timeout", "Another program holds it: close that, or try again."),
+    ("QueuePool limit", "Too many calls at once: try again."),
+    ("full", "Make room on the disk. Nothing was written."),
+    ("No space left", "Make room on the disk. Nothing was written."),
+    ("append-only", "Tell another label instead: it replaces the earlier one."),
+    ("permission denied", "Ask its owner for the right to create and write tables."),
+    ("authentication failed", "Check user and password."),
+    ("connect", "Check that the server runs and that host, port, user and database are right."),
+)
+
+
+def _in_words(error: SQLAlchemyError, shown: str) -> str:
+    """One line: which database, what it said, what to do. Never the statement or its parameters."""
+    said = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
+    advice = next((advice for fragment, advice in _ADVICE if fragment in said), "")
+    stop = "" if said.endswith((".", "?", "!")) else "."
+    return f"the database {shown} refused: {said}{stop} {advice}".rstrip()
