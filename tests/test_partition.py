@@ -58,7 +58,7 @@ def test_a_class_never_predicted_stays_as_an_empty_group() -> None:
     assert repr(groups) == "<Partition: 6 groups by predicted class, 1 of them empty>"
 
 
-@given(st.lists(st.integers(0, 1000).map(lambda x: x / 1000), min_size=1, max_size=40), st.integers(1, 20))
+@given(st.lists(st.integers(0, 60).map(lambda x: x / 60), min_size=1, max_size=40), st.integers(1, 20))
 @law(100)
 def test_bins_of_equal_width_hold_what_their_edges_say(confidence: list[float], bins: int) -> None:
     groups = fl.by_score(_scored(confidence), bins)

@@ -84,6 +84,7 @@ def test_predicted_beside_scores_wins_over_the_largest_score():
         (["1", "0"], ["cat", "dog"], ("cat", "dog"), [1, 0]),
         ([1, 2], [1, 2, 3], ("1", "2", "3"), [0, 1]),
         ([2.0, 1.0], None, ("1", "2"), [1, 0]),
+        ([1, 0], ["00", "01", "02"], ("00", "01", "02"), [1, 0]),
         ([True, False], None, ("False", "True"), [1, 0]),
         (["dog", "dog"], ["cat", "dog"], ("cat", "dog"), [1, 1]),
     ],

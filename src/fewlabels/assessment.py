@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.pool import Pool
 
-# Reading results must not use the generators of the steps, so they have a stream of their own.
+# Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
 
 
@@ -306,7 +306,7 @@ class Assessment:
         }
 
     def _results_rng(self) -> np.random.Generator:
-        return np.random.default_rng([self.spec.seed, _RESULTS, 0])
+        return np.random.default_rng([self.spec.seed, 0, _RESULTS])
 
     def _id(self, item: int) -> str:
         return str(self.pool.ids[int(item)].as_py())

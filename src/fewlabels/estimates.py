@@ -60,7 +60,7 @@ def _parts(
 
 def check_level(level: float) -> None:
     """InputError unless a level lies between 0 and 1."""
-    if not 0 < level < 1:
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"The 'level' must be between 0 and 1, such as 0.95. Got {level!r} instead.")
 
 

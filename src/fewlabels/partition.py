@@ -211,10 +211,13 @@ def cross(*partitions: Partition) -> Partition:
         code = code * len(part) + part.group
     used, group = np.unique(code, return_inverse=True)
     pieces = np.unravel_index(used, [len(part) for part in partitions])
-    names = tuple(
-        " × ".join(part.names[i] for part, i in zip(partitions, combination, strict=True))
+    combined = [
+        [part.names[i] for part, i in zip(partitions, combination, strict=True)]
         for combination in zip(*pieces, strict=True)
-    )
+    ]
+    names = tuple(" × ".join(parts) for parts in combined)
+    if len(set(names)) < len(names):  # names that have a × of their own: quote them
+        names = tuple(" × ".join(map(repr, parts)) for parts in combined)
     recipe = {"by": "cross", "of": [dict(part.recipe) for part in partitions]}
     return Partition(names, group.astype(np.int32), recipe)
 

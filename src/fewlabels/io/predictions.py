@@ -54,7 +54,7 @@ def read_pool(
         the first of equals. A row must sum to 1 within 0.01, which leaves room for rounded numbers.
     predicted
         The column of predicted classes. Values are class names, except that whole numbers are positions in
-        the list of classes if that is known (from `classes` or `scores`) and none of its names is a number.
+        the list of classes if that is known (from `classes` or `scores`) and no name in it is another number.
         With `scores` it replaces the largest score, for classifiers that use thresholds.
     confidence
         The column with the probability, from 0 to 1, that the predicted class is right. It may be left out.
@@ -181,9 +181,14 @@ def _classes_and_predicted(
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
     """Class name, or position, as found in the column -> position."""
     names = {name: k for k, name in enumerate(classes)}
-    if all(map(_is_whole, values)) and not any(map(_is_whole, classes)):
+    if all(map(_is_whole, values)) and _are_positions(classes) and not all(value in names for value in values):
         return {value: int(value) for value in values if 0 <= int(value) < len(classes)}
     return {value: names[value] for value in values if value in names}
+
+
+def _are_positions(classes: tuple[str, ...]) -> bool:
+    """Whether whole numbers can only be positions: no class is called by one, or each by its own ("000", "001")."""
+    return not any(map(_is_whole, classes)) or all(_is_whole(name) and int(name) == k for k, name in enumerate(classes))
 
 
 def _is_whole(text: str) -> bool:
@@ -191,7 +196,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _unknown_class(at: str, value: str, classes: tuple[str, ...]) -> InputError:
-    if _is_whole(value) and not any(map(_is_whole, classes)):
+    if _is_whole(value) and _are_positions(classes):
         return InputError(
             f"{at}: {value} is no position in the list of classes, which has 0 to {len(classes) - 1:,}. "
             "Correct it, or complete classes=."
