@@ -41,7 +41,7 @@ POLICIES: tuple[Policy, ...] = (
     fl.UniformGroups(),
     fl.UniformItems(),
 )
-PRIORS: tuple[Prior, ...] = (fl.Uniform(), fl.Uniform(1e-6), fl.Informed(), fl.Informed(20))
+PRIORS: tuple[Prior, ...] = (fl.Uniform(), fl.Uniform(1e-6), fl.Informed(), fl.Informed(20), fl.Learned())
 TARGETS: tuple[Target, ...] = ("population", "pool")
 
 GROUPINGS: dict[str, Callable[[fl.Pool], fl.Partition]] = {

@@ -96,7 +96,7 @@ def _runs() -> list[tuple[Task, str, Policy, Prior, Target]]:
     Confusion has one task only, so it gets all of the policies.
     """
     return [
-        (task, grouping, policy, PRIORS[(i + j // 2) % len(PRIORS)], TARGETS[(i // 3 + j) % 2])
+        (task, grouping, policy, PRIORS[(i + j) % len(PRIORS)], TARGETS[(i // 3 + j) % 2])
         for i, (task, grouping) in enumerate(TASKS)
         for j, policy in enumerate(POLICIES)
         if (i + j) % 3 == 0 or task.metric.vector

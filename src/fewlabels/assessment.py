@@ -67,6 +67,7 @@ class Assessment:
         self._askable = spec.task.askable(self._cells)
         self._ledger = Ledger(pool, spec.task.metric, self._cells)
         self._lock = threading.RLock()
+        self._believed: tuple[int, Belief] | None = None
 
     def __repr__(self) -> str:
         with self._current() as ledger:
@@ -209,7 +210,7 @@ class Assessment:
     def belief(self) -> Belief:
         """What is believed about the cells of the assessment's own metric and groups."""
         with self._current() as ledger:
-            return self.spec.prior.belief(self._cells, ledger.counts.copy(), self.spec.target)
+            return self._believe(ledger)
 
     def labels(self) -> dict[str, str]:
         """The labels that count now: id to class name."""
@@ -244,7 +245,7 @@ class Assessment:
     def _choose(self, n: int) -> list[tuple[int, int]]:
         """Items and the steps that chose them."""
         spec, ledger, cells = self.spec, self._ledger, self._cells
-        belief = spec.prior.belief(cells, ledger.counts, spec.target)
+        belief = self._believe(ledger)
         room, waiting = ledger.room * self._askable, ledger.waiting.copy()
         chosen: dict[int, int] = {}
         step = ledger.step
@@ -281,10 +282,8 @@ class Assessment:
             return metric, self._counted(metric, cells, items, true), cells
         fine = metric.cells(self.pool, cross(groups, self.groups))
         first = np.unique(fine.cell, return_index=True)[1]
-        coarse = cells.cell[first]
-        order = np.argsort(coarse, kind="stable")
-        belief = self._counted(metric, fine, items, true).rows(order)
-        return metric, Strata(belief, coarse[order].astype(np.int64), cells.size), cells
+        belief = self._counted(metric, fine, items, true)
+        return metric, Strata(belief, cells.cell[first].astype(np.int64), cells.size), cells
 
     @property
     def _is_random_sample(self) -> bool:
@@ -292,10 +291,18 @@ class Assessment:
         return self.spec.policy.ignorable and bool(self._askable[self.groups.sizes > 0].all())
 
     def _counted(self, metric: Metric, cells: Cells, items: NDArray[np.int64], true: NDArray[np.int32]) -> Belief:
-        counts = np.zeros((len(cells), len(cells.outcomes)))
-        np.add.at(counts, (cells.cell[items], metric.outcome(self.pool, items, true)), 1)
+        counts, outcomes = np.zeros((len(cells), len(cells.outcomes))), metric.outcome(self.pool, items, true)
+        np.add.at(counts, (cells.cell[items], outcomes), 1)
         self.spec.prior.check(cells)
-        return self.spec.prior.belief(cells, counts, self.spec.target)
+        return self.spec.prior.belief(cells, counts, self.spec.target, (items, outcomes))
+
+    def _believe(self, ledger: Ledger) -> Belief:
+        """The belief about the assessment's own cells; kept until a label comes or goes."""
+        if self._believed is None or self._believed[0] != ledger.changes:
+            labels = ledger.outcomes() if self.spec.prior.looks_at_items else None
+            belief = self.spec.prior.belief(self._cells, ledger.counts.copy(), self.spec.target, labels)
+            self._believed = (ledger.changes, belief)
+        return self._believed[1]
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class Belief:
     size: NDArray[np.int64]
     target: Target = "population"
 
+    conjugate: ClassVar[bool] = True
+    """Whether the cells are independent and Dirichlet, so that there are exact formulas."""
+
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """Prior counts plus label counts, shape (cells, outcomes)."""
@@ -68,6 +71,10 @@ class Belief:
         """Items without a label in each cell, shape (cells,)."""
         return np.maximum(self.size - np.rint(self.counts.sum(axis=-1)).astype(np.int64), 0)
 
+    def matched(self) -> Belief:
+        """Independent Dirichlets with the same means and variances: itself, where it is that already."""
+        return self
+
     def to(self, target: Target) -> Belief:
         """The same belief about another target."""
         return replace(self, target=target)
@@ -83,7 +90,8 @@ class Belief:
         """
         if not pending.any():
             return self
-        return replace(self, counts=self.counts + pending[:, None] * self.alpha / self.strength[:, None])
+        plain = self.matched()
+        return replace(plain, counts=plain.counts + pending[:, None] * plain.alpha / plain.strength[:, None])
 
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (cells, outcomes)."""
@@ -97,13 +105,16 @@ class Belief:
         mean = self.alpha / self.strength[:, None]
         return mean * (1 - mean) * self._spread(self.left, self.strength)[:, None]
 
-    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n independent draws of θ, shape (n, cells, outcomes)."""
+    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n independent draws of the shares in the population, shape (n, cells, outcomes)."""
         if self.alpha.shape[1] == 2 and (self.alpha > 0).all():
             first = rng.beta(self.alpha[:, 0], self.alpha[:, 1], size=(n, len(self.size)))
-            theta = np.stack([first, 1 - first], axis=-1)
-        else:
-            theta = _dirichlet(rng, self.alpha, n)
+            return np.stack([first, 1 - first], axis=-1)
+        return dirichlet_draws(rng, self.alpha, n)
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n independent draws of θ, shape (n, cells, outcomes)."""
+        theta = self.shares(rng, n)
         if self.target == "population":
             return theta
         unlabelled: NDArray[np.int64]
@@ -189,7 +200,7 @@ class Strata:
     fine
         The belief about the strata.
     cell
-        The cell of each stratum, ascending, shape (strata,).
+        The cell of each stratum, shape (strata,).
     size
         Items of the pool in each cell, shape (cells,).
     """
@@ -197,6 +208,8 @@ class Strata:
     fine: Belief
     cell: NDArray[np.int64]
     size: NDArray[np.int64]
+
+    conjugate: ClassVar[bool] = False
 
     @property
     def target(self) -> Target:
@@ -211,7 +224,7 @@ class Strata:
     @cached_property
     def counts(self) -> NDArray[np.float64]:
         """Label counts, shape (cells, outcomes)."""
-        return np.add.reduceat(self.fine.counts, self._starts, axis=0)
+        return np.add.reduceat(self.fine.counts[self._order], self._starts, axis=0)
 
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (cells, outcomes)."""
@@ -219,7 +232,8 @@ class Strata:
 
     def variance(self) -> NDArray[np.float64]:
         """Var θ, shape (cells, outcomes)."""
-        return np.add.reduceat(self.fine.variance() * self._weight[:, None] ** 2, self._starts, axis=0)
+        variance = self.fine.variance() * self._weight[:, None] ** 2
+        return np.add.reduceat(variance[self._order], self._starts, axis=0)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n independent draws of θ, shape (n, cells, outcomes)."""
@@ -227,17 +241,22 @@ class Strata:
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        return np.searchsorted(self.cell, np.arange(len(self.size)))
+        return np.searchsorted(self.cell[self._order], np.arange(len(self.size)))
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return np.argsort(self.cell, kind="stable")
 
     @cached_property
     def _weight(self) -> NDArray[np.float64]:
         return self.fine.size / self.size[self.cell]
 
     def _mixed(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.add.reduceat(theta * self._weight[:, None], self._starts, axis=-2)
+        weighted = theta * self._weight[:, None]
+        return np.add.reduceat(weighted[..., self._order, :], self._starts, axis=-2)
 
 
-def _dirichlet(rng: np.random.Generator, alpha: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def dirichlet_draws(rng: np.random.Generator, alpha: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """n Dirichlet draws for each row of α, shape (n, rows, outcomes), also for very small α."""
     theta = rng.standard_gamma(alpha, size=(n, *alpha.shape))
     total = theta.sum(axis=-1, keepdims=True)

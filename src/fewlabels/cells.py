@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.rows import Expectation, expectation
+from fewlabels.trust import Strips, strips
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -41,6 +44,11 @@ class Cells:
         How many labels a weak prior counts for: the paper's N0, 2 for right/wrong and 1 for classes.
     confidence
         The mean confidence in each cell, shape (cells,), or None.
+    scores
+        The confidence of each item, shape (items,), or None.
+    right
+        The outcome that a right prediction shows, shape (cells,), where outcomes are classes; None where
+        they are right and wrong themselves.
     """
 
     partition: Partition
@@ -52,6 +60,8 @@ class Cells:
     expected: NDArray[np.float64] | None
     strength: float
     confidence: NDArray[np.float64] | None
+    scores: NDArray[np.float64] | None = None
+    right: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.group)
@@ -65,6 +75,17 @@ class Cells:
     def weight(self) -> NDArray[np.float64]:
         """The cell's share of its group's items, shape (cells,)."""
         return self.size / self.partition.sizes[self.group]
+
+    @cached_property
+    def strips(self) -> Strips:
+        """The items sorted by confidence within their cells."""
+        return strips(self.scores, self.cell, self.size)
+
+    @cached_property
+    def expectation(self) -> Expectation:
+        """What the classifier expects of the cells; for outcomes that are classes."""
+        assert self.right is not None  # noqa: S101  (nobody asks where labels show right or wrong)
+        return expectation(self.expected, self.blank, self.right, self.size)
 
     @cached_property
     def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

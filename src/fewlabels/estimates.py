@@ -98,7 +98,7 @@ def estimate(
     check_level(level)
     labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
     used = affordable(draws, belief)
-    if isinstance(belief, Belief) and (metric.marginal or metric.vector):
+    if isinstance(belief, Belief) and belief.conjugate and (metric.marginal or metric.vector):
         # The value is a share of one cell, so its interval is that of the share.
         exact = belief.target == "population"
         ends = _share_quantiles(belief, level) if exact else _share_intervals(belief, level, rng, used)

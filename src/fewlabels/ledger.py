@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
+    from numpy.typing import NDArray
+
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.pool import Pool
@@ -30,6 +32,8 @@ class Ledger:
         self._cells = cells
         self.seq = 0
         """The last event read."""
+        self.changes = 0
+        """How often a label came or went."""
         self.step = 0
         """The last step of asking."""
         self.true = np.full(items, -1, dtype=np.int32)
@@ -49,6 +53,11 @@ class Ledger:
         """Free items of each group, shape (groups,)."""
         self._order = np.argsort(cells.partition.group, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(cells.partition.sizes)])
+
+    def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The labelled items and what their labels show, two of shape (labels,)."""
+        items = np.flatnonzero(self.true >= 0)
+        return items, self._metric.outcome(self._pool, items, self.true[items])
 
     @property
     def labelled(self) -> int:
@@ -91,6 +100,7 @@ class Ledger:
 
     def _count(self, item: int, cell: int, change: int) -> None:
         index, true = np.array([item]), self.true[item : item + 1]
+        self.changes += 1
         self.counts[cell, self._metric.outcome(self._pool, index, true)[0]] += change
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:

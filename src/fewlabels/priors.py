@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fewlabels.belief import Belief, Target
 from fewlabels.errors import SpecError
+from fewlabels.rows import RowBelief, learn_rows
+from fewlabels.trust import ItemBelief, learn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
+
+    Labels = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 # The least share an informed prior gives an outcome: a classifier that is always sure can still be found wrong.
 _FLOOR = 1e-6
@@ -22,10 +26,28 @@ _FLOOR = 1e-6
 
 @dataclass(frozen=True)
 class Prior(ABC):
-    """Turns the labels so far into a belief about each cell.
+    """Turns the labels so far into a belief about each cell."""
 
-    `strength` is the number of labels that the prior counts for, the paper's N0; None takes the paper's
-    values, 2 where a label shows right or wrong and 1 where it shows a class.
+    looks_at_items: ClassVar[bool] = False
+    """Whether the belief depends on which items were labelled, not only on the counts of their cells."""
+
+    def check(self, cells: Cells) -> None:
+        """SpecError if the prior cannot be used on these cells."""
+
+    @abstractmethod
+    def belief(self, cells: Cells, counts: NDArray[np.float64], target: Target, labels: Labels | None = None) -> Belief:
+        """The belief after label counts of shape (cells, outcomes).
+
+        `labels` are the labelled items and their outcomes, two of shape (labels,), for priors that look at them.
+        """
+
+
+@dataclass(frozen=True)
+class Counts(Prior):
+    """A prior that is as good as some labels seen beforehand: belief = prior counts + label counts.
+
+    `strength` is the number of labels that it counts for, the paper's N0; None takes the paper's values, 2 where
+    a label shows right or wrong and 1 where it shows a class.
     """
 
     strength: float | None = None
@@ -39,21 +61,24 @@ class Prior(ABC):
                 f"Got {self.strength!r} instead."
             )
 
-    def check(self, cells: Cells) -> None:
-        """SpecError if the prior cannot be used on these cells."""
-
     @abstractmethod
     def shares(self, cells: Cells) -> NDArray[np.float64]:
         """The prior mean, shape (cells, outcomes)."""
 
-    def belief(self, cells: Cells, counts: NDArray[np.float64], target: Target) -> Belief:
+    def belief(
+        self,
+        cells: Cells,
+        counts: NDArray[np.float64],
+        target: Target,
+        labels: Labels | None = None,  # noqa: ARG002  (the counts say it all)
+    ) -> Belief:
         """The belief after label counts of shape (cells, outcomes)."""
         strength = cells.strength if self.strength is None else self.strength
         return Belief(strength * self.shares(cells), counts, cells.size, target)
 
 
 @dataclass(frozen=True)
-class Uniform(Prior):
+class Uniform(Counts):
     """Nothing is known: Beta(N0/2, N0/2), or N0/K for each of K classes.
 
     >>> import fewlabels as fl
@@ -67,7 +92,7 @@ class Uniform(Prior):
 
 
 @dataclass(frozen=True)
-class Informed(Prior):
+class Informed(Counts):
     """The classifier's own scores are taken at their word, with the weight of a few labels.
 
     Beta(N0·s_g, N0·(1−s_g)) with s_g the mean confidence of the group; for classes, α_jk proportional to the
@@ -93,3 +118,34 @@ class Informed(Prior):
         # An outcome that cannot occur in a cell (blank share 0) stays impossible.
         shares = np.where(cells.blank > 0, np.maximum(cells.expected, _FLOOR), 0.0)
         return shares / shares.sum(axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Learned(Prior):
+    """How far the classifier's scores can be trusted is learned from the labels, of all groups together.
+
+    Where labels show right or wrong: P(right | confidence s, cell c) = σ(a + b·(logit s − x0) + u_c), u_c ~ N(0, τ²);
+    see `trust.py`. Where they show a class: θ_c ~ Dirichlet(κ m_c) with m_c the expected shares, tempered; see
+    `rows.py`. Cells with few labels are judged by what the scores turn out to mean; where cells have nothing in
+    common, each is left to its own labels. Uncertainty about a, b, τ and κ is part of every interval.
+
+    >>> import fewlabels as fl
+    >>> fl.Learned()
+    Learned()
+    """
+
+    looks_at_items: ClassVar[bool] = True
+
+    def belief(self, cells: Cells, counts: NDArray[np.float64], target: Target, labels: Labels | None = None) -> Belief:
+        """The belief after labels: from single items where they show right or wrong, from counts where a class."""
+        nothing = np.zeros_like(counts)
+        if cells.right is not None:
+            expected = cells.expectation
+            points, weights = learn_rows(expected, counts)
+            return RowBelief(nothing, counts, cells.size, target, expectation=expected, points=points, weights=weights)
+        strips = cells.strips
+        items, outcomes = (np.empty(0, dtype=np.int64),) * 2 if labels is None else labels
+        seen = np.bincount(strips.strip[items], minlength=len(strips.size))
+        right = np.bincount(strips.strip[items], outcomes == 0, minlength=len(strips.size))
+        model = learn(strips, right.astype(float), seen.astype(float))
+        return ItemBelief(nothing, counts, cells.size, target, model=model, free=strips.size - seen)

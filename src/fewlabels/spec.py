@@ -38,6 +38,7 @@ KINDS: Mapping[str, type] = {
         policies.UniformGroups,
         policies.UniformItems,
         priors.Informed,
+        priors.Learned,
         priors.Uniform,
     )
 }

@@ -75,6 +75,7 @@ def right_or_wrong(pool: Pool, partition: Partition, key: NDArray[np.int32] | No
         expected=expected,
         strength=2.0,
         confidence=confidence,
+        scores=pool.confidence,
     )
 
 
@@ -119,4 +120,6 @@ def true_classes(
         expected=None if pool.profile is None else shares(pool.profile),
         strength=1.0,
         confidence=None if pool.confidence is None else cell_means(pool.confidence, cell, len(group)),
+        scores=pool.confidence,
+        right=shares(np.eye(k)).argmax(axis=1),
     )

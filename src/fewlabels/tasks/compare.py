@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.special import rel_entr
 
+from fewlabels.belief import Belief
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, holding, interval, value_draws
 from fewlabels.table import Table
@@ -18,7 +19,6 @@ from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Belief
     from fewlabels.cells import Cells
 
 REGIONS = ("less", "equal", "more")
@@ -107,6 +107,7 @@ class Compare(Task):
         0 in a group that is fully labelled.
         """
         # A region can have the probability 0 to the last digit now and one of 1e-16 after the label: not infinite news.
+        belief = belief.matched()
         now = np.maximum(self.probabilities(belief, cells), _LEAST)
         worth = np.zeros((2, 2))
         for i, g in enumerate(self._pair(cells)):
@@ -116,7 +117,7 @@ class Compare(Task):
             for outcome in range(2):
                 counts = belief.counts.copy()
                 counts[row, outcome] += 1
-                after = self.probabilities(type(belief)(belief.prior, counts, belief.size, belief.target), cells)
+                after = self.probabilities(Belief(belief.prior, counts, belief.size, belief.target), cells)
                 worth[i, outcome] = after.max() if self.by == "confidence" else rel_entr(after, now).sum()
         return worth
 
@@ -135,7 +136,7 @@ class Compare(Task):
         values = value_draws(self.metric, belief, cells, rng, used)
         a, b = self._pair(cells)
         difference = values[:, a] - values[:, b]
-        if self.metric.marginal:
+        if self.metric.marginal and belief.conjugate:
             mu = self.probabilities(belief, cells)
         else:
             # A difference of exactly ε counts as equal; it must not be lost to rounding.

@@ -1,0 +1,188 @@
+"""How far score vectors can be trusted: a model of the true class, learned from the labels of all cells.
+
+θ_c ~ Dirichlet(κ m_c) for the outcome shares of cell c, where m_c is what the classifier expects there, tempered:
+m_cj ∝ e_cj^b · exp(a·[j is what a right prediction shows]). The posterior of (a, b, κ) is a weight for each point of a
+grid, from the Dirichlet-multinomial likelihood of all labels; given a point, every cell is conjugate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import expit, gammaln
+
+from fewlabels.belief import Belief, dirichlet_draws
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# The grid: by how much "right" is raised, how far scores are sharpened, how closely cells keep to what is expected.
+_A = np.array([-3.0, -1.5, -0.7, -0.3, 0.0, 0.3, 0.7, 1.5, 3.0])
+_B = np.array([0.0, 0.5, 0.75, 1.0, 1.4])
+_KAPPA = 2.0 ** np.arange(-1, 9)
+# Middle and spread of a, b and log κ for ordinary classifiers; the tails are heavy (Student, 3 degrees of freedom).
+_MIDDLE = (-0.1, 0.85, np.log(16.0))
+_SPREAD = (0.5, 0.25, 1.2)
+_DEGREES = 3.0
+# What is expected of a classifier that gives no scores.
+_RIGHT = 0.8
+# A score of 0 does not make an outcome impossible.
+_FLOOR = 1e-3
+# Points of the grid with less of the weight than this are left out.
+_NEGLIGIBLE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What the classifier expects in each cell, as it is and tempered.
+
+    Parameters
+    ----------
+    log_share
+        Logarithm of the expected shares, −inf where an outcome cannot occur, shape (cells, outcomes).
+    right
+        The outcome that a right prediction shows, shape (cells,).
+    size
+        Items in each cell, shape (cells,).
+    """
+
+    log_share: NDArray[np.float64]
+    right: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+    @cached_property
+    def _powered(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """e_j^b of the right outcome and of all others together, two of shape (b, cells)."""
+        possible = np.isfinite(self.log_share)
+        finite = np.where(possible, self.log_share, 0.0)
+        total = np.array([np.where(possible, np.exp(b * finite), 0.0).sum(axis=1) for b in _B])
+        top = np.exp(_B[:, None] * finite[np.arange(len(self.right)), self.right])
+        return top, np.maximum(total - top, 1e-300)
+
+    @cached_property
+    def raise_right(self) -> NDArray[np.float64]:
+        """What a and b mean for the right outcome: added to its log share, shape (a, b).
+
+        For each b it is a, counted from where the pool's mean share of "right" is what the classifier expects:
+        sharpening or flattening scores by b alone does not claim that the classifier is better or worse than it says.
+        """
+        top, rest = self._powered
+        weight = self.size / self.size.sum()
+        peak = np.exp(self.log_share[np.arange(len(self.right)), self.right])
+        goal = float(weight @ peak)
+        low, high = np.full(len(_B), -60.0), np.full(len(_B), 60.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            share = expit(middle[:, None] + np.log(top) - np.log(rest)) @ weight
+            low, high = np.where(share < goal, middle, low), np.where(share < goal, high, middle)
+        return _A[:, None] + (low + high) / 2
+
+    @cached_property
+    def log_total(self) -> NDArray[np.float64]:
+        """The logarithm of the sum of the tempered shares, shape (a, b, cells)."""
+        top, rest = self._powered
+        return np.logaddexp(self.raise_right[:, :, None] + np.log(top), np.log(rest))
+
+    def tempered(self, a: int, b: int) -> NDArray[np.float64]:
+        """m at a point of the grid, shape (cells, outcomes)."""
+        possible = np.isfinite(self.log_share)
+        log_m = _B[b] * np.where(possible, self.log_share, 0.0) - self.log_total[a, b][:, None]
+        log_m[np.arange(len(log_m)), self.right] += self.raise_right[a, b]
+        return np.where(possible, np.exp(log_m), 0.0)
+
+
+def expectation(
+    shares: NDArray[np.float64] | None, blank: NDArray[np.float64], right: NDArray[np.int64], size: NDArray[np.int64]
+) -> Expectation:
+    """From the shares that the classifier expects, if it says any; all of shape (cells, outcomes) but right."""
+    if shares is None:
+        shares = (1 - _RIGHT) * blank
+        shares[np.arange(len(right)), right] += _RIGHT
+    base = np.where(blank > 0, (1 - _FLOOR) * shares + _FLOOR * blank, 0.0)
+    with np.errstate(divide="ignore"):
+        return Expectation(np.log(base / base.sum(axis=1, keepdims=True)), right, size)
+
+
+@dataclass(frozen=True, eq=False)
+class RowBelief(Belief):
+    """A mixture of Dirichlet beliefs, one for each point of the grid that the labels leave possible.
+
+    Parameters
+    ----------
+    expectation
+        What the classifier expects.
+    points
+        Positions of the points in the grid of (a, b, κ), shape (points, 3).
+    weights
+        Their posterior probabilities, shape (points,).
+    """
+
+    expectation: Expectation = field(kw_only=True)
+    points: NDArray[np.intp] = field(kw_only=True)
+    weights: NDArray[np.float64] = field(kw_only=True)
+
+    conjugate: ClassVar[bool] = False
+
+    def _alpha(self, point: int) -> NDArray[np.float64]:
+        a, b, k = self.points[point]
+        return _KAPPA[k] * self.expectation.tempered(a, b) + self.counts
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """Counts of the Dirichlet with the mixture's mean and total variance in each cell."""
+        mean, square = np.zeros_like(self.counts), np.zeros(len(self.counts))
+        spread = np.zeros(len(self.counts))
+        for i, weight in enumerate(self.weights):
+            alpha = self._alpha(i)
+            s = alpha.sum(axis=1)
+            one = alpha / s[:, None]
+            concentrated = (one**2).sum(axis=1)
+            mean += weight * one
+            square += weight * concentrated
+            spread += weight * (1 - concentrated) / (s + 1)
+        ours = (mean**2).sum(axis=1)
+        variance = np.maximum(spread + square - ours, 1e-12)
+        return np.clip((1 - ours) / variance - 1, 1e-2, 1e7)[:, None] * mean
+
+    def matched(self) -> Belief:
+        """Independent Dirichlets with the same means and total variances."""
+        return Belief(self.alpha - self.counts, self.counts, self.size, self.target)
+
+    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the shares in the population, shape (n, cells, outcomes)."""
+        times = rng.multinomial(n, self.weights)
+        parts = [dirichlet_draws(rng, self._alpha(i), int(times[i])) for i in np.flatnonzero(times).tolist()]
+        return rng.permutation(np.concatenate(parts))
+
+
+def learn_rows(expectation: Expectation, counts: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Points of the grid and their posterior weights, from label counts of shape (cells, outcomes).
+
+    log p(counts) = Σ_c [lnΓ(κ) − lnΓ(κ + n_c)] + Σ_cj [lnΓ(κ m_cj + n_cj) − lnΓ(κ m_cj)]; only labelled cells
+    and outcomes count, so the cost grows with the labels and not with the classes.
+    """
+    cell, outcome = np.nonzero(counts)
+    n = counts[cell, outcome]
+    right = outcome == expectation.right[cell]
+    log_m = _B[:, None] * expectation.log_share[cell, outcome] + expectation.raise_right[:, :, None] * right
+    log_m = log_m - expectation.log_total[:, :, cell]
+    of_cell = counts.sum(axis=1)
+    of_cell = of_cell[of_cell > 0]
+    weight = np.empty((len(_A), len(_B), len(_KAPPA)))
+    many = n > 1
+    for i, kappa in enumerate(_KAPPA):
+        alone = log_m[..., ~many].sum(axis=-1) + np.log(kappa) * np.count_nonzero(~many)
+        alpha = kappa * np.exp(log_m[..., many])
+        several = (gammaln(alpha + n[many]) - gammaln(alpha)).sum(axis=-1)
+        weight[..., i] = several + alone + len(of_cell) * gammaln(kappa) - gammaln(kappa + of_cell).sum()
+    for axis, grid in enumerate((_A, _B, np.log(_KAPPA))):
+        z = (grid - _MIDDLE[axis]) / _SPREAD[axis]
+        prior = -(_DEGREES + 1) / 2 * np.log1p(z**2 / _DEGREES)
+        weight += np.expand_dims(prior, tuple(set(range(3)) - {axis}))
+    weight = np.exp(weight - weight.max())
+    points = np.argwhere(weight > _NEGLIGIBLE * weight.max())
+    kept = weight[tuple(points.T)]
+    return points, kept / kept.sum()

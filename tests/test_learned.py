@@ -1,0 +1,297 @@
+"""The learned prior: its two models against slow versions and known answers, and the promises it makes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from scipy.special import expit, logit, logsumexp
+
+import fewlabels as fl
+from fewlabels import rows, trust
+from fewlabels.tasks import Rewards
+
+
+def make_pool(rng, right, confidence, groups):
+    """A pool of two-class predictions, always class "a", with the given chance of being right; and the labels."""
+    truth = np.where(rng.random(len(right)) < right, "a", "b")
+    columns = {"predicted": ["a"] * len(right), "site": [f"site {g:02d}" for g in groups]}
+    if confidence is not None:
+        columns["confidence"] = confidence
+    pool = fl.read_pool(columns, classes=["a", "b"])
+    return pool, fl.by_column(pool, "site"), truth
+
+
+def belief_from(pool, groups, truth, items, prior, target="pool", metric=None):
+    metric = metric or fl.Accuracy()
+    cells = metric.cells(pool, groups)
+    outcome = metric.outcome(pool, items, pool.class_positions(truth[items]))
+    counts = np.zeros((len(cells), len(cells.outcomes)))
+    np.add.at(counts, (cells.cell[items], outcome), 1)
+    return prior.belief(cells, counts, target, (items, outcome)), cells
+
+
+def world(seed, sites=20, each=60, a=-0.3, b=0.9, tau=0.5):
+    """Items whose chance of being right follows the model of `trust.py`."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(sites), each)
+    confidence = rng.uniform(0.4, 0.999, sites * each)
+    effect = rng.normal(0, tau, sites)
+    right = expit(a + b * logit(confidence) + effect[groups])
+    return rng, *make_pool(rng, right, confidence, groups)
+
+
+def true_values(pool, groups, truth):
+    right = truth == np.array(pool.classes)[pool.predicted]
+    return np.bincount(groups.group, right) / groups.sizes
+
+
+# --- the model of items
+
+
+def strips_of(cell, x, size, kinds=((1.0, 0.5, 0.8, 0.9, 0.4),)):
+    return trust.Strips(np.empty(0, np.int64), np.array(cell), np.array(x), np.array(size), np.array(kinds))
+
+
+def test_newton_finds_the_mode_of_the_log_posterior():
+    strips = strips_of([0, 0, 1, 2], [-1.0, 0.5, 2.0, 0.0], [9, 9, 9, 9])
+    right, labels = np.array([1.0, 3.0, 4.0, 0.0]), np.array([3.0, 4.0, 4.0, 0.0])
+    model = trust.learn(strips, right, labels)
+    for i, tau in enumerate(trust._TAUS):
+
+        def minus(v, tau=tau):
+            eta = v[0] + v[1] * strips.x + v[2:][strips.cell]
+            fit = (right * eta - labels * np.logaddexp(0, eta)).sum()
+            return (
+                -fit + ((v[0] - 0.5) / 0.8) ** 2 / 2 + ((v[1] - 0.9) / 0.4) ** 2 / 2 + (v[2:] ** 2).sum() / (2 * tau**2)
+            )
+
+        slow = optimize.minimize(minus, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
+        assert np.concatenate([model.mode[i], model.effect[i]]) == pytest.approx(slow.x, abs=2e-5)
+
+
+def test_the_gaussian_at_a_point_is_the_inverse_curvature():
+    strips = strips_of([0, 0, 1], [-1.0, 0.5, 2.0], [9, 9, 9])
+    right, labels = np.array([1.0, 3.0, 4.0]), np.array([3.0, 4.0, 5.0])
+    model = trust.learn(strips, right, labels)
+    point = 2
+    tau = trust._TAUS[point]
+    design = np.column_stack([np.ones(3), strips.x, np.eye(2)[strips.cell]])
+    p = expit(design @ np.concatenate([model.mode[point], model.effect[point]]))
+    curvature = design.T @ ((labels * p * (1 - p))[:, None] * design)
+    curvature += np.diag([1 / 0.8**2, 1 / 0.4**2, 1 / tau**2, 1 / tau**2])
+    covariance = np.linalg.inv(curvature)
+    assert np.linalg.inv(model.precision[point]) == pytest.approx(covariance[:2, :2], rel=1e-8)
+    lean, spread = model.lean[point], model.spread[point]
+    whole = lean.T @ covariance[:2, :2] @ lean + np.diag(spread)
+    assert whole == pytest.approx(covariance[2:, 2:], rel=1e-8)
+    assert -covariance[:2, :2] @ lean == pytest.approx(covariance[:2, 2:], rel=1e-8)
+
+
+def test_weights_and_mean_agree_with_integration_on_a_grid():
+    """One cell, x = 0: the exact posterior of the log-odds a + u is a one-dimensional integral at each τ."""
+    kinds = ((1.0, 0.5, 0.8, 0.9, 0.4),)
+    strips = strips_of([0], [0.0], [50], kinds)
+    right, labels = 22.0, 30.0
+    model = trust.learn(strips, np.array([right]), np.array([labels]))
+    eta = np.linspace(-8, 8, 20_001)
+    z = np.log(trust._TAUS / trust._TAU_MIDDLE) / trust._TAU_SPREAD
+    prior = stats.t.pdf(z, trust._TAU_DEGREES)
+    evidence, means = [], []
+    for tau in trust._TAUS:
+        density = stats.norm.pdf(eta, 0.5, np.hypot(0.8, tau)) * stats.binom.pmf(right, labels, expit(eta))
+        evidence.append(density.sum())
+        means.append((density * expit(eta)).sum() / density.sum())
+    weight = prior * evidence / (prior * evidence).sum()
+    # Laplace: the error falls with the labels; at 30 it is below one hundredth.
+    assert model.weight == pytest.approx(weight, abs=0.01)
+    mean, _ = model.moments(strips.size)
+    assert mean[0] == pytest.approx(weight @ np.array(means), abs=0.01)
+
+
+def test_moments_agree_with_draws():
+    _, pool, groups, truth = world(1)
+    belief, _ = belief_from(pool, groups, truth, np.arange(0, 1200, 17), fl.Learned(), "population")
+    n = 20_000
+    draws = belief.draws(np.random.default_rng(2), n)[..., 0]
+    mean = belief.mean()[:, 0]
+    assert np.abs(mean - draws.mean(axis=0)).max() < 4.5 * draws.std(axis=0).max() / np.sqrt(n) + 5e-4
+    # The variance is by slope: close, not exact.
+    assert np.sqrt(belief.variance()[:, 0]) == pytest.approx(draws.std(axis=0), rel=0.15)
+
+
+# --- the model of rows
+
+
+def test_weights_of_rows_are_the_dirichlet_multinomial_likelihood():
+    rng = np.random.default_rng(3)
+    shares = rng.dirichlet(np.ones(4) * 2, size=5)
+    counts = rng.multinomial(6, shares).astype(float)
+    counts[4] = 0
+    expected = rows.expectation(shares, np.full((5, 4), 0.25), np.arange(5) % 4, np.full(5, 10))
+    points, weights = rows.learn_rows(expected, counts)
+    slow = []
+    for a, b, k in points:
+        alpha = rows._KAPPA[k] * expected.tempered(a, b)
+        fit = sum(
+            stats.dirichlet_multinomial.logpmf(row.astype(int), one, int(row.sum()))
+            for row, one in zip(counts[:4], alpha[:4], strict=True)
+        )
+        grids = (rows._A[a], rows._B[b], np.log(rows._KAPPA[k]))
+        tail = [(g - m) / s for g, m, s in zip(grids, rows._MIDDLE, rows._SPREAD, strict=True)]
+        slow.append(fit + stats.t.logpdf(tail, rows._DEGREES).sum())
+    assert np.log(weights) == pytest.approx(np.array(slow) - logsumexp(slow), abs=1e-8)
+
+
+def test_tempering_is_a_distribution_and_keeps_the_mean_share_of_right_where_a_is_zero():
+    rng = np.random.default_rng(4)
+    shares, right, size = rng.dirichlet(np.ones(6), size=8), rng.integers(6, size=8), rng.integers(1, 50, size=8)
+    expected = rows.expectation(shares, np.full((8, 6), 1 / 6), right, size)
+    zero = int(np.flatnonzero(rows._A == 0)[0])
+    base = np.exp(expected.log_share)
+    goal = (size * base[np.arange(8), right]).sum() / size.sum()
+    for b in range(len(rows._B)):
+        m = expected.tempered(zero, b)
+        assert m.sum(axis=1) == pytest.approx(np.ones(8))
+        assert (size * m[np.arange(8), right]).sum() / size.sum() == pytest.approx(goal, abs=1e-9)
+    one = int(np.flatnonzero(rows._B == 1)[0])
+    assert expected.tempered(zero, one) == pytest.approx(base, abs=1e-9)
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_counts_of_a_mixture_have_its_mean_and_total_variance(target):
+    digits = fl.load_digits()
+    pool = fl.read_pool({"id": digits.ids, "scores": digits.scores}, classes=digits.classes)
+    truth = np.array(digits.labels)
+    items = np.random.default_rng(5).permutation(len(pool))[:60]
+    belief, _ = belief_from(pool, fl.by_predicted(pool), truth, items, fl.Learned(), target, fl.Confusion())
+    n = 20_000
+    draws = belief.draws(np.random.default_rng(6), n)
+    assert np.abs(belief.mean() - draws.mean(axis=0)).max() < 5 * draws.std(axis=0).max() / np.sqrt(n)
+    total = draws.var(axis=0).sum(axis=1)
+    assert belief.variance().sum(axis=1) == pytest.approx(total, rel=0.06)
+
+
+# --- what is promised
+
+
+@pytest.mark.parametrize("metric", [fl.Accuracy(), fl.CalibrationError(bins=4), fl.Recall(positive="a")])
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_all_labelled_is_known_and_the_order_of_labels_does_not_matter(metric, target):
+    _, pool, groups, truth = world(7, sites=4, each=12)
+    items = np.arange(0, 48, 3)
+    one, cells = belief_from(pool, groups, truth, items, fl.Learned(), target, metric)
+    other, _ = belief_from(pool, groups, truth, items[::-1], fl.Learned(), target, metric)
+    assert one.mean() == pytest.approx(other.mean(), abs=1e-12)
+    full, _ = belief_from(pool, groups, truth, np.arange(48), fl.Learned(), "pool", metric)
+    draws = metric.value(full.draws(np.random.default_rng(8), 50), cells)
+    assert draws == pytest.approx(np.repeat(draws[:1], 50, axis=0), abs=1e-12)
+
+
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_all_right_or_all_wrong_so_far(right):
+    rng = np.random.default_rng(9)
+    groups = np.repeat(np.arange(5), 30)
+    pool, sites, truth = make_pool(rng, np.full(150, right), rng.uniform(0.3, 0.99, 150), groups)
+    belief, _ = belief_from(pool, sites, truth, np.arange(0, 150, 2), fl.Learned(), "population")
+    mean = belief.mean()[:, 0]
+    assert np.isfinite(mean).all()
+    assert np.abs(mean - right).max() < 0.1
+    assert (belief.variance() > 0).all()
+
+
+def test_without_confidence_it_pools_towards_the_overall_rate():
+    rng = np.random.default_rng(10)
+    groups = np.repeat(np.arange(10), 40)
+    pool, sites, truth = make_pool(rng, np.full(400, 0.9), None, groups)
+    items = rng.permutation(400)[:60]
+    learned, cells = belief_from(pool, sites, truth, items, fl.Learned())
+    plain, _ = belief_from(pool, sites, truth, items, fl.Uniform())
+    real = true_values(pool, sites, truth)
+    error = [np.sqrt(((b.mean()[:, 0] - real) ** 2).mean()) for b in (learned, plain)]
+    assert error[0] < 0.6 * error[1]
+    assert len(cells) == 10
+
+
+def test_one_group_and_empty_groups():
+    pool = fl.read_pool([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.6, 0.4, 0.0]], classes=["a", "b", "c"])
+    for groups in (fl.whole(pool), fl.by_predicted(pool)):
+        audit = fl.create(None, "few", pool, groups, prior=fl.Learned(), target="pool")
+        audit.tell(dict.fromkeys(audit.ask(2).ids, "a"))
+        table = audit.estimates()
+        assert all(
+            low <= mean <= high
+            for low, mean, high in zip(table["low"], table["mean"], table["high"], strict=True)
+            if mean is not None
+        )
+
+
+def errors(make, prior, per_group, target="pool", runs=12):
+    """Mean error over runs of one prior, labels at random; the same labels for every prior."""
+    found = []
+    for run in range(runs):
+        rng, pool, groups, truth = make(run)
+        items = rng.permutation(len(pool))[: int(per_group * len(groups))]
+        belief, _ = belief_from(pool, groups, truth, items, prior, target)
+        found.append(np.sqrt((groups.shares * (belief.mean()[:, 0] - true_values(pool, groups, truth)) ** 2).sum()))
+    return np.mean(found)
+
+
+def unrelated(run):
+    rng = np.random.default_rng([11, run])
+    groups = np.repeat(np.arange(40), 80)
+    return rng, *make_pool(rng, rng.random(40)[groups], rng.uniform(0.3, 1, 3200), groups)
+
+
+def inverted(run):
+    rng = np.random.default_rng([12, run])
+    groups = np.repeat(np.arange(40), 80)
+    confidence = rng.uniform(0.3, 0.99, 3200)
+    return rng, *make_pool(rng, expit(1.5 - logit(confidence)), confidence, groups)
+
+
+@pytest.mark.parametrize("per_group", [5, 20])
+def test_unrelated_groups_cost_at_most_a_tenth(per_group):
+    """Confidence is noise and groups have nothing in common: it must fall back to about the plain belief."""
+    assert errors(unrelated, fl.Learned(), per_group) < 1.1 * errors(unrelated, fl.Uniform(), per_group)
+
+
+@pytest.mark.parametrize("per_group", [1, 5])
+@pytest.mark.parametrize("make", [world, inverted])
+def test_it_needs_fewer_labels_where_confidence_means_something(make, per_group):
+    """In the world it is made for, and where confidence is inverted: at most 85 % of the errors of both others."""
+    learned = errors(make, fl.Learned(), per_group)
+    assert learned < 0.85 * errors(make, fl.Informed(), per_group)
+    assert learned < 0.85 * errors(make, fl.Uniform(), per_group)
+
+
+def test_intervals_cover_pool_values_when_the_truth_follows_the_model():
+    """a, b and τ from the hyper-prior: 95 % intervals cover 95 % of pool values, within a computed tolerance."""
+    covered, total = 0, 0
+    runs = 60
+    for run in range(runs):
+        rng = np.random.default_rng([13, run])
+        kind = trust._KINDS[0 if rng.random() < trust._KINDS[0, 0] else 1]
+        tau = np.clip(np.exp(np.log(0.43) + 0.5 * rng.standard_t(3)), 0.1, 1.8)
+        a, b = rng.normal(kind[1], kind[2]), rng.normal(kind[3], kind[4])
+        _, pool, groups, truth = world([14, run], sites=15, each=40, a=a, b=b, tau=tau)
+        items = rng.permutation(len(pool))[:45]
+        belief, _ = belief_from(pool, groups, truth, items, fl.Learned())
+        low, high = np.quantile(belief.draws(rng, 2000)[..., 0], [0.025, 0.975], axis=0)
+        real = true_values(pool, groups, truth)
+        covered += int(((low - 1e-9 <= real) & (real <= high + 1e-9)).sum())
+        total += len(real)
+    # Groups of a run share its hyper-parameters, so a run counts as one observation.
+    share = covered / total
+    assert abs(share - 0.95) < 4 * np.sqrt(0.95 * 0.05 / runs) / 2
+
+
+def test_asking_with_pending_requests_and_rewards_are_finite():
+    _, pool, groups, truth = world(15, sites=6, each=10)
+    audit = fl.create(None, "x", pool, groups, prior=fl.Learned(), target="pool", policy=fl.Greedy())
+    batch = audit.ask(12)
+    assert len({request.group for request in batch}) > 2
+    audit.tell({item: truth[int(item)] for item in batch.ids})
+    belief = audit.belief()
+    rewards = Rewards(audit.spec.task, audit._cells, belief)
+    assert np.isfinite(rewards.draw(np.random.default_rng(16), 3)).all()
