@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.belief import Belief
-from fewlabels.data import load_digits
 from fewlabels.errors import (
     FewlabelsError,
     InputError,
@@ -15,41 +13,62 @@ from fewlabels.errors import (
     SpecError,
     StoreError,
 )
-from fewlabels.metrics import (
-    F1,
-    Accuracy,
-    CalibrationError,
-    Confusion,
-    Cost,
-    FalsePositiveRate,
-    Precision,
-    Recall,
-    TruePositiveRate,
-)
-from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
-from fewlabels.policies import UCB, EpsilonGreedy, Greedy, Thompson, TopTwo, UniformGroups, UniformItems
-from fewlabels.pool import Pool
-from fewlabels.priors import Informed, Uniform
-from fewlabels.table import Table
-from fewlabels.tasks import Answer, Compare, Estimate, Identify
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment, create, load
     from fewlabels.batch import Batch, Request
+    from fewlabels.belief import Belief
+    from fewlabels.data import load_digits
     from fewlabels.io import read_labels, read_pool
-
-# What needs the Arrow or database library is imported when it is first used.
-_LAZY = {
-    "Assessment": "assessment",
-    "Batch": "batch",
-    "Request": "batch",
-    "create": "assessment",
-    "load": "assessment",
-    "read_labels": "io",
-    "read_pool": "io",
-}
+    from fewlabels.metrics import (
+        F1,
+        Accuracy,
+        CalibrationError,
+        Confusion,
+        Cost,
+        FalsePositiveRate,
+        Precision,
+        Recall,
+        TruePositiveRate,
+    )
+    from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
+    from fewlabels.policies import UCB, EpsilonGreedy, Greedy, Thompson, TopTwo, UniformGroups, UniformItems
+    from fewlabels.pool import Pool
+    from fewlabels.priors import Informed, Learned, Uniform
+    from fewlabels.simulation.study import simulate
+    from fewlabels.table import Table
+    from fewlabels.tasks import Answer, Compare, Estimate, Identify
 
 __version__ = "0.1.0"
+
+# Where the names are. A module is imported when one of its names is first used, so that the command line starts
+# at once and nobody waits for the Arrow, database or compiler library who does not need it.
+_NAMES = {
+    "assessment": ("Assessment", "create", "load"),
+    "batch": ("Batch", "Request"),
+    "belief": ("Belief",),
+    "data": ("load_digits",),
+    "io": ("read_labels", "read_pool"),
+    "metrics": (
+        "F1",
+        "Accuracy",
+        "CalibrationError",
+        "Confusion",
+        "Cost",
+        "FalsePositiveRate",
+        "Precision",
+        "Recall",
+        "TruePositiveRate",
+    ),
+    "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),
+    "policies": ("UCB", "EpsilonGreedy", "Greedy", "Thompson", "TopTwo", "UniformGroups", "UniformItems"),
+    "pool": ("Pool",),
+    "priors": ("Informed", "Learned", "Uniform"),
+    "simulation.study": ("simulate",),
+    "table": ("Table",),
+    "tasks": ("Answer", "Compare", "Estimate", "Identify"),
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "F1",
@@ -72,6 +91,7 @@ __all__ = [
     "Informed",
     "InputError",
     "LabelError",
+    "Learned",
     "Partition",
     "Pool",
     "PoolChangedError",
@@ -97,14 +117,17 @@ __all__ = [
     "load_digits",
     "read_labels",
     "read_pool",
+    "simulate",
     "whole",
 ]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name in _LAZY:
-        return getattr(import_module(f"fewlabels.{_LAZY[name]}"), name)
-    raise AttributeError(f"module 'fewlabels' has no attribute {name!r}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'fewlabels' has no attribute {name!r}")
+    value = getattr(import_module(f"fewlabels.{_MODULE_OF[name]}"), name)
+    globals()[name] = value  # the next time it is found without asking
+    return value
 
 
 def __dir__() -> list[str]:

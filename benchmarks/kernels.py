@@ -1,0 +1,149 @@
+"""Time of one label in each kernel, by the number of groups, and how much slower the plain Python twin is.
+
+Run from the project's folder: python benchmarks/kernels.py
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewlabels.simulation import choose
+from fewlabels.simulation.compare import CONFIDENCE, NEYMAN, ask_compare
+from fewlabels.simulation.confusion import ask_confusion
+from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_thompson
+from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_thompson
+from fewlabels.simulation.known import Known, Progress, known_pool, start
+from fewlabels.simulation.value import ask_value
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+twins: Any = importlib.import_module("tests.twins")  # the tests are not typed
+
+PER_GROUP, CLASSES, BINS = 50, 10, 5
+Ask = Callable[[np.random.Generator, Any, int], None]
+
+
+def pool(groups: int, cells: int, outcomes: int) -> tuple[Known, np.ndarray, np.ndarray, np.ndarray]:
+    """A made-up labelled pool with `cells` cells a group, its informed prior, its groups and their cells."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(groups), PER_GROUP)
+    accuracy = rng.beta(8, 2, groups)
+    wrong = rng.random(len(group)) > accuracy[group]
+    outcome = np.where(wrong, rng.integers(1, outcomes, len(group)), 0)
+    cell = group * cells + np.tile(np.arange(PER_GROUP) % cells, groups)
+    owner = np.repeat(np.arange(groups), cells)
+    known = known_pool(group, outcome, groups=groups, outcomes=outcomes, cell=cell, cell_group=owner)
+    right = np.clip(accuracy + rng.normal(0, 0.1, groups), 0.05, 0.95)[owner][:, None]
+    prior = np.hstack([2 * right, np.repeat(2 * (1 - right) / (outcomes - 1), outcomes - 1, axis=1)])
+    return known, prior, group, cell
+
+
+def seconds_per_label(ask: Ask, fresh: Callable[[], Any], labels: int) -> float:
+    """The best of three measurements, each of as many runs as take 20 ms; less what a run without labels takes."""
+
+    def one(until: int) -> float:
+        spent, runs = 0.0, 0
+        while spent < 0.02:
+            state, began = fresh(), time.perf_counter()
+            ask(np.random.default_rng(runs), state, until)
+            spent, runs = spent + time.perf_counter() - began, runs + 1
+        return spent / runs
+
+    one(labels)  # compiles
+    return (min(one(labels) for _ in range(3)) - min(one(0) for _ in range(3))) / labels
+
+
+def cases(groups: int) -> dict[str, tuple[Ask, Ask | None, Known, np.ndarray, np.ndarray, np.ndarray]]:
+    """Kernel, twin or None, and pool, for each task."""
+    two, prior, group, cell = pool(groups, 1, 2)
+    bins, bin_prior, bin_group, bin_cell = pool(groups, BINS, 2)
+    many, row, row_group, row_cell = pool(groups, 1, CLASSES)
+    weight, centre = np.zeros(bin_prior.shape), np.full(bin_prior.shape, 0.8)
+    weight[:, 0] = 1 / BINS
+    cost = np.tile(np.arange(CLASSES, dtype=float), (groups, 1))
+    of_bins = [range(BINS * g, BINS * g + BINS) for g in range(groups)]
+    of_rows = [range(g, g + 1) for g in range(groups)]
+    ts, zero = choose.THOMPSON, np.zeros(row.shape)
+
+    def value(weight: np.ndarray, centre: np.ndarray, cells_of: list[range]) -> Ask:
+        return lambda rng, run, n: twins.scored_twin(
+            rng, run, 1, n, twins.value_rewards(run, weight, centre, cells_of, pool=False)
+        )
+
+    a = (two, prior, group, cell)
+    b = (bins, bin_prior, bin_group, bin_cell)
+    c = (many, row, row_group, row_cell)
+    return {
+        "items": (lambda r, p, n: choose.ask_items(r, two, p, n), twins.items_twin, *a),
+        "estimate, few drawn": (lambda r, p, n: ask_estimate_contest(r, two, p, prior, n), None, *a),
+        "estimate, in order": (
+            lambda r, p, n: ask_estimate_thompson(r, two, p, prior, False, n),
+            lambda r, run, n: twins.estimate_twin(r, run, pool=False, until=n),
+            *a,
+        ),
+        "lowest, few drawn": (lambda r, p, n: ask_lowest_contest(r, two, p, prior, 1, n), None, *a),
+        "lowest, all drawn": (
+            lambda r, p, n: ask_lowest_thompson(r, two, p, prior, 1, False, ts, n),
+            lambda r, run, n: twins.scored_twin(r, run, 1, n, twins.lowest_rewards(run, pool=False)),
+            *a,
+        ),
+        "calibration error": (
+            lambda r, p, n: ask_value(r, bins, p, bin_prior, weight, centre, 1, False, ts, n),
+            value(weight, centre, of_bins),
+            *b,
+        ),
+        "cost": (
+            lambda r, p, n: ask_value(r, many, p, row, cost, zero, 1, False, ts, n),
+            value(cost, zero, of_rows),
+            *c,
+        ),
+        "confusion": (
+            lambda r, p, n: ask_confusion(r, many, p, row, False, ts, n),
+            lambda r, run, n: twins.confusion_twin(r, run, pool=False, until=n),
+            *c,
+        ),
+    }
+
+
+def main() -> None:
+    """Print a table."""
+    print(f"{'kernel':20} {'groups':>8} {'µs a label':>12} {'twin ÷ kernel':>14}")
+    for groups in (10, 100, 1_000, 10_000, 100_000):
+        for name, (ask, twin, known, prior, group, cell) in cases(groups).items() if groups < 100_000 else step():
+            labels = min(len(known.items) // 2, 2_000 if groups <= 1_000 or "few" in name else 200)
+            fast = seconds_per_label(ask, partial(start, known), labels)
+            ratio = ""
+            if twin is not None and groups <= 100:
+                outcome = np.empty(len(group), dtype=np.int64)
+                outcome[known.items] = known.outcome
+                shape = (groups, len(prior), known.outcomes)
+                make = partial(twins.Run, group, cell, outcome, *shape, prior)
+                ratio = f"{seconds_per_label(twin, make, 30) / fast:,.0f}"
+            print(f"{name:20} {groups:8,} {fast * 1e6:12.2f} {ratio:>14}", flush=True)
+    known, prior, _, _ = pool(2, 1, 2)
+    for name, by in (("compare, confidence", CONFIDENCE), ("compare, Neyman", NEYMAN)):
+        taken = seconds_per_label(partial(_compare, known, prior, by), partial(start, known), 50)
+        print(f"{name:20} {2:8} {taken * 1e6:12.2f}", flush=True)
+
+
+def _compare(known: Known, prior: np.ndarray, by: int, rng: np.random.Generator, state: Progress, until: int) -> None:
+    ask_compare(rng, known, state, prior, 0, 0.05, by, False, choose.THOMPSON, until)
+
+
+def step() -> list[tuple[str, Any]]:
+    """At 100,000 groups only the step that does not grow with them."""
+    known, prior, group, cell = pool(100_000, 1, 2)
+    ask: Ask = lambda r, p, n: ask_lowest_contest(r, known, p, prior, 1, n)
+    return [("lowest, few drawn", (ask, None, known, prior, group, cell))]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""`fewlabels paper`: the paper's tables and figures, run again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from fewlabels.paper.plan import Plan, Result
+
+_TABLES = ("accuracy", "confusion", "ece", "bins", "least-accurate", "least-calibrated", "comparison", "cost")
+_DRAWN = "figures"
+_EVERYTHING = "all"
+
+_HELP = """Run the tables and figures of the paper again, and print ours beside its printed numbers.
+
+NAME is accuracy, confusion, ece, bins, least-accurate, least-calibrated, comparison or cost (a table each), figures, or
+all. The data are not part of fewlabels: --data names the folder with cifar100.npz, imagenet.npz, svhn.npz,
+newsgroups.npz, dbpedia.npz and cifar100_wrn.npz.
+
+Without --as-published the program does what the paper's text says. With it, it does what the authors' program did
+where that differs, so that the printed numbers can be checked. Footnotes say where they cannot be right.
+
+\b
+Examples:
+  fewlabels paper accuracy --data DIR --runs 100 --datasets cifar100,svhn
+  fewlabels paper accuracy --data DIR --as-published --json > accuracy.json
+  fewlabels paper all --data DIR --out results
+"""
+
+
+@click.command(help=_HELP, short_help="The tables and figures of the paper, run again beside its printed numbers.")
+@click.argument("name", type=click.Choice([*_TABLES, _DRAWN, _EVERYTHING]), metavar="NAME")
+@click.option(
+    "--data", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder with the pools."
+)
+@click.option("--runs", default=1000, type=click.IntRange(1), show_default=True, help="Fewer where a run takes long.")
+@click.option("--all-runs", is_flag=True, help="So many also where a run takes long.")
+@click.option("--datasets", metavar="LIST", help="Such as cifar100,svhn.  [default: all]")
+@click.option("--as-published", is_flag=True, help="Do what the authors' program did, not what the text says.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads.  [default: all processors]")
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write CSV and plots there."
+)
+def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: str | None, **options: Any) -> None:  # noqa: ANN401
+    """See `_HELP`."""
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.paper.plan import Plan  # noqa: PLC0415
+
+    if not data.is_dir():
+        raise InputError(f"--data {data} is no folder. It must hold the pools, such as cifar100.npz.")
+    if out is None and name == _DRAWN:
+        raise InputError("figures are files: say with --out DIR where to write them.")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    chosen = tuple(part for part in datasets.split(",") if part.strip()) if datasets else None
+    began = time.monotonic()
+    with _talk() as (say, progress):
+        plan = Plan(data, datasets=chosen, say=say, progress=progress, **options)
+        results = _tables(plan, _TABLES if name == _EVERYTHING else [name] if name in _TABLES else [], out)
+        drawn = _figures(plan, out) if out is not None and name in (_DRAWN, _EVERYTHING) else []
+    took = time.monotonic() - began
+    _print(results, drawn, took, as_json=as_json)
+
+
+def _tables(plan: Plan, names: Sequence[str], out: Path | None) -> list[Result]:
+    """Run tables, each written as soon as it is there; with several, those without the data sets are left out."""
+    from fewlabels.paper.plan import NoPoolError  # noqa: PLC0415
+    from fewlabels.paper.tables import TABLES, write_csv  # noqa: PLC0415
+
+    results = []
+    for name in names:
+        try:
+            result = TABLES[name](plan)
+        except NoPoolError:
+            if len(names) == 1:
+                raise
+            continue
+        if out is not None:
+            write_csv(result, out / f"{name}{'-as-published' * plan.as_published}.csv")
+        results.append(result)
+    return results
+
+
+def _figures(plan: Plan, out: Path) -> list[str]:
+    from fewlabels.paper.figures import draw_all  # noqa: PLC0415
+
+    return [str(path) for path in draw_all(plan, out)]
+
+
+def _print(results: Sequence[Result], drawn: Sequence[str], took: float, *, as_json: bool) -> None:
+    from fewlabels.paper.tables import side_by_side  # noqa: PLC0415
+
+    if as_json:
+        rows = [{"table": result.name} | row for result in results for row in result.rows]
+        notes = {result.name: list(result.footnotes) for result in results}
+        settings = dict(results[0].settings) if results else {}
+        click.echo(json.dumps({"rows": rows, "settings": settings, "footnotes": notes, "figures": list(drawn)}))
+        return
+    for result in results:
+        click.echo(f"{result.name}: ours ± standard error [the paper's]\n{side_by_side(result.rows)}")
+        for number, note in enumerate(result.footnotes, 1):
+            click.echo(f"  {number}. {note}")
+        click.echo()
+    for path in drawn:
+        click.echo(path)
+    click.echo(f"fewlabels: {took:,.0f} s", err=True)
+
+
+@contextlib.contextmanager
+def _talk() -> Iterator[tuple[Callable[[str], None], Callable[[int, int], None] | None]]:
+    """What begins now on stderr, with a bar if somebody is looking."""
+    if not sys.stderr.isatty():
+        yield (lambda words: click.echo(words, err=True)), None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting")
+        yield (
+            lambda words: bar.update(task, description=words, completed=0),
+            lambda done, total: bar.update(task, completed=done, total=total),
+        )

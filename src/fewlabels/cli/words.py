@@ -1,0 +1,175 @@
+"""From the words of the command line to what they mean: groups, metric, task, labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fewlabels import metrics
+from fewlabels.errors import InputError, SpecError
+from fewlabels.io import read_labels
+from fewlabels.io.columns import as_numbers, as_text
+from fewlabels.io.opening import open_source
+from fewlabels.io.source import listed
+from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
+from fewlabels.tasks import Compare, Estimate, Identify, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fewlabels.metrics import Metric
+    from fewlabels.pool import Pool
+    from fewlabels.tasks.compare import RewardName
+
+GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
+METRICS = "accuracy, calibration, confusion, cost:FILE.csv, f1, precision, recall, fpr"
+
+
+def groups_from(text: str, pool: Pool) -> Partition:
+    """The groups that `--groups` names; several with commas are crossed.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
+    >>> groups_from("column:sex,predicted", pool).names
+    ('f × a', 'm × a', 'm × b')
+    """
+    parts = [_one_partition(part.strip(), pool) for part in text.split(",")]
+    return parts[0] if len(parts) == 1 else cross(*parts)
+
+
+def _one_partition(text: str, pool: Pool) -> Partition:
+    kind, _, rest = text.partition(":")
+    makers: dict[str, Callable[[], Partition]] = {
+        "predicted": lambda: by_predicted(pool),
+        "whole": lambda: whole(pool),
+        "score": lambda: by_score(pool, _whole_number(rest or "10", "--groups score")),
+        "weight": lambda: by_score(pool, _whole_number(rest or "10", "--groups weight"), "weight"),
+        "column": lambda: by_column(pool, rest),
+        "map": lambda: by_map(pool, _class_map(rest)),
+    }
+    if kind not in makers or (kind in ("predicted", "whole") and rest) or (kind in ("column", "map") and not rest):
+        raise SpecError(f"--groups {text!r} is not known. Use one of {GROUPS}; or several with commas, to cross them.")
+    return makers[kind]()
+
+
+def columns_of(groups: str) -> list[str]:
+    """The further columns of the pool that `--groups` needs."""
+    return [part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:")]
+
+
+def metric_from(text: str, pool: Pool) -> Metric:
+    """The metric that `--metric` names.
+
+    >>> import fewlabels as fl
+    >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
+    Recall(positive='spam')
+    """
+    kind, _, rest = text.partition(":")
+    makers: dict[str, Callable[[], Metric]] = {
+        "accuracy": metrics.Accuracy,
+        "calibration": lambda: metrics.CalibrationError(_whole_number(rest or "10", "--metric calibration")),
+        "confusion": metrics.Confusion,
+        "cost": lambda: metrics.Cost(_cost_matrix(rest, pool)),
+        "f1": lambda: metrics.F1(rest or None),
+        "precision": lambda: metrics.Precision(rest or None),
+        "recall": lambda: metrics.Recall(rest or None),
+        "fpr": lambda: metrics.FalsePositiveRate(rest or None),
+    }
+    if kind not in makers or (kind in ("accuracy", "confusion") and rest) or (kind == "cost" and not rest):
+        raise SpecError(f"--metric {text!r} is not known. Use one of {METRICS}; f1:CLASS and so on for one class.")
+    return makers[kind]()
+
+
+def task_from(
+    kind: str | None,
+    metric: Metric,
+    partition: Partition,
+    *,
+    lowest: int | None,
+    highest: int | None,
+    compare: str | None,
+    rope: float | None,
+    by: RewardName | None,
+) -> Task:
+    """The task that the options describe; `--task` may be left out where the others say it."""
+    ranked = lowest is not None or highest is not None
+    said = "compare" if compare is not None else "identify" if ranked else "estimate"
+    kind = kind or said
+    if (ranked and kind != "identify") or (compare is not None and kind != "compare"):
+        given = "--compare" if compare is not None else "--lowest" if lowest is not None else "--highest"
+        raise SpecError(f"{given} does not go with --task {kind}. Leave out one of them.")
+    if kind != "compare" and (rope is not None or by is not None):
+        raise SpecError(f"--rope and --by are about comparing. With --task {kind}, leave them out.")
+    if kind == "identify":
+        if lowest is None and highest is None:
+            raise SpecError("--task identify needs --lowest M or --highest M, the number of groups to find.")
+        return Identify(metric, lowest, highest)
+    if kind == "estimate":
+        return Estimate(metric)
+    if compare is None:
+        raise SpecError("--task compare needs --compare A,B: the names of two groups.")
+    a, b = _pair(compare, partition)
+    return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+
+
+def _pair(text: str, partition: Partition) -> tuple[str, str]:
+    """Two names with a comma between; names may have commas of their own."""
+    parts = text.split(",")
+    for i in range(1, len(parts)):
+        a, b = ",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()
+        if a in partition.names and b in partition.names:
+            return a, b
+    raise SpecError(
+        f"--compare {text!r} is not two groups with a comma between. The groups are {listed(partition.names)}."
+    )
+
+
+def labels_from(given: str | None, file: str) -> Mapping[str, str] | list[object]:
+    """The label of every item: a column or key of the pool's own file, or another file with id and label.
+
+    Without a name, the column or key "labels" or "label".
+    """
+    source = open_source(file)
+    usual = [name for name in ("labels", "label") if name in source.columns]
+    name = given if given is not None else usual[0] if usual else None
+    if name is None:
+        raise InputError(
+            f"{file} has no labels: there is no column 'labels' or 'label' among {listed(source.columns)}. "
+            "Simulating needs the label of every item; name the column or a file with --labels."
+        )
+    if name in source.columns:
+        return list(as_text(source, name, source.table([name])[name]).to_pylist())
+    if Path(name).is_file():
+        return read_labels(name)
+    raise InputError(
+        f"--labels {name!r} is neither a column of {file} (which has {listed(source.columns)}) nor a file."
+    )
+
+
+def _class_map(file: str) -> dict[str, str]:
+    """Class to group, from a file with the columns class and group."""
+    return read_labels(file, id="class", label="group")
+
+
+def _cost_matrix(file: str, pool: Pool) -> list[list[float]]:
+    """Costs from a file: a row for each true class with its name in the column "true", a column for each predicted."""
+    source = open_source(file)
+    source.need("true", "cost")
+    rows = as_text(source, "true", source.table(["true"])["true"]).to_pylist()
+    missing = [name for name in pool.classes if name not in source.columns or name not in rows]
+    if missing or len(rows) != len(pool.classes):
+        what = (
+            f"{missing[0]!r} is missing" if missing else f"it has {len(rows):,} rows for {len(pool.classes):,} classes"
+        )
+        raise InputError(
+            f"{file} is no cost matrix for these classes: {what}. It needs the column 'true' with every class, and a "
+            "column of costs for every predicted class."
+        )
+    columns = [as_numbers(source, name, source.table([name])[name]) for name in pool.classes]
+    return [[float(column[rows.index(name)]) for column in columns] for name in pool.classes]
+
+
+def _whole_number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise SpecError(f"{what}:{text} needs a whole number, as in {what}:10.")
+    return int(text)

@@ -1,0 +1,184 @@
+"""The driver for comparing the accuracy of two groups, and when a run had the right answer."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.simulation.choose import CHANCE, EPSILON, THOMPSON, last_label, pick
+from fewlabels.simulation.draws import draw_upcoming
+from fewlabels.simulation.formulas import beta_drops
+from fewlabels.simulation.jit import formula, kernel
+from fewlabels.simulation.known import Known, Progress, room, take
+from fewlabels.simulation.rope import pool_regions, rope_less
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CONFIDENCE, INFORMATION, NEYMAN = range(3)
+REWARDS = {"confidence": CONFIDENCE, "information": INFORMATION, "neyman": NEYMAN}
+
+
+@formula
+def _regions(
+    known: Known,
+    counts: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    first: int,
+    rope: float,
+    pool: bool,
+    out: NDArray[np.float64],
+) -> None:
+    """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)) into `out`, Δ = the first group's accuracy minus the other's."""
+    pair = np.array([first, 1 - first])
+    alpha, right, left = np.empty((2, 2)), np.empty(2), np.empty(2, dtype=np.int64)
+    for i in range(2):
+        seen = counts[pair[i]]
+        alpha[i, 0], alpha[i, 1] = prior[pair[i], 0] + seen[0], prior[pair[i], 1] + seen[1]
+        right[i], left[i] = seen[0], known.size[pair[i]] - int(seen[0] + seen[1])
+    if pool:
+        out[0], out[1], out[2] = pool_regions(alpha, right, left, known.size[pair], rope)
+    else:
+        a, b, c, d = alpha[0, 0], alpha[0, 1], alpha[1, 0], alpha[1, 1]
+        out[0], out[2] = rope_less(a, b, c, d, rope), rope_less(c, d, a, b, rope)
+        out[1] = max(0.0, 1.0 - out[0] - out[2])
+
+
+@formula
+def _worth(now: NDArray[np.float64], after: NDArray[np.float64], by: int) -> float:
+    """λ after the label, or the relative entropy from μ now to μ after."""
+    if by == CONFIDENCE:
+        return float(after.max())
+    total = 0.0
+    for i in range(3):
+        if after[i] > 0.0 and now[i] > 0.0:
+            total += after[i] * math.log(after[i] / now[i])
+        elif after[i] > 0.0:
+            return math.inf
+    return total
+
+
+@formula
+def _set_worths(
+    known: Known,
+    progress: Progress,
+    prior: NDArray[np.float64],
+    first: int,
+    rope: float,
+    by: int,
+    pool: bool,
+    worth: NDArray[np.float64],
+) -> None:
+    """What a right and a wrong label in each group is worth, into `worth` of shape (2 groups, 2 outcomes)."""
+    now, after, counts = np.empty(3), np.empty(3), progress.counts.copy()
+    if by != NEYMAN:
+        _regions(known, counts, prior, first, rope, pool, now)
+    for g in range(2):
+        left = room(known, progress, g)
+        if left == 0:
+            continue
+        if by == NEYMAN:
+            a, b = prior[g, 0] + counts[g, 0], prior[g, 1] + counts[g, 1]
+            worth[g, 1], worth[g, 0] = beta_drops(a, b, known.size[g], left, pool)
+            continue
+        for j in range(2):
+            counts[g, j] += 1.0
+            _regions(known, counts, prior, first, rope, pool, after)
+            counts[g, j] -= 1.0
+            worth[g, j] = _worth(now, after, by)
+
+
+@kernel
+def ask_compare(
+    rng: np.random.Generator,
+    known: Known,
+    progress: Progress,
+    prior: NDArray[np.float64],
+    first: int,
+    rope: float,
+    by: int,
+    pool: bool,
+    policy: int,
+    until: int,
+) -> None:
+    """Ask in the one of two groups where a label is worth more, on average over what it may show.
+
+    By CONFIDENCE (the paper's E λ), INFORMATION (relative entropy of the regions) or NEYMAN (fall in variance).
+    Thompson sampling averages under a draw of the accuracies, greedy and epsilon-greedy at their mean.
+
+    Parameters
+    ----------
+    prior
+        Prior counts (right, wrong), shape (2, 2).
+    first
+        Which of the two groups is the first in the difference, 0 or 1.
+    rope
+        ε, the half-width of the region of practical equivalence.
+    pool
+        Whether the pool's own items are the target, rather than the population behind them.
+    until
+        The number of labels to stop at, counted from the start of the run.
+    """
+    worth, reward, flat = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
+    alpha, theta, chosen = np.empty(2), np.empty(2), np.empty(1, dtype=np.int64)
+    until = last_label(known, until)
+    while progress.done[0] < until:
+        _set_worths(known, progress, prior, first, rope, by, pool, worth)
+        for g in range(2):
+            left = room(known, progress, g)
+            if left == 0:
+                continue
+            counts = progress.counts[g]
+            alpha[0], alpha[1] = prior[g, 0] + counts[0], prior[g, 1] + counts[1]
+            if policy == THOMPSON:
+                draw_upcoming(rng, alpha, left, pool, theta)
+            else:
+                theta[0] = alpha[0] / (alpha[0] + alpha[1])
+                theta[1] = 1.0 - theta[0]
+            reward[g] = theta[0] * worth[g, 0] + theta[1] * worth[g, 1]
+        explore = policy == EPSILON and rng.random() < CHANCE
+        pick(rng, known, progress, flat if explore else reward, chosen)
+        take(rng, known, progress, chosen[0])
+
+
+@kernel
+def regions_curve(
+    known: Known,
+    asked: NDArray[np.int64],
+    prior: NDArray[np.float64],
+    first: int,
+    rope: float,
+    pool: bool,
+    labels: int,
+) -> NDArray[np.float64]:
+    """μ after 0, 1, ... labels, shape (labels + 1, 3); parameters as in `ask_compare`."""
+    out, counts = np.empty((labels + 1, 3)), np.zeros((2, 2))
+    for done in range(labels + 1):
+        _regions(known, counts, prior, first, rope, pool, out[done])
+        if done == labels or done >= len(asked) or asked[done] < 0:
+            out[done:] = out[done]
+            break
+        counts[known.cell[asked[done]], known.outcome[asked[done]]] += 1.0
+    return out
+
+
+def first_success(mu: NDArray[np.float64], truth: NDArray[np.float64], tolerance: float = 0.05) -> int:
+    """The first label count with the right region and |λ − λ*| / λ* below the tolerance; −1 if there is none.
+
+    Parameters
+    ----------
+    mu
+        The regions after 0, 1, ... labels, shape (labels + 1, 3).
+    truth
+        What they should be, shape (3,).
+
+    >>> import numpy as np
+    >>> first_success(np.array([[0.4, 0.5, 0.1], [0.9, 0.1, 0.0]]), np.array([0.92, 0.08, 0.0]))
+    1
+    """
+    right = mu.argmax(axis=1) == truth.argmax()
+    close = np.abs(mu.max(axis=1) - truth.max()) < tolerance * truth.max()
+    found = np.flatnonzero(right & close)
+    return int(found[0]) if len(found) else -1

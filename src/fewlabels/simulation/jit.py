@@ -1,0 +1,35 @@
+"""How functions are compiled: small formulas into their callers, whole kernels kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def formula(function: F) -> F:
+    """Compile a part of kernels. It is not kept on disk: a kernel can only inline what it compiles itself."""
+    return cast("F", numba.njit(nogil=True)(function))
+
+
+@cache
+def source_stamp() -> tuple[tuple[str, float, int], ...]:
+    """Name, time and size of the files here that have compiled functions."""
+    files = sorted(file for file in Path(__file__).parent.glob("*.py") if ".jit import" in file.read_text("utf-8"))
+    return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
+
+
+def kernel(function: F) -> F:
+    """Compile a driver, keep the machine code on disk, and let it run without the interpreter's lock.
+
+    Numba takes kept code for current as long as the function's own file is unchanged. Kernels stand on formulas
+    in other files, so here a change in any file with compiled functions makes it stale.
+    """
+    compiled: Any = numba.njit(nogil=True, cache=True)(function)
+    compiled._cache._cache_file._source_stamp = source_stamp()  # noqa: SLF001  (a test watches that this works)
+    return cast("F", compiled)

@@ -1,0 +1,252 @@
+"""How well a method did in one run, from the order in which it asked: the scores of the paper."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fewlabels.estimates import value_draws
+from fewlabels.metrics import Accuracy, Confusion, Cost
+from fewlabels.priors import Informed, Uniform
+from fewlabels.simulation.compare import regions_curve
+from fewlabels.simulation.layout import layout
+from fewlabels.simulation.methods import method as method_named
+from fewlabels.simulation.replay import mrr_curve
+from fewlabels.tasks import Compare, Estimate, Identify, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.simulation.methods import Method
+    from fewlabels.simulation.truth import Truth
+
+Better = Literal["low", "high"]
+
+# How close λ must be to what it is with all labels, relative to it (the paper's supplement, on success).
+_LOOKS = 200  # at the MRR of a run whose beliefs are fits
+_TOLERANCE = 0.05
+_DRAWS = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What one run is worth.
+
+    Parameters
+    ----------
+    scores
+        Each score at each budget, shape (budgets,).
+    curve
+        The MRR after 0, 1, ... labels, shape (labels + 1,), where the curve averaged over runs is asked for.
+    labels
+        The number of labels after which the run had the right answer, where that is the question.
+    """
+
+    scores: Mapping[str, NDArray[np.float64]]
+    curve: NDArray[np.float64] | None = None
+    labels: float | None = None
+
+
+class Judge(ABC):
+    """Scores the orders of asking on one labelled pool."""
+
+    better: Mapping[str, Better]
+    """The scores at a budget, and whether low or high ones are good."""
+    counted: str | None = None
+    """The name of the label count that is the question, if one is."""
+
+    def __init__(self, truth: Truth) -> None:
+        self.truth = truth
+
+    @abstractmethod
+    def verdict(
+        self, method: Method, order: NDArray[np.int64], budgets: NDArray[np.int64], rng: np.random.Generator
+    ) -> Verdict:
+        """The worth of a run that asked for items in this order, of shape (labels,), at ascending budgets."""
+
+    def belief(self, method: Method, items: NDArray[np.int64]) -> Belief:
+        """What the method believes once it has the labels of these items."""
+        labels = items, self.truth.outcome[items].astype(np.int64)
+        return method.prior.belief(self.truth.cells, self.truth.count(items), method.target, labels)
+
+
+def judge(truth: Truth) -> Judge:
+    """The judge of a task."""
+    kinds: dict[type[Task], type[Judge]] = {
+        Estimate: EstimateJudge,
+        Identify: IdentifyJudge,
+        Compare: CompareJudge,
+    }
+    return kinds[type(truth.task)](truth)
+
+
+class EstimateJudge(Judge):
+    """RMSE = sqrt(Σ_g p_g (θ^_g − θ_g)²), and for score bins the relative error of the ECE made of them.
+
+    Shares are in percent and costs in their own unit. For a confusion matrix the squares are summed over its true
+    classes, and the RMSE is relative to that of the informed prior before any label (the paper's θ_0).
+    ECE^ = Σ_b p_b |θ^_b − s_b|, its error |ECE^ − ECE| / ECE in percent.
+    """
+
+    def __init__(self, truth: Truth) -> None:
+        super().__init__(truth)
+        self.better = {"rmse": "low"}
+        binned = truth.cells.partition.recipe["by"] == "score" and isinstance(truth.task.metric, Accuracy)
+        self._ece = self._gap(truth.value) if binned else 0.0
+        if self._ece > 0:
+            self.better = {"rmse": "low", "ece-error": "low"}
+        self._unit = 1.0 if isinstance(truth.task.metric, Cost) else 100.0
+        if isinstance(truth.task.metric, Confusion):
+            prior = Informed() if truth.cells.expected is not None else Uniform()
+            blank = prior.belief(truth.cells, np.zeros_like(truth.counts), "population")
+            self._unit = 1 / (self._rmse(truth.task.metric.value(blank.mean(), truth.cells)) or 1.0)
+
+    def verdict(
+        self,
+        method: Method,
+        order: NDArray[np.int64],
+        budgets: NDArray[np.int64],
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Verdict:
+        """The errors at the budgets."""
+        cells, metric = self.truth.cells, self.truth.task.metric
+        found = [metric.value(self.belief(method, order[:n]).mean(), cells) for n in budgets.tolist()]
+        scores = {"rmse": self._unit * np.array([self._rmse(value) for value in found])}
+        if "ece-error" in self.better:
+            error = [abs(self._gap(value) - self._ece) / self._ece for value in found]
+            scores["ece-error"] = 100 * np.array(error)
+        return Verdict(scores)
+
+    def _rmse(self, value: NDArray[np.float64]) -> float:
+        square = (value - self.truth.value) ** 2
+        square = square.sum(axis=-1) if square.ndim == 2 else square
+        return float(np.sqrt(self.truth.cells.partition.shares @ square))
+
+    def _gap(self, value: NDArray[np.float64]) -> float:
+        """Σ_b p_b |θ_b − s_b|."""
+        cells = self.truth.cells
+        assert cells.confidence is not None  # noqa: S101  (there are score bins)
+        return float(cells.size @ np.abs(value[cells.group] - cells.confidence) / cells.size.sum())
+
+
+class IdentifyJudge(Judge):
+    """MRR = (1/m) Σ 1/rank over the true m groups, the other members ignored in each rank.
+
+    Groups are ranked by the metric at the belief's mean, equal ones in random order (its expectation).
+    """
+
+    counted = "labels-to-identify"
+
+    def __init__(self, truth: Truth) -> None:
+        super().__init__(truth)
+        self.better = {"mrr": "high"}
+        self._sign = -1.0 if isinstance(truth.task, Identify) and truth.task.lowest else 1.0
+        self._layout = layout(truth)
+
+    def verdict(
+        self,
+        method: Method,
+        order: NDArray[np.int64],
+        budgets: NDArray[np.int64],
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Verdict:
+        """The MRR at the budgets, and after every label (or at some 200 counts, where each belief is a fit)."""
+        gauge = self.truth.gauge
+        if method.prior.looks_at_items:
+            some = np.unique(np.append(np.linspace(0, len(order), _LOOKS).astype(int), budgets))
+            found = np.array([self._mrr(method, order[:n]) for n in some.tolist()])
+            curve = found[np.searchsorted(some, np.arange(len(order) + 1), side="right") - 1]
+        elif gauge is None:
+            curve = np.array([self._mrr(method, order[:n]) for n in range(len(order) + 1)])
+        else:
+            view = self._layout
+            blank = self.belief(method, order[:0])
+            curve = mrr_curve(
+                view.known,
+                view.places(order),
+                blank.prior[view.cells],
+                gauge[0][view.cells],
+                gauge[1][view.cells],
+                view.positions(self.truth.members),
+                method.target == "pool",
+                len(order),
+            )
+        return Verdict({"mrr": curve[budgets]}, curve)
+
+    def ceiling(self, method: Method) -> float:
+        """The MRR once every item is labelled, which a strong prior can keep below 1."""
+        return self._mrr(method, np.arange(len(self.truth.outcome)))
+
+    def _mrr(self, method: Method, items: NDArray[np.int64]) -> float:
+        truth = self.truth
+        value = self._sign * truth.task.metric.value(self.belief(method, items).mean(), truth.cells)
+        rivals = np.delete(value, np.union1d(truth.members, np.flatnonzero(truth.room == 0)))
+        own = value[truth.members][:, None]
+        above, equal = (rivals > own).sum(axis=1), (rivals == own).sum(axis=1)
+        ranks = [np.arange(a + 1, a + e + 2) for a, e in zip(above, equal, strict=True)]
+        return float(np.mean([(1 / rank).mean() for rank in ranks]))
+
+
+class CompareJudge(Judge):
+    """Success: the most probable region η is the right one and its probability λ within 5 % of what it should be.
+
+    Right is what the uniform prior concludes from all labels; for the pool's own items, what is then certain.
+    """
+
+    counted = "labels-to-decide"
+
+    def __init__(self, truth: Truth) -> None:
+        super().__init__(truth)
+        self.better = {"success": "high"}
+        self._layout = layout(truth)
+        everything, rng = np.arange(len(truth.outcome)), np.random.default_rng(0)
+        known = method_named("uniform+items"), method_named("uniform+items+pool")
+        self._right = {one.target: self._regions(one, everything, rng) for one in known}
+
+    def verdict(
+        self,
+        method: Method,
+        order: NDArray[np.int64],
+        budgets: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Verdict:
+        """Whether the run had the right answer at the budgets, and when it first did.
+
+        Where the probabilities need Monte Carlo they are computed at the budgets only. A run that was never right
+        counts with all its labels.
+        """
+        if self.truth.task.metric.marginal and not method.prior.looks_at_items:
+            steps, mu = np.arange(len(order) + 1), self._curve(method, order)
+        else:
+            steps, mu = budgets, np.array([self._regions(method, order[:n], rng) for n in budgets.tolist()])
+        right, best = self._right[method.target], mu.argmax(axis=1)
+        success = (best == right.argmax()) & (np.abs(mu.max(axis=1) - right.max()) < _TOLERANCE * right.max())
+        first = float(steps[success.argmax()]) if success.any() else float(len(order))
+        return Verdict({"success": success[np.searchsorted(steps, budgets)].astype(float)}, labels=first)
+
+    def _curve(self, method: Method, order: NDArray[np.int64]) -> NDArray[np.float64]:
+        """μ after 0, 1, ... labels, shape (labels + 1, 3)."""
+        truth, view, pool = self.truth, self._layout, method.target == "pool"
+        assert isinstance(truth.task, Compare)  # noqa: S101  (`judge` has seen to it)
+        prior = self.belief(method, order[:0]).prior[view.cells]
+        places = view.places(order)
+        return regions_curve(view.known, places, prior, truth.first, truth.task.rope, pool, len(order))
+
+    def _regions(self, method: Method, items: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)), shape (3,)."""
+        task, cells = self.truth.task, self.truth.cells
+        assert isinstance(task, Compare)  # noqa: S101
+        belief = self.belief(method, items)
+        if task.metric.marginal and belief.conjugate:
+            return task.probabilities(belief, cells)
+        a, b = self.truth.pair
+        values = value_draws(task.metric, belief, cells, rng, _DRAWS)
+        difference = values[:, a] - values[:, b]
+        less, more = (difference < -task.rope).mean(), (difference > task.rope).mean()
+        return np.array([less, 1 - less - more, more])

@@ -1,0 +1,108 @@
+"""What a run knew at each number of labels, from the places it asked in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.simulation.jit import formula, kernel
+from fewlabels.simulation.value import mean_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.simulation.known import Known
+
+
+@kernel
+def counts_at(known: Known, asked: NDArray[np.int64], budgets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Label counts at each budget, shape (budgets, cells, outcomes); budgets ascend.
+
+    A budget beyond the last label reads what was known then.
+    """
+    out = np.zeros((len(budgets), len(known.size), known.outcomes))
+    done = 0
+    for i in range(len(budgets)):
+        if i:
+            out[i] = out[i - 1]
+        while done < min(budgets[i], len(asked)) and asked[done] >= 0:
+            out[i, known.cell[asked[done]], known.outcome[asked[done]]] += 1.0
+            done += 1
+    return out
+
+
+@formula
+def _standing(value: NDArray[np.float64], rival: NDArray[np.bool_], i: int) -> tuple[int, int]:
+    """How many rivals are above group i, and how many equal it."""
+    above, equal = 0, 0
+    for g in range(len(value)):
+        if rival[g]:
+            above += value[g] > value[i]
+            equal += value[g] == value[i]
+    return above, equal
+
+
+@kernel
+def mrr_curve(
+    known: Known,
+    asked: NDArray[np.int64],
+    prior: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    members: NDArray[np.int64],
+    pool: bool,
+    labels: int,
+) -> NDArray[np.float64]:
+    """MRR = (1/m) Σ 1/rank_i of the true m groups after 0, 1, ... labels, shape (labels + 1,).
+
+    A group's value is Σ_c Σ_j weight_cj |E θ_cj − centre_cj| over its cells, and rank 1 has the largest. Other members
+    are ignored in the rank (as the paper does), and equal values are ranked in random order: the
+    expectation over it is what is returned. Only what a label changes is computed anew.
+
+    Parameters
+    ----------
+    asked
+        The places in the order of asking, shape (places,).
+    prior
+        Prior counts, shape (cells, outcomes).
+    weight, centre
+        Shape (cells, outcomes). Cost and accuracy have centre 0, calibration error the confidence.
+    members
+        The true m groups, shape (m,).
+    """
+    groups, m = len(known.first) - 1, len(members)
+    harmonic = np.zeros(groups + 2)
+    for i in range(1, groups + 2):
+        harmonic[i] = harmonic[i - 1] + 1.0 / i
+    counts = np.zeros((len(known.size), known.outcomes))
+    value = np.empty(groups)
+    rival = np.empty(groups, dtype=np.bool_)
+    for g in range(groups):
+        rival[g] = known.starts[g + 1] > known.starts[g]
+        value[g] = mean_value(known, counts, prior, weight, centre, pool, g)
+    rival[members] = False
+    above, equal = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    for i in range(m):
+        above[i], equal[i] = _standing(value, rival, members[i])
+    out = np.empty(labels + 1)
+    for done in range(labels + 1):
+        total = 0.0
+        for i in range(m):
+            total += (harmonic[above[i] + equal[i] + 1] - harmonic[above[i]]) / (equal[i] + 1)
+        out[done] = total / m
+        if done >= len(asked) or asked[done] < 0 or done == labels:
+            out[done:] = out[done]
+            break
+        place = asked[done]
+        g, old = known.group[place], value[known.group[place]]
+        counts[known.cell[place], known.outcome[place]] += 1.0
+        value[g] = mean_value(known, counts, prior, weight, centre, pool, g)
+        for i in range(m):
+            if rival[g]:
+                own = value[members[i]]
+                above[i] += int(value[g] > own) - int(old > own)
+                equal[i] += int(value[g] == own) - int(old == own)
+            elif members[i] == g:
+                above[i], equal[i] = _standing(value, rival, g)
+    return out

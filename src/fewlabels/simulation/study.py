@@ -1,0 +1,252 @@
+"""The simulator: how fast each method's error falls with the number of labels, on a pool whose labels are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError, SpecError
+from fewlabels.partition import by_predicted
+from fewlabels.simulation.judge import IdentifyJudge, Judge, judge
+from fewlabels.simulation.methods import methods_from
+from fewlabels.simulation.order import asker
+from fewlabels.simulation.parallel import chunks, gather, run_generator
+from fewlabels.simulation.significance import against_best
+from fewlabels.simulation.truth import truth as truth_of
+from fewlabels.spec import to_json
+from fewlabels.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from concurrent.futures import Executor
+
+    from numpy.typing import NDArray
+
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.simulation.methods import Method
+    from fewlabels.simulation.truth import Labels, Truth
+    from fewlabels.tasks import Task
+
+_REACHED = 0.99  # of the MRR, or of its maximum where that is below 1: the paper's "identified"
+
+
+def simulate(
+    pool: Pool,
+    labels: Labels,
+    groups: Partition | None = None,
+    *,
+    task: Task,
+    methods: Sequence[str | Method] | str,
+    budgets: Iterable[int | str],
+    runs: int = 1000,
+    jobs: int | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Table:
+    """Try methods on a fully labelled pool: each run starts without labels and is scored at each budget.
+
+    Parameters
+    ----------
+    pool
+        The items and predictions.
+    labels
+        The true class of every item: by id, or in the order of the pool (names, or positions in `pool.classes`).
+    groups
+        The partition; by predicted class if not given.
+    task
+        The question, such as `Estimate(Accuracy())` or `Identify(Accuracy(), lowest=10)`.
+    methods
+        Names such as "informed+thompson" or "uniform:4+items+pool", or `Method` objects.
+    budgets
+        Numbers of labels, or percentages such as "10%" of the items that can be asked about.
+    runs
+        How often each method is run. Run r has the generator of `SeedSequence(seed, spawn_key=(r,))`, for every method.
+    jobs
+        How many threads; None for as many as there are processors. The result does not depend on it.
+    seed
+        Another seed gives other runs.
+    executor
+        Anything of the standard kind to do the work: a process pool, or `client.get_executor()` of Dask.
+    progress
+        Called with the pieces of work done and the pieces in all.
+
+    Returns
+    -------
+    Columns method, budget, score, mean, se (standard error), q10, q50, q90 (quantiles over runs), p (Wilcoxon
+    signed-rank test against the best by mean, run by run) and best (whether it is that, or not
+    significantly worse at 0.05). What the scores are is in docs/simulate.md.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> from fewlabels.simulation.study import simulate
+    >>> digits = fl.load_digits()
+    >>> pool = fl.read_pool({"id": digits.ids, "scores": digits.scores}, classes=digits.classes)
+    >>> table = simulate(
+    ...     pool, digits.labels, task=fl.Estimate(fl.Accuracy()), methods=["uniform+items", "uniform+thompson"],
+    ...     budgets=[50, 200], runs=20,
+    ... )
+    >>> [(row["method"], row["budget"], row["score"]) for row in table.rows()][:2]
+    [('uniform+items', 50, 'rmse'), ('uniform+items', 200, 'rmse')]
+    """
+    for name, value in (("runs", runs), ("seed", seed)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < (name == "runs"):
+            raise InputError(f"The '{name}' of simulate() must be a whole number from 1 up. Got {value!r} instead.")
+    tried = methods_from(methods)
+    partition = by_predicted(pool) if groups is None else groups
+    case = truth_of(pool, labels, partition, task, tried)
+    at = _budgets(budgets, int(case.room.sum()))
+    work = [partial(run_chunk, case, one, at, seed, chunk) for one in tried for chunk in chunks(runs)]
+    done = gather(work, jobs=jobs, executor=executor, progress=progress)
+    per = len(chunks(runs))
+    found = {one.name: _joined(done[i * per : (i + 1) * per]) for i, one in enumerate(tried)}
+    settings = {
+        "task": to_json(task),
+        "groups": to_json(partition.recipe),
+        "methods": [one.name for one in tried],
+        "budgets": at.tolist(),
+        "runs": runs,
+        "seed": seed,
+        "pool": pool.source,
+        "items": len(pool),
+    }
+    return Table(_columns(judge(case), tried, at, found), settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some runs of one method.
+
+    Parameters
+    ----------
+    scores
+        Each score by run and budget, shape (runs, budgets).
+    curves
+        Sums over runs of the MRR after 0, 1, ... labels, one for each piece of work, each with its number of runs.
+    labels
+        The label count of each run, where that is the question.
+    """
+
+    scores: Mapping[str, NDArray[np.float64]]
+    curves: Sequence[tuple[int, NDArray[np.float64]]]
+    labels: Sequence[float]
+
+
+def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: int, runs: range) -> Chunk:
+    """Do some runs of a method. Only sums are kept of what there is one of for each label."""
+    ask, judging = asker(truth, method), judge(truth)
+    scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in judging.better}
+    total: NDArray[np.float64] | None = None
+    labels: list[float] = []
+    for run in runs:
+        rng = run_generator(seed, run)
+        verdict = judging.verdict(method, ask(rng, int(budgets[-1])), budgets, rng)
+        for name, values in verdict.scores.items():
+            scores[name].append(values)
+        if verdict.curve is not None:
+            total = verdict.curve if total is None else total + verdict.curve
+        if verdict.labels is not None:
+            labels.append(verdict.labels)
+    curves = [] if total is None else [(len(runs), total)]
+    return Chunk({name: np.array(values) for name, values in scores.items()}, curves, labels)
+
+
+def _joined(parts: Sequence[Chunk]) -> Chunk:
+    """Chunks put together, in the order of the runs."""
+    scores = {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
+    curves = [curve for part in parts for curve in part.curves]
+    return Chunk(scores, curves, [count for part in parts for count in part.labels])
+
+
+def _budgets(given: Iterable[int | str], most: int) -> NDArray[np.int64]:
+    """Label counts, ascending, each once, shape (budgets,); SpecError if there are none or too many labels."""
+    counts = sorted({_budget(one, most) for one in given})
+    if not counts:
+        raise SpecError("no budget was named. Say how many labels, such as 200 or 10%.")
+    if counts[-1] > most:
+        raise SpecError(
+            f"a budget of {counts[-1]:,} labels is more than the {most:,} items that can be asked about. "
+            "Use fewer, or a percentage such as 50%."
+        )
+    return np.array(counts, dtype=np.int64)
+
+
+def _budget(one: int | str, most: int) -> int:
+    text = str(one).strip()
+    try:
+        if text.endswith("%") and 0 <= float(text[:-1]) <= 100:
+            return round(float(text[:-1]) / 100 * most)
+        if int(text) >= 0 and not isinstance(one, bool):
+            return int(text)
+    except ValueError:
+        pass
+    raise SpecError(f"The budgets must be numbers of labels, such as 200, or percentages, such as 10%. Got {one!r}.")
+
+
+def _columns(
+    judging: Judge, methods: Sequence[Method], budgets: NDArray[np.int64], found: Mapping[str, Chunk]
+) -> dict[str, list[Any]]:
+    """The tidy columns: a row for each score, method and budget, then one for each method's label count."""
+    rows: list[dict[str, Any]] = []
+    for score, better in judging.better.items():
+        tests = [
+            against_best({name: chunk.scores[score][:, i] for name, chunk in found.items()}, better)
+            for i in range(len(budgets))
+        ]
+        for one in methods:
+            for i, budget in enumerate(budgets.tolist()):
+                row = _row(one.name, budget, score, found[one.name].scores[score][:, i])
+                rows.append(row | tests[i][one.name])
+    if judging.counted and isinstance(judging, IdentifyJudge):
+        rows += _identified(judging, methods, found)
+    elif judging.counted:
+        counts = {name: np.array(chunk.labels) for name, chunk in found.items()}
+        test = against_best(counts, "low")
+        most = int(budgets[-1])
+        rows += [_row(name, most, judging.counted, counts[name]) | test[name] for name in counts]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _row(method: str, budget: int, score: str, values: NDArray[np.float64]) -> dict[str, Any]:
+    quantiles = np.quantile(values, [0.1, 0.5, 0.9]).tolist()
+    se = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    row = {"method": method, "budget": budget, "score": score, "mean": float(values.mean()), "se": se}
+    return row | dict(zip(("q10", "q50", "q90"), quantiles, strict=True))
+
+
+def _identified(judging: IdentifyJudge, methods: Sequence[Method], found: Mapping[str, Chunk]) -> list[dict[str, Any]]:
+    """Labels to identify, with a standard error by leaving out one piece of the runs at a time (jackknife)."""
+    rows: list[dict[str, Any]] = []
+    for one in methods:
+        curves = found[one.name].curves
+        runs, total = sum(n for n, _ in curves), np.sum([curve for _, curve in curves], axis=0)
+        ceiling = judging.ceiling(one)
+        first = labels_to_identify(total / runs, ceiling)
+        without = [labels_to_identify((total - curve) / (runs - n), ceiling) for n, curve in curves if runs > n]
+        known = np.array([n for n in without if n is not None], dtype=float)
+        se = None
+        if first is not None and len(known) == len(curves) > 1:
+            se = float(np.sqrt((len(known) - 1) * known.var()))
+        row = {"method": one.name, "budget": len(total) - 1, "score": judging.counted, "mean": first, "se": se}
+        rows.append(row | dict.fromkeys(("q10", "q50", "q90", "p", "best")))
+    reached = [row["mean"] for row in rows if row["mean"] is not None]
+    for row in rows:
+        row["best"] = row["mean"] is not None and row["mean"] == min(reached)
+    return rows
+
+
+def labels_to_identify(curve: NDArray[np.float64], ceiling: float) -> float | None:
+    """The first label count at which a mean MRR exceeds min(0.99, 0.99·its maximum); None if none does.
+
+    `ceiling` is the MRR with all labels, so that a curve that was cut short has the right maximum.
+
+    >>> labels_to_identify(np.array([0.2, 0.7, 1.0, 1.0]), 1.0), labels_to_identify(np.array([0.2, 0.7]), 1.0)
+    (2.0, None)
+    """
+    above = curve > min(_REACHED, _REACHED * max(float(curve.max()), ceiling))
+    return float(above.argmax()) if above.any() else None

@@ -1,0 +1,170 @@
+"""A question about a pool whose labels are all known: what the methods are tried on, and the right answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.errors import LabelError, SpecError
+from fewlabels.metrics import Accuracy, CalibrationError, Cost
+from fewlabels.spec import Spec
+from fewlabels.tasks import Compare, Identify, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.simulation.methods import Method
+
+Labels = Mapping[str, str] | Sequence[object]
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """A task on the cells of a pool, and what the label of every item shows.
+
+    It goes to other processes, so it does not hold the pool.
+
+    Parameters
+    ----------
+    task
+        The question.
+    cells
+        The cells of the task's metric.
+    outcome
+        What the label of each item shows, shape (items,).
+    """
+
+    task: Task
+    cells: Cells
+    outcome: NDArray[np.int64]
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """Label counts of the fully labelled pool, shape (cells, outcomes)."""
+        return self.count(np.arange(len(self.outcome)))
+
+    def count(self, items: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Label counts of some items, shape (cells, outcomes)."""
+        outcomes = len(self.cells.outcomes)
+        code = self.cells.cell[items].astype(np.int64) * outcomes + self.outcome[items]
+        flat = np.bincount(code, minlength=len(self.cells) * outcomes)
+        return flat.reshape(len(self.cells), outcomes).astype(float)
+
+    @cached_property
+    def value(self) -> NDArray[np.float64]:
+        """The metric of each group, shape (groups,), or (groups, outcomes) for a confusion matrix."""
+        return self.task.metric.value(self.counts / self.cells.size[:, None], self.cells)
+
+    @cached_property
+    def room(self) -> NDArray[np.int64]:
+        """Items of each group that can be asked about, shape (groups,)."""
+        return self.cells.partition.sizes * self.task.askable(self.cells)
+
+    @cached_property
+    def members(self) -> NDArray[np.int64]:
+        """The groups that an identification looks for, the most extreme first, shape (m,)."""
+        assert isinstance(self.task, Identify)  # noqa: S101  (only identification has members)
+        there = np.flatnonzero(self.room)
+        value = self.value[there]
+        return there[np.argsort(value if self.task.lowest else -value, kind="stable")[: self.task.plays]]
+
+    @cached_property
+    def gauge(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Weight and centre if what is looked for is a large Σ_cj weight_cj |θ_cj − centre_cj|, else None.
+
+        Both of shape (cells, outcomes). Where the lowest are looked for the weights are negative.
+        """
+        cells, metric = self.cells, self.task.metric
+        sign = -1.0 if isinstance(self.task, Identify) and self.task.lowest else 1.0
+        zero = np.zeros_like(self.counts)
+        if isinstance(metric, CalibrationError) and cells.confidence is not None:
+            right = np.array([1.0, 0.0])
+            return np.outer(sign * cells.weight, right), np.outer(cells.confidence, right)
+        if isinstance(metric, (Accuracy, Cost)):
+            return sign * metric.gradient(zero, cells), zero
+        return None
+
+    @cached_property
+    def pair(self) -> tuple[int, int]:
+        """The two groups of a comparison."""
+        assert isinstance(self.task, Compare)  # noqa: S101  (only comparison has a pair)
+        names = self.cells.partition
+        return names.position(self.task.a), names.position(self.task.b)
+
+    @property
+    def first(self) -> int:
+        """Which of the two groups, in their order in the partition, is the a of a comparison: 0 or 1."""
+        return int(self.pair[0] > self.pair[1])
+
+
+def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods: Sequence[Method]) -> Truth:
+    """The task on a labelled pool; SpecError if task, metric, groups and methods do not go together."""
+    if len(partition.group) != len(pool):
+        raise SpecError("the groups are not of this pool: they have another number of items.")
+    specs = [Spec(task, partition.recipe, one.prior, one.policy, one.target) for one in methods]
+    task.metric.check(pool, partition)
+    cells = task.metric.cells(pool, partition)
+    task.check(cells)
+    for spec in specs:
+        spec.prior.check(cells)
+    true = true_classes(pool, labels)
+    return Truth(task, cells, task.metric.outcome(pool, np.arange(len(pool)), true))
+
+
+def true_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
+    """The position of each item's true class, shape (items,); a missing label is a LabelError.
+
+    Labels are class names by id, or a sequence in the order of the pool. Where none of them is the name of a class,
+    whole numbers are positions in the list of classes.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
+    >>> true_classes(pool, {"1": "dog", "0": "dog"}), true_classes(pool, [0, 1])
+    (array([1, 1], dtype=int32), array([0, 1], dtype=int32))
+    """
+    names: list[object]
+    if isinstance(labels, Mapping):
+        ids = [str(item) for item in pool.ids.to_pylist()]
+        missing = [item for item in ids if item not in labels]
+        if missing:
+            raise _missing(len(missing), len(pool), f"such as {missing[0]!r}")
+        names = [labels[item] for item in ids]
+    else:
+        names = list(labels)
+        if len(names) != len(pool):
+            raise _missing(len(pool) - len(names), len(pool), f"there are {len(names):,} labels")
+    empty = [i for i, name in enumerate(names) if name is None or name == ""]
+    if empty:
+        raise _missing(len(empty), len(pool), f"such as {pool.ids[empty[0]].as_py()!r}")
+    text = [str(name) for name in names]
+    if all(map(_is_whole, text)) and not set(text) & set(pool.classes):
+        return _positions(pool, text)
+    return pool.class_positions(text)
+
+
+def _positions(pool: Pool, text: Sequence[str]) -> NDArray[np.int32]:
+    position = np.array([int(name) for name in text])
+    wrong = np.flatnonzero((position < 0) | (position >= len(pool.classes)))
+    if len(wrong):
+        raise LabelError(
+            f"label {text[wrong[0]]} is no position in the list of classes, which has 0 to {len(pool.classes) - 1:,}."
+        )
+    return position.astype(np.int32)
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _missing(number: int, items: int, words: str) -> LabelError:
+    return LabelError(
+        f"{abs(number):,} labels too {'few' if number > 0 else 'many'} for {items:,} items: {words}. "
+        "Simulating needs the label of every item, and no others."
+    )

@@ -1,0 +1,117 @@
+"""The step that draws for few groups picks as drawing for all does, and its trees stay in order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fewlabels.simulation.contest import enter, leave, new_contest, play
+from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_thompson
+from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_thompson
+from fewlabels.simulation.jit import kernel
+from fewlabels.simulation.known import known_pool, start
+
+STEPS = 40_000
+
+
+@kernel
+def _frequencies(rng, belief, m, steps, again, warm):
+    """How often each group is first, second, ... m-th, shape (m, groups)."""
+    groups = len(belief)
+    contest, chosen = new_contest(groups, m), np.empty(m, dtype=np.int64)
+    for g in range(groups):
+        enter(contest, g, belief[g, 0], belief[g, 1], belief[g, 2], belief[g, 3])
+    out = np.zeros((m, groups))
+    for step in range(warm + steps):
+        for i in range(play(rng, contest, chosen)):
+            g = chosen[i]
+            if step >= warm:
+                out[i, g] += 1
+            if again:
+                enter(contest, g, belief[g, 0], belief[g, 1], belief[g, 2], belief[g, 3])
+    return out
+
+
+@pytest.mark.parametrize("linear", [False, True], ids=["identify", "estimate"])
+@pytest.mark.parametrize("m", [1, 4])
+@pytest.mark.parametrize("groups", [5, 40])
+@pytest.mark.parametrize("again", [False, True], ids=["marks left", "marks set anew"])
+def test_picks_are_distributed_as_if_all_were_drawn(linear, m, groups, again):
+    rng = np.random.default_rng([linear, m, groups, again])
+    belief = np.zeros((groups, 4))
+    belief[:, 0] = rng.choice([0.3, 1, 1.7, 5, 30, 120], groups) * rng.uniform(0.8, 1.2, groups)
+    belief[:, 1] = rng.choice([0.05, 0.3, 1, 3, 20, 60], groups) * rng.uniform(0.8, 1.2, groups)
+    belief[:, 2] = rng.uniform(0.5, 1, groups) if linear else 0
+    belief[:, 3] = rng.uniform(0.3, 2, groups) if linear else 1
+    found = _frequencies(rng, belief, m, STEPS, again, 50)
+    reward = belief[:, 2] - belief[:, 3] * rng.beta(belief[:, 0], belief[:, 1], size=(STEPS, groups))
+    # Draws that round to 0 or 1 are equal, and equal ones come in random order.
+    drawn = np.lexsort((rng.random(reward.shape), -reward), axis=1)[:, :m]
+    for rank in range(m):
+        expected = np.bincount(drawn[:, rank], minlength=groups)
+        assert found[rank].sum() == STEPS
+        both = np.array([found[rank], expected])
+        rare = both.sum(axis=0) < 20
+        table = np.column_stack([both[:, ~rare], both[:, rare].sum(axis=1) + 0.5])
+        assert stats.chi2_contingency(table).pvalue > 1e-6
+
+
+def test_trees_stay_in_order():
+    """The root has the highest mark and the sum of all weights, whatever enters, leaves and is played."""
+    rng = np.random.default_rng(1)
+    contest, chosen = _contest(13, 2), np.empty(2, dtype=np.int64)
+    for _ in range(300):
+        g = int(rng.integers(13))
+        if rng.random() < 0.3:
+            _leave(contest, g)
+        else:
+            _enter(contest, g, *rng.uniform(0.2, 20, 2), rng.uniform(0, 1), rng.uniform(0, 2))
+        _play(rng, contest, chosen)
+        assert contest.mark[contest.peak[1]] == contest.mark.max()
+        assert contest.weight[1] == pytest.approx(contest.weight[len(contest.mark) :].sum())
+
+
+@pytest.mark.parametrize("task", ["estimate", "identify"])
+def test_whole_runs_ask_in_the_groups_as_often(task):
+    """Labels in each group after 60 of 300, over 400 runs of either kind: means within 4.5 standard errors."""
+    rng = np.random.default_rng(6)
+    group = np.repeat(np.arange(12), 25)
+    known = known_pool(group, (rng.random(300) > np.linspace(0.3, 0.95, 12)[group]).astype(int), groups=12)
+    prior = np.column_stack([np.linspace(1.8, 0.9, 12), np.linspace(0.2, 1.1, 12)])
+    taken = np.zeros((2, 400, 12))
+    for run in range(400):
+        for kind in range(2):
+            progress, rng = start(known), np.random.default_rng([run, kind])
+            if task == "estimate" and kind:
+                ask_estimate_contest(rng, known, progress, prior, 60)
+            elif task == "estimate":
+                ask_estimate_thompson(rng, known, progress, prior, False, 60)
+            elif kind:
+                ask_lowest_contest(rng, known, progress, prior, 3, 60)
+            else:
+                ask_lowest_thompson(rng, known, progress, prior, 3, False, 2, 60)
+            taken[kind, run] = progress.taken
+    gap = taken[0].mean(axis=0) - taken[1].mean(axis=0)
+    error = np.sqrt((taken.var(axis=1).sum(axis=0)) / 400)
+    assert (np.abs(gap) <= 4.5 * error + 1e-9).all()
+
+
+@kernel
+def _contest(groups, m):
+    return new_contest(groups, m)
+
+
+@kernel
+def _enter(contest, g, a, b, c0, c1):
+    enter(contest, g, a, b, c0, c1)
+
+
+@kernel
+def _leave(contest, g):
+    leave(contest, g)
+
+
+@kernel
+def _play(rng, contest, chosen):
+    return play(rng, contest, chosen)
