@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import fewlabels as fl
+from fewlabels.tasks.identify import ranked
 
 if TYPE_CHECKING:
     from fewlabels.tasks import Task
@@ -238,3 +239,11 @@ def test_estimate_answers_with_the_average_over_the_pool() -> None:
     average = value_draws_by_hand(audit, np.random.default_rng(61), DRAWS, "population") @ share
     assert close((average < row["low"]).mean(), 0.025, DRAWS, DRAWS)
     assert close((average > row["high"]).mean(), 0.025, DRAWS, DRAWS)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-9, 1.0, 1e6])
+def test_equal_groups_are_ranked_in_random_order_whatever_the_size_of_the_values(scale: float) -> None:
+    ranks = ranked(np.full((DRAWS, 2), scale), np.random.default_rng(3))
+    assert abs(ranks[:, 0].mean() - 1.5) < Z * 0.5 / np.sqrt(DRAWS)
+    apart = ranked(np.tile([2 * scale, scale], (DRAWS, 1)), np.random.default_rng(4))
+    assert scale == 0 or (apart == [2, 1]).all()

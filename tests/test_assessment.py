@@ -311,3 +311,9 @@ def test_the_reliability_diagram_has_a_row_for_each_bin_and_its_confidence(audit
         assert (row["mean"] is None) == (len(inside) == 0)
     by_place = audit.reliability(5, groups=fl.by_column(KNOWN.pool, "place"), draws=100)
     assert sum(by_place["n"]) == 30
+
+
+def test_loading_a_file_that_is_not_there_makes_none(tmp_path) -> None:
+    with pytest.raises(fl.StoreError, match=r"there is no file .*typo\.db.*create\(\) makes a new one"):
+        fl.load(tmp_path / "typo.db", "audit")
+    assert not (tmp_path / "typo.db").exists()

@@ -273,3 +273,26 @@ def test_gradient_is_the_derivative_of_the_value(metric: Metric, seed: int) -> N
     many = np.stack([theta, theta[::-1]])
     each = np.stack([metric.gradient(t, cells) for t in many])
     np.testing.assert_allclose(np.broadcast_to(metric.gradient(many, cells), many.shape), each, atol=1e-12)
+
+
+@pytest.mark.parametrize("rate", RATES, ids=lambda rate: rate.__name__)
+@pytest.mark.parametrize("positive", [None, "c0"])
+@pytest.mark.parametrize("share", [0.0, 1e-310, 1e-200, 1e-12])
+def test_slopes_are_finite_where_a_class_hardly_occurs(rate: type[Metric], positive: str | None, share: float) -> None:
+    """Small prior counts give draws with a share of 1e-300; rewards square the slope."""
+    known = pool_of([0, 1, 1, 0], [0, 1, 0, 1], [0.5] * 4, ["x"] * 4, 2)
+    metric = rate(positive)
+    cells = metric.cells(known.pool, fl.whole(known.pool))
+    for theta in ([share, 1 - share], [1 - share, share]):
+        slope = metric.gradient(np.tile(theta, (len(cells), 1)), cells)
+        assert np.isfinite(slope**2).all()
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 0), (1, 1), (2, 5), (3, 0)])
+def test_a_false_positive_rate_is_right_where_nearly_all_items_are_positive(first: int, second: int) -> None:
+    """Shares of "not of the class" of a few units in the last place: PP − TP once gave rates of 1.67."""
+    known = pool_of([0] * 3 + [1] * 7, [0] * 10, [0.5] * 10, ["x"] * 10, 2)
+    metric = fl.FalsePositiveRate("c0")
+    rest = np.finfo(float).epsneg * np.array([first, second])
+    value = metric.value(np.column_stack([1 - rest, rest]), metric.cells(known.pool, fl.whole(known.pool)))
+    assert value == pytest.approx(3 * first / (3 * first + 7 * second), rel=1e-9)

@@ -295,3 +295,20 @@ def test_asking_with_pending_requests_and_rewards_are_finite():
     belief = audit.belief()
     rewards = Rewards(audit.spec.task, audit._cells, belief)
     assert np.isfinite(rewards.draw(np.random.default_rng(16), 3)).all()
+
+
+@pytest.mark.parametrize("metric", [fl.Accuracy(), fl.Recall(positive="a")])
+def test_some_of_its_cells_are_believed_as_among_all(metric):
+    _, pool, groups, truth = world(17, sites=4, each=12)
+    belief, _ = belief_from(pool, groups, truth, np.arange(0, 48, 5), fl.Learned(), "pool", metric)
+    some = belief.rows(slice(1, 3))
+    assert some.mean() == pytest.approx(belief.mean()[1:3], abs=1e-12)
+    assert some.variance() == pytest.approx(belief.variance()[1:3], abs=1e-12)
+
+
+def test_counts_without_the_labelled_items_are_refused():
+    _, pool, groups, _ = world(18, sites=2, each=5)
+    cells = fl.Accuracy().cells(pool, groups)
+    assert np.isfinite(fl.Learned().belief(cells, np.zeros((2, 2)), "pool").mean()).all()
+    with pytest.raises(fl.InputError, match="labels="):
+        fl.Learned().belief(cells, np.ones((2, 2)), "pool")

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabels.errors import InputError, LabelError
+from fewlabels.io import read_pool
 from fewlabels.pool import Pool
 
 
@@ -148,3 +149,11 @@ def test_it_prints_what_it_has(parts, words):
     pool = dataclasses.replace(example(), **parts)
     assert repr(pool) == f"<Pool: 3 items, 3 classes, {words}, from an example>"
     assert len(pool) == 3
+
+
+def test_unknown_labels_get_a_hint():
+    pool = read_pool({"id": ["007", "012"], "predicted": ["seven", "two"]})
+    with pytest.raises(LabelError, match=r"'7'.*Nothing was changed.*'007': did a spreadsheet drop the zeros"):
+        pool.positions(["7"])
+    with pytest.raises(LabelError, match=r"Nothing was changed.*Did you mean 'seven'.*classes="):
+        pool.class_positions(["sevn"])

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from fewlabels.errors import InputError
-from fewlabels.io import read_pool
+from fewlabels.io import read_labels, read_pool
 
 
 def csv(folder, text, name="p.csv", encoding="utf-8"):
@@ -218,3 +218,14 @@ def test_reading_leaves_the_callers_arrays_alone(rows):
     with pytest.raises(InputError):
         read_pool(scores)
     assert np.array_equal(scores, before)
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "Id"])
+def test_a_column_called_id_in_any_case_has_the_ids(name):
+    assert read_pool({name: ["x", "y"], "predicted": ["a", "b"]}).ids.to_pylist() == ["x", "y"]
+    assert read_labels(pd.DataFrame({name: ["x"], "Label": ["a"]})) == {"x": "a"}
+
+
+def test_classes_that_differ_only_in_spaces_are_refused():
+    with pytest.raises(InputError, match=r"'spam' and ' spam' differ only in spaces|' spam' and 'spam' differ only"):
+        read_pool({"predicted": ["spam", " spam", "ham"]})

@@ -406,7 +406,7 @@ def load(address: str | os.PathLike[str], name: str, *, pool: Pool | None = None
     2
     >>> audit.close(); folder.cleanup()
     """
-    store = Store(address)
+    store = Store(address, existing=True)  # a mistyped path must not look like an empty database
     record = store.open(name)
     stored = store.pool(record.fingerprint)
     if pool is not None and pool.fingerprint != stored.fingerprint:

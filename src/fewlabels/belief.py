@@ -80,8 +80,9 @@ class Belief:
         return replace(self, target=target)
 
     def rows(self, cells: slice | NDArray[np.intp]) -> Belief:
-        """The belief about some of the cells."""
-        return Belief(self.prior[cells], self.counts[cells], self.size[cells], self.target)
+        """The belief about some of the cells; of a learned one, its independent match."""
+        plain = self.matched()
+        return Belief(plain.prior[cells], plain.counts[cells], plain.size[cells], plain.target)
 
     def awaiting(self, pending: NDArray[np.int64]) -> Belief:
         """The belief once pending requests, shape (cells,), are answered as expected on average.

@@ -110,10 +110,12 @@ class Database:
     on PostgreSQL a writer locks what it needs, or everything by `lock_all`.
     """
 
-    def __init__(self, address: str | os.PathLike[str] | None) -> None:
+    def __init__(self, address: str | os.PathLike[str] | None, *, existing: bool = False) -> None:
         url = _url(address)
         self.shown = _shown(url)
         self._in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
+        if existing and not self._in_memory:
+            _check_exists(url)
         self._engine = _engine(url, self._in_memory)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._pid = os.getpid()
@@ -243,6 +245,13 @@ def _shown(url: URL) -> str:
         return url.database or "memory"
     secret = {key: "***" for key in url.query if "password" in key}
     return url.set(drivername="postgresql").update_query_dict(secret).render_as_string(hide_password=True)
+
+
+def _check_exists(url: URL) -> None:
+    """A file that should be there is; what a server has is asked later."""
+    path = url.database or ""
+    if url.get_backend_name() == "sqlite" and "uri" not in url.query and not Path(path).exists():
+        raise StoreError(f"there is no file {path}. Check the path; create() makes a new one.")
 
 
 def _engine(url: URL, in_memory: bool) -> Engine:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Numbers held at a time, and drawn in all: 10,000 draws of a confusion matrix of 1,000 classes would take an hour.
 _AT_ONCE = 2**23
-_IN_ALL = 2**29
+_IN_ALL = 2**26
 _FEWEST = 200
 
 
@@ -98,9 +98,9 @@ def estimate(
     check_level(level)
     labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
     used = affordable(draws, belief)
-    if isinstance(belief, Belief) and belief.conjugate and (metric.marginal or metric.vector):
+    if isinstance(belief, Belief) and (metric.vector or (metric.marginal and belief.conjugate)):
         # The value is a share of one cell, so its interval is that of the share.
-        exact = belief.target == "population"
+        exact = belief.conjugate and belief.target == "population"
         ends = _share_quantiles(belief, level) if exact else _share_intervals(belief, level, rng, used)
         low, high = (metric.value(end, cells) for end in ends)
         used = 0 if exact else used

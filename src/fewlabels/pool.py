@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -125,10 +126,9 @@ class Pool:
         wanted = [str(item) for item in ids]
         unknown = [item for item in wanted if item not in known]
         if unknown:
-            example = f"such as {self.ids[0].as_py()!r}" if len(self) else "of which there are none"
             raise LabelError(
-                f"unknown {_listed('item', unknown)}: not in the pool (from {self.source}). "
-                f"Use the pool's own ids, {example}."
+                f"unknown {_listed('item', unknown)}: not in the pool (from {self.source}). Nothing was changed. "
+                f"{self._hint(unknown[0])}"
             )
         return np.array([known[item] for item in wanted], dtype=np.int64)
 
@@ -138,11 +138,23 @@ class Pool:
         wanted = [str(name) for name in names]
         unknown = [name for name in wanted if name not in known]
         if unknown:
+            near = difflib.get_close_matches(unknown[0].strip(), self.classes, 1, cutoff=0.5)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
             raise LabelError(
-                f"unknown {_listed('class', unknown)}. The classes are {_shortened(self.classes)}; "
-                "names must match exactly."
+                f"unknown {_listed('class', unknown)}. Nothing was changed. {hint}The classes are "
+                f"{_shortened(self.classes)}; names must match exactly. A class that is never predicted must be "
+                "named when the pool is read, with classes=."
             )
         return np.array([known[name] for name in wanted], dtype=np.int32)
+
+    def _hint(self, unknown: str) -> str:
+        """What an unknown id may have been meant to be."""
+        wide = max((len(item) for item in self._position_of_id), default=0)
+        for padded in (unknown.zfill(width) for width in range(len(unknown) + 1, wide + 1)):
+            if unknown.isdecimal() and padded in self._position_of_id:
+                return f"The pool has {padded!r}: did a spreadsheet drop the zeros?"
+        example = f"such as {self.ids[0].as_py()!r}" if len(self) else "of which there are none"
+        return f"Use the pool's own ids, {example}."
 
     def column(self, name: str) -> pa.ChunkedArray[Any]:
         """One of the further columns; a name that is not there is an InputError that lists those that are."""

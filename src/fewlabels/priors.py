@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.belief import Belief, Target
-from fewlabels.errors import SpecError
+from fewlabels.errors import InputError, SpecError
 from fewlabels.rows import RowBelief, learn_rows
 from fewlabels.trust import ItemBelief, learn
 
@@ -143,9 +143,11 @@ class Learned(Prior):
             expected = cells.expectation
             points, weights = learn_rows(expected, counts)
             return RowBelief(nothing, counts, cells.size, target, expectation=expected, points=points, weights=weights)
+        if labels is None and counts.any():
+            raise InputError("Learned() looks at the labelled items, not only at their counts. Pass labels= as well.")
         strips = cells.strips
         items, outcomes = (np.empty(0, dtype=np.int64),) * 2 if labels is None else labels
         seen = np.bincount(strips.strip[items], minlength=len(strips.size))
         right = np.bincount(strips.strip[items], outcomes == 0, minlength=len(strips.size))
-        model = learn(strips, right.astype(float), seen.astype(float))
+        model = learn(strips, right.astype(float), seen.astype(float)).pruned()
         return ItemBelief(nothing, counts, cells.size, target, model=model, free=strips.size - seen)

@@ -7,7 +7,7 @@ grid, from the Dirichlet-multinomial likelihood of all labels; given a point, ev
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -47,11 +47,18 @@ class Expectation:
         The outcome that a right prediction shows, shape (cells,).
     size
         Items in each cell, shape (cells,).
+    raised
+        `raise_right`, where these are some cells of a pool for which it is known.
     """
 
     log_share: NDArray[np.float64]
     right: NDArray[np.int64]
     size: NDArray[np.int64]
+    raised: NDArray[np.float64] | None = None
+
+    def rows(self, cells: slice | NDArray[np.intp]) -> Expectation:
+        """The same for some of the cells."""
+        return Expectation(self.log_share[cells], self.right[cells], self.size[cells], self.raise_right)
 
     @cached_property
     def _powered(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -69,6 +76,8 @@ class Expectation:
         For each b it is a, counted from where the pool's mean share of "right" is what the classifier expects:
         sharpening or flattening scores by b alone does not claim that the classifier is better or worse than it says.
         """
+        if self.raised is not None:
+            return self.raised
         top, rest = self._powered
         weight = self.size / self.size.sum()
         peak = np.exp(self.log_share[np.arange(len(self.right)), self.right])
@@ -133,19 +142,33 @@ class RowBelief(Belief):
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """Counts of the Dirichlet with the mixture's mean and total variance in each cell."""
+        labels = self.counts.sum(axis=1)
         mean, square = np.zeros_like(self.counts), np.zeros(len(self.counts))
         spread = np.zeros(len(self.counts))
-        for i, weight in enumerate(self.weights):
-            alpha = self._alpha(i)
-            s = alpha.sum(axis=1)
-            one = alpha / s[:, None]
-            concentrated = (one**2).sum(axis=1)
-            mean += weight * one
-            square += weight * concentrated
-            spread += weight * (1 - concentrated) / (s + 1)
+        for a, b in np.unique(self.points[:, :2], axis=0).tolist():
+            # All κ share one m, which has as many numbers as the belief: Σ(κm + n)² needs only these sums of it.
+            m = self.expectation.tempered(a, b)
+            of_m, both, of_n = (m**2).sum(axis=1), (m * self.counts).sum(axis=1), (self.counts**2).sum(axis=1)
+            on_m, on_n = np.zeros(len(m)), np.zeros(len(m))
+            for i in np.flatnonzero((self.points[:, 0] == a) & (self.points[:, 1] == b)).tolist():
+                weight, kappa = self.weights[i], _KAPPA[self.points[i, 2]]
+                s = kappa + labels
+                concentrated = (kappa**2 * of_m + 2 * kappa * both + of_n) / s**2
+                on_m += weight * kappa / s
+                on_n += weight / s
+                square += weight * concentrated
+                spread += weight * (1 - concentrated) / (s + 1)
+            mean += on_m[:, None] * m + on_n[:, None] * self.counts
         ours = (mean**2).sum(axis=1)
         variance = np.maximum(spread + square - ours, 1e-12)
         return np.clip((1 - ours) / variance - 1, 1e-2, 1e7)[:, None] * mean
+
+    def rows(self, cells: slice | NDArray[np.intp]) -> RowBelief:
+        """The belief about some of the cells, with the weights that all of them gave to the points."""
+        part = self.expectation.rows(cells)
+        return replace(
+            self, prior=self.prior[cells], counts=self.counts[cells], size=self.size[cells], expectation=part
+        )
 
     def matched(self) -> Belief:
         """Independent Dirichlets with the same means and total variances."""

@@ -103,6 +103,8 @@ class Store:
     address
         None keeps everything in memory, until the store is closed. `"audit.db"` or `"sqlite:///audit.db"` is
         a file, made if it is not there; `"postgresql://user@host/database"` a server.
+    existing
+        Refuse a file that is not there, instead of making it.
 
     Examples
     --------
@@ -116,8 +118,8 @@ class Store:
     [(1, 'request', '1'), (2, 'label', '1')]
     """
 
-    def __init__(self, address: str | os.PathLike[str] | None = None) -> None:
-        self._database = Database(address)
+    def __init__(self, address: str | os.PathLike[str] | None = None, *, existing: bool = False) -> None:
+        self._database = Database(address, existing=existing)
 
     def __repr__(self) -> str:
         return f"<Store: {self._database.shown}>"

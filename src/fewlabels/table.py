@@ -61,15 +61,17 @@ class Table:
 
     def text(self, most: int = 40) -> str:
         """The table as text, cut in the middle beyond `most` rows."""
-        shown = [[name, *(_cell(value) for value in column)] for name, column in self.columns.items()]
-        left = [all(isinstance(v, str) for v in column if v is not None) for column in self.columns.values()]
+        head = most // 2
+        cut = len(self) > most
+        rows = {n: [*c[:head], *c[len(c) - (most - head) :]] if cut else c for n, c in self.columns.items()}
+        shown = [[name, *(_cell(value) for value in column)] for name, column in rows.items()]
+        left = [all(isinstance(v, str) for v in column if v is not None) for column in rows.values()]
         for column, is_left in zip(shown, left, strict=True):
             width = max(len(text) for text in column)
             column[:] = [text.ljust(width) if is_left else text.rjust(width) for text in column]
         lines = ["  ".join(row).rstrip() for row in zip(*shown, strict=True)]
-        if len(lines) > most + 1:
-            head = most // 2
-            lines[1 + head : len(lines) - (most - head)] = [f"... {len(lines) - 1 - most:,} more rows ..."]
+        if cut:
+            lines.insert(1 + head, f"... {len(self) - most:,} more rows ...")
         return "\n".join(lines)
 
     def to_arrow(self) -> pa.Table:

@@ -31,6 +31,8 @@ _NO_CONFIDENCE = np.array([[1.0, 1.0, 1.5, 0.0, 1.0]])
 # How much cells differ beyond their confidences: around 0.43 for real classifiers, with heavy tails.
 _TAUS = np.array([0.1, 0.2, 0.43, 0.9, 1.8, 3.0])
 _TAU_MIDDLE, _TAU_SPREAD, _TAU_DEGREES = 0.43, 0.6, 2.0
+# Points of the grid with less than this share of the largest weight are left out.
+_NEGLIGIBLE = 1e-3
 # Points of the Gauss-Hermite sum.
 _NODES = 9
 
@@ -128,8 +130,9 @@ class Trust:
         node, weight = np.polynomial.hermite_e.hermegauss(_NODES)
         weight = weight / weight.sum()
         mean, slope = np.zeros_like(centre), np.zeros_like(centre)
+        sd = np.sqrt(spread)
         for z, w in zip(node, weight, strict=True):
-            p = expit(centre + z * np.sqrt(spread))
+            p = expit(centre + z * sd)
             mean += w * p
             slope += w * p * (1 - p)
         share = self._weights(items)
@@ -143,6 +146,13 @@ class Trust:
         """The strip's share of its cell's items, shape (strips,)."""
         count = np.where(self._total(items)[self.strips.cell] > 0, items, self.strips.size)
         return count / self._total(count)[self.strips.cell]
+
+    def pruned(self) -> Trust:
+        """Without the points that have next to no weight, of which there are most once there are labels."""
+        keep = self.weight > _NEGLIGIBLE * self.weight.max()
+        weight = self.weight[keep] / self.weight[keep].sum()
+        parts = (self.mode, self.precision, self.effect, self.spread, self.lean)
+        return Trust(self.strips, weight, *(part[keep] for part in parts))
 
     @cached_property
     def _root(self) -> NDArray[np.float64]:

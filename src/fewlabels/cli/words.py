@@ -94,6 +94,10 @@ def task_from(
     """The task that the options describe; `--task` may be left out where the others say it."""
     ranked = lowest is not None or highest is not None
     said = "compare" if compare is not None else "identify" if ranked else "estimate"
+    if ranked and compare is not None:
+        raise SpecError(
+            f"--compare does not go with {'--lowest' if lowest is not None else '--highest'}. Leave out one."
+        )
     kind = kind or said
     if (ranked and kind != "identify") or (compare is not None and kind != "compare"):
         given = "--compare" if compare is not None else "--lowest" if lowest is not None else "--highest"

@@ -67,6 +67,8 @@ def not_a_number(value: str) -> str:
         point = value.strip().replace(",", ".")
         if point.count(".") == 1 and point.replace(".", "").isdigit():
             return f"{value!r} has a decimal comma. Write {point}, with a decimal point."
+        if value.strip().endswith("%"):
+            return f"{value!r} is not a number. Write shares from 0 to 1, without the percent sign."
         return f"{value!r} is not a number. Correct it."
     return ""
 

@@ -32,7 +32,13 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
     """
     if isinstance(source, Mapping) and not _has_columns(source, id, label):
         return _from_mapping(source)
+    if isinstance(source, (list, tuple, set)):
+        raise InputError(
+            f"labels must say which item each is of. Got a {type(source).__name__}; "
+            "pass {id: label, ...}, a file or a frame."
+        )
     opened = open_source(source)
+    id, label = opened.called(id), opened.called(label)  # noqa: A001
     table = opened.table([opened.need(id, "id"), opened.need(label, "label")])
     items = as_text(opened, id, table[id]).to_pylist()
     names = as_text(opened, label, table[label]).to_pylist()

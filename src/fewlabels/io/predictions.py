@@ -46,7 +46,7 @@ def read_pool(
         A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .jsonl, .npz, .npy), a pandas, Polars or
         Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
     id
-        The column of ids, which become text and must all differ. By default the column "id", or else
+        The column of ids, which become text and must all differ. By default the column "id" (or "ID"), or else
         the items are numbered "0", "1", ...
     scores
         One column per class: a pattern such as "p_*" (the * stands for the class name) or a list of columns;
@@ -170,12 +170,22 @@ def _classes_and_predicted(
             f"{source.at(column=name)}: all items are predicted as {known[0]!r}, so the other classes are "
             "unknown. Pass classes= with the names of all classes."
         )
+    _check_spaces(source.at(column=name), known)
     place = _class_places(distinct, known)
     code = encoded.indices.to_numpy()
     if unknown := [value for value in distinct if place.get(value) is None]:
         row = int(np.flatnonzero(code == distinct.index(unknown[0]))[0]) + 1
         raise _unknown_class(source.at(row, name), unknown[0], known)
     return known, np.array([place[value] for value in distinct], dtype=np.int32)[code]
+
+
+def _check_spaces(at: str, classes: tuple[str, ...]) -> None:
+    """Names that differ only in spaces around them are one class to everybody but a computer."""
+    seen: dict[str, str] = {}
+    for name in classes:
+        other = seen.setdefault(name.strip(), name)
+        if other != name:
+            raise InputError(f"{at}: {other!r} and {name!r} differ only in spaces. Take the spaces out of the column.")
 
 
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:

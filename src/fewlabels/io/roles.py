@@ -61,8 +61,8 @@ def find_roles(
     ):
         if name is not None:
             source.need(name, role)
-    if id is None and "id" in names:
-        id = "id"  # noqa: A001
+    if id is None and source.called("id") in names:
+        id = source.called("id")  # noqa: A001
     if scores is None and confidence is None and "confidence" in names:
         confidence = "confidence"
     given = _class_names(classes) if classes is not None else source.classes

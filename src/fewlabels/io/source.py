@@ -64,6 +64,11 @@ class Source:
             words += f", row {row:,}" + (f" (line {line:,})" if line else "")
         return words + (f", column {column!r}" if column is not None else "")
 
+    def called(self, name: str) -> str:
+        """The one column of that name whatever its case ("ID" for "id"), or the name back."""
+        alike = [column for column in self.columns if column.casefold() == name]
+        return alike[0] if len(alike) == 1 and name not in self.columns else name
+
     def need(self, column: str, role: str) -> str:
         """The column name back, if there is such a column."""
         if not isinstance(column, str):

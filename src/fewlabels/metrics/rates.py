@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
 
+# Slopes are not steeper than at this denominator: draws of a class that hardly occurs have ones of 1e-300.
+_SMALLEST = 1e-9
+
 
 class Ratio(NamedTuple):
     """(hit·TP + called·PP) / (true·T + false·F + predicted·PP).
@@ -93,11 +96,14 @@ class Rate(Metric):
         hit[..., group, key] = share[..., np.flatnonzero(own), key]
         predicted[group, key] = cells.weight[own]
         r = self.ratio
-        bottom = r.true * true + r.predicted * predicted
-        if r.false:
-            # Not 1 − T, which is off by a rounding error where all items are of the class, and so not 0.
-            bottom = bottom + r.false * _group_sums(cells.weight[:, None] * (1 - theta[..., :counted]), cells)
-        return r.hit * hit + r.called * predicted, bottom
+        top, bottom = r.hit * hit, r.true * true + r.predicted * predicted
+        if r.called or r.false:
+            # From 1 − θ itself: PP − TP and 1 − T are off by a rounding error where nearly all items are of the class.
+            others = cells.weight[:, None] * (1 - theta[..., :counted])
+            bottom = bottom + r.false * _group_sums(others, cells)
+            top = (r.hit + r.called) * hit
+            top[..., group, key] += r.called * others[..., np.flatnonzero(own), key]
+        return top, bottom
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """The ratio, averaged over the classes that count: (..., cells, outcomes) to (..., groups)."""
@@ -108,7 +114,7 @@ class Rate(Metric):
         """w_k (hit·[j=k] − ratio_j·(true − false)) / denominator_j, shape (..., cells, outcomes)."""
         top, bottom = self._parts(theta, cells)
         ratio, there = _divided(top, bottom)
-        scale = there / np.where(there, bottom, 1.0) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
+        scale = there / np.maximum(bottom, _SMALLEST) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
         counted = top.shape[-1]
         own = (cells.key[:, None] == np.arange(counted)) * self.ratio.hit
         slope = np.zeros((*theta.shape[:-1], len(cells.outcomes)))

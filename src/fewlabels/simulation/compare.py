@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE, INFORMATION, NEYMAN = range(3)
 REWARDS = {"confidence": CONFIDENCE, "information": INFORMATION, "neyman": NEYMAN}
+_LEAST = 1e-12  # of μ now: a region of probability 0 to the last digit, and 1e-16 after the label, is not infinite news
 
 
 @formula
@@ -53,10 +54,8 @@ def _worth(now: NDArray[np.float64], after: NDArray[np.float64], by: int) -> flo
         return float(after.max())
     total = 0.0
     for i in range(3):
-        if after[i] > 0.0 and now[i] > 0.0:
-            total += after[i] * math.log(after[i] / now[i])
-        elif after[i] > 0.0:
-            return math.inf
+        if after[i] > 0.0:
+            total += after[i] * math.log(after[i] / max(now[i], _LEAST))
     return total
 
 

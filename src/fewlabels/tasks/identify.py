@@ -102,9 +102,11 @@ def ranked(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.
     """The rank of each group in each draw, 1 for the lowest, ties in random order; shape (draws, groups).
 
     Ties are common under target "pool", where values are shares of few items; a fixed order among them would favour
-    the groups that happen to come first. Shares of groups of up to a million items differ by more than the jitter.
+    the groups that happen to come first. Shares of groups of up to a million items differ by more than the jitter,
+    which goes with the size of the values: costs can be thousands.
     """
-    order = np.argsort(values + 1e-13 * rng.random(values.shape), axis=-1)
+    jitter = 1e-13 * (np.abs(values).max() or 1.0)
+    order = np.argsort(values + jitter * rng.random(values.shape), axis=-1)
     ranks = np.empty(values.shape)
     np.put_along_axis(ranks, order, np.arange(1.0, values.shape[1] + 1)[None, :], axis=1)
     return ranks

@@ -1,0 +1,125 @@
+"""The drivers that reward by a formula are exactly equal to their slow twins, given the same generator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fewlabels.simulation.choose import EPSILON, GREEDY, THOMPSON, UCB
+from fewlabels.simulation.compare import REWARDS, ask_compare
+from fewlabels.simulation.confusion import ask_confusion
+from fewlabels.simulation.estimate import ask_estimate_greedy
+from fewlabels.simulation.identify import ask_lowest_greedy
+from fewlabels.simulation.known import start
+from fewlabels.simulation.value import ask_value
+from tests import twins_greedy as twins
+from tests.test_kernels import Small
+
+SOME = settings(max_examples=25, deadline=None, derandomize=True)
+KINDS = st.sampled_from(["right", "wrong", "mixed"])
+
+
+def small(**more):
+    """A pool with groups that may be empty; few, as all orders of equal rewards are tried."""
+    sizes = st.lists(st.sampled_from([9, 12, 5, 2, 1, 0]), min_size=3, max_size=4).filter(any)
+    return st.builds(Small, sizes, KINDS, st.integers(0, 2**32), **more)
+
+
+pair = st.builds(Small, st.tuples(*[st.sampled_from([9, 12, 5, 2, 1])] * 2), KINDS, st.integers(0, 2**32))
+# Hypothesis likes its first choice; the tests see more in long runs.
+budget, seed = st.sampled_from([100, 100, 4]), st.integers(0, 2**32)
+# The drivers have no UCB for the pool's own items.
+CERTAIN = [(GREEDY, False), (GREEDY, True), (EPSILON, False), (EPSILON, True), (UCB, False)]
+
+
+def check(pool, seed, until, ask, rewards, **how):
+    """The twin can ask for the kernel's items in the kernel's order, and then has the same generator."""
+    progress, run = start(pool.known), pool.twin()
+    fast, slow = np.random.default_rng(seed), np.random.default_rng(seed)
+    ask(fast, progress)
+    asked = pool.known.items[progress.asked[: progress.done[0]]].tolist()
+    assert len(asked) == min(until, len(pool.group))
+    ends = twins.follow(slow, run, asked, rewards(run), **how)
+    assert fast.bit_generator.state in [end.bit_generator.state for end in ends]
+    assert (progress.counts == run.counts).all()
+
+
+@pytest.mark.parametrize(("policy", "target"), CERTAIN)
+@SOME
+@given(small(), seed, budget, st.integers(1, 3))
+def test_lowest_accuracy(policy, target, pool, seed, until, m):
+    check(
+        pool,
+        seed,
+        until,
+        lambda rng, p: ask_lowest_greedy(rng, pool.known, p, pool.prior, m, target, policy, until),
+        lambda run: twins.lowest_rewards(run, target, upper=policy == UCB),
+        m=m,
+        epsilon=policy == EPSILON,
+    )
+
+
+@pytest.mark.parametrize(("policy", "target"), CERTAIN)
+@SOME
+@given(small(), seed, budget)
+def test_estimate(policy, target, pool, seed, until):
+    check(
+        pool,
+        seed,
+        until,
+        lambda rng, p: ask_estimate_greedy(rng, pool.known, p, pool.prior, target, policy, until),
+        lambda run: twins.estimate_rewards(run, target, upper=policy == UCB),
+        epsilon=policy == EPSILON,
+    )
+
+
+@pytest.mark.parametrize("target", [False, True])
+@pytest.mark.parametrize("policy", [GREEDY, EPSILON])
+@SOME
+@given(small(outcomes=st.integers(3, 4)), seed, budget)
+def test_confusion(policy, target, pool, seed, until):
+    check(
+        pool,
+        seed,
+        until,
+        lambda rng, p: ask_confusion(rng, pool.known, p, pool.prior, target, policy, until),
+        lambda run: twins.confusion_rewards(run, target),
+        epsilon=policy == EPSILON,
+    )
+
+
+@pytest.mark.parametrize("target", [False, True])
+@pytest.mark.parametrize("policy", [GREEDY, EPSILON])
+@SOME
+@given(small(bins=st.integers(1, 3), outcomes=st.integers(2, 3)), seed, budget, st.integers(1, 2))
+def test_value(policy, target, pool, seed, until, m):
+    rng = np.random.default_rng(seed)
+    weight, centre = rng.choice([0.0, 0.5, -1.0, 2.0], pool.prior.shape), rng.random(pool.prior.shape)
+    cells_of = [np.flatnonzero(pool.cell_group == g) for g in range(pool.groups)]
+    check(
+        pool,
+        seed,
+        until,
+        lambda rng, p: ask_value(rng, pool.known, p, pool.prior, weight, centre, m, target, policy, until),
+        lambda run: twins.value_rewards(run, weight, centre, cells_of, target),
+        m=m,
+        epsilon=policy == EPSILON,
+    )
+
+
+@pytest.mark.parametrize("target", [False, True])
+@pytest.mark.parametrize("policy", [THOMPSON, GREEDY, EPSILON])
+@pytest.mark.parametrize("by", REWARDS)
+@SOME
+@given(pair, seed, budget, st.integers(0, 1), st.sampled_from([0.05, 0.0, 0.3]))
+def test_compare(by, policy, target, pool, seed, until, first, rope):
+    check(
+        pool,
+        seed,
+        until,
+        lambda rng, p: ask_compare(rng, pool.known, p, pool.prior, first, rope, REWARDS[by], target, policy, until),
+        lambda run: twins.compare_rewards(run, first, rope, by, target, thompson=policy == THOMPSON),
+        epsilon=policy == EPSILON,
+    )
