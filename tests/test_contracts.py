@@ -85,7 +85,7 @@ def _beliefs(metric: Metric, cells: Cells, prior: Prior, target: Target) -> list
     order = np.random.default_rng(4).permutation(list(KNOWN.truth))
     for part in np.array_split(order, 2):
         ledger.read([Event("label", item, label=KNOWN.truth[item], seq=ledger.seq + 1) for item in part.tolist()])
-        beliefs.append(prior.belief(cells, ledger.counts.copy(), target))
+        beliefs.append(prior.belief(cells, ledger.counts.copy(), target, ledger.outcomes()))
     pending = np.minimum(beliefs[1].left, 2)
     return [*beliefs, beliefs[1].awaiting(pending)]
 
