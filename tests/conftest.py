@@ -10,9 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# The same examples on every machine and in every run, however slow: a failure is a fact, not bad luck.
+settings.register_profile("fewlabels", deadline=None, derandomize=True, database=None)
+settings.load_profile("fewlabels")
 
 
 @pytest.fixture(scope="session")
