@@ -2,6 +2,8 @@
 
 python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [--what error,coverage,identify,refit]
 
+Without --data: the cost of a refit, and the built-in digits.
+
 DIR has NPZ files of predictions with labels. For ImageNet a fifth of the runs is made.
 """
 
@@ -97,6 +99,17 @@ def identify(folder: Path, name: str, runs: int, jobs: int) -> None:
             )
 
 
+def digits() -> None:
+    """RMSE × 100 on the built-in digits, whose confidences are nearly all 1."""
+    data = fl.load_digits()
+    pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
+    methods, task = ["informed+items", "learned+items+pool"], fl.Estimate(fl.Accuracy())
+    table = simulate(pool, data.labels, task=task, methods=methods, budgets=[20, 50, 100, 500], runs=100, seed=1)
+    for method in methods:
+        row = [f"{r['mean']:6.2f}" for r in table.where(method=method, score="rmse").rows()]
+        print(f"error     digits        {method:22s} runs   100  at [20, 50, 100, 500]: {' '.join(row)}")
+
+
 def refit() -> None:
     """The time of one refit at 100 and 1,000 groups, and as a ratio to a belief of the uniform prior."""
     for groups in (100, 1000):
@@ -139,6 +152,7 @@ def main() -> None:
     args = parser.parse_args()
     if "refit" in args.what:
         refit()
+        digits()
     for name in args.pools.split(",") if args.what != "refit" else ():
         if args.data is None:
             raise SystemExit("name the folder with the NPZ files by --data.")
