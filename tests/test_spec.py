@@ -55,7 +55,7 @@ def test_every_setting_of_a_spec_is_written() -> None:
 def test_a_spec_of_a_newer_version_is_refused_with_the_reason() -> None:
     written = SPEC.to_json()
     for data, reason in [
-        (written | {"stop": 0.95}, r"does not know: \['stop'\]"),
+        (written | {"hurry": 0.95}, r"does not know: \['hurry'\]"),
         (written | {"policy": {"kind": "KnowledgeGradient"}}, "unknown kind 'KnowledgeGradient'"),
         (written | {"policy": {"kind": "TopTwo", "beta": 0.5, "gamma": 1}}, r"TopTwo has settings .* \['gamma'\]"),
     ]:

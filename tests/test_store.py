@@ -14,9 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 from fewlabels import store as store_module
-from fewlabels.database import pool_parts
 from fewlabels.errors import PoolChangedError, StoreError
 from fewlabels.pool import Pool
+from fewlabels.schema import pool_parts
 from fewlabels.store import Event, Store
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def append(store: Store, *events: Event, name: str = "pets") -> list[Event]:
 
 def sql(store: Store, *statements: str) -> None:
     """Run statements as some other program would."""
-    with store._database._engine.begin() as connection:
+    with store.database._engine.begin() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
 
@@ -76,13 +76,15 @@ def test_events_come_back_as_appended(store: Store) -> None:
     told = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone(timedelta(hours=5, minutes=30)))
     given = [
         Event("request", "item 1", step=2**40, annotator="Zoë"),
-        Event("label", "item 1", label="犬 🐕", annotator="o'Neil; --", note="n" * 100_000, at=told),
+        Event("label", "item 1", label="犬 🐕", annotator="o'Neil; --", note="n" * 100_000, at=told, key="k 1"),
         Event("withdraw", "", note=""),
+        *(Event(kind, "item 2", annotator="Zoë") for kind in ("skip", "retract", "expire")),
+        Event("decide", "item 2", label="cat"),
     ]
     before = datetime.now(UTC)
     returned = append(store, *given)
     assert returned == store.events("pets")
-    assert [event.seq for event in returned] == [1, 2, 3]
+    assert [event.seq for event in returned] == [1, 2, 3, 4, 5, 6, 7]
     for mine, theirs in zip(given, returned, strict=True):
         assert (mine.kind, mine.item, mine.step, mine.label) == (
             theirs.kind,
@@ -90,7 +92,7 @@ def test_events_come_back_as_appended(store: Store) -> None:
             theirs.step,
             theirs.label,
         )
-        assert (mine.annotator, mine.note) == (theirs.annotator, theirs.note)
+        assert (mine.annotator, mine.note, mine.key) == (theirs.annotator, theirs.note, theirs.key)
         assert theirs.at is not None
         assert theirs.at.utcoffset() == timedelta(0) or theirs.at == told
     assert store.events("pets")[1].at == told
@@ -118,6 +120,18 @@ def test_logs_of_assessments_are_apart(store: Store) -> None:
     append(store, Event("request", "item 0"))
     assert [event.seq for event in append(store, Event("request", "item 1"), name="other")] == [1]
     assert [event.item for event in store.events("other")] == ["item 1"]
+
+
+def test_a_key_is_used_once_for_an_item(store: Store) -> None:
+    store.create("other", {}, pool_of())
+    first = append(store, Event("label", "a", key="k"), Event("label", "b", key="k"), Event("label", "a"))
+    append(store, Event("label", "a", key="k"), name="other")
+    with store.transaction("pets", after=3) as log:
+        assert log.keyed("k") == first[:2]
+        assert log.keyed("K") == []
+    with pytest.raises(StoreError, match=r"refused.*(?i:unique)"):
+        append(store, Event("label", "c", key="k"), Event("label", "b", key="k"))
+    assert store.events("pets") == first
 
 
 def test_a_thousand_events_at_once(store: Store) -> None:
@@ -213,7 +227,7 @@ def test_a_pool_in_parts_is_kept_once(store: Store, monkeypatch: pytest.MonkeyPa
     pool = pool_of(2000)
     store.create("one", {}, pool)
     store.create("two", {}, pool)
-    with store._database.reading() as connection:
+    with store.database.reading() as connection:
         parts = connection.execute(sa.select(pool_parts.c.data).where(pool_parts.c.fingerprint == pool.fingerprint))
         sizes = [len(part) for part in parts.scalars()]
     assert len(sizes) > 10
@@ -223,7 +237,7 @@ def test_a_pool_in_parts_is_kept_once(store: Store, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("damage", [pool_parts.update().values(data=b"\0\1" * 500), pool_parts.delete()])
 def test_a_damaged_pool_is_refused(store: Store, damage: sa.Executable) -> None:
-    with store._database.writing() as connection:
+    with store.database.writing() as connection:
         connection.execute(damage)
     with pytest.raises(PoolChangedError, match="damaged"):
         store.pool(pool_of().fingerprint)
@@ -319,7 +333,7 @@ def test_nested_transactions_of_a_thread_are_refused_not_lost(tmp_path: Path) ->
 
 def test_sqlite_is_set_up_to_keep_what_it_says(tmp_path: Path) -> None:
     store = Store(tmp_path / "audit.db")
-    with store._database.reading() as connection:
+    with store.database.reading() as connection:
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
@@ -351,9 +365,9 @@ def test_a_log_that_got_shorter_is_noticed(store: Store) -> None:
 
 def test_tables_of_a_newer_version(shared_store_url: str) -> None:
     store = Store(shared_store_url)
-    sql(store, "UPDATE fewlabels_schema SET version = 2")
+    sql(store, "UPDATE fewlabels_schema SET version = 3")
     store.close()
-    with pytest.raises(StoreError, match=r"version 2, .* version 1\. Upgrade fewlabels"):
+    with pytest.raises(StoreError, match=r"version 3, .* version 2\. Upgrade fewlabels"):
         Store(shared_store_url)
 
 

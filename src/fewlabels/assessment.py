@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fewlabels.batch import Batch, Request
+from fewlabels import progress
 from fewlabels.belief import Belief, Strata
-from fewlabels.errors import InputError, LabelError, PoolChangedError
+from fewlabels.errors import InputError, PoolChangedError
 from fewlabels.estimates import affordable, check_level, estimate, value_draws
-from fewlabels.io import read_labels
-from fewlabels.ledger import Ledger
+from fewlabels.labelling import Labelling
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.partition import Partition, by_predicted, by_score, cross
+from fewlabels.partition import Partition, by_predicted, by_score, columns_of, cross
 from fewlabels.policies import Policy, Thompson
 from fewlabels.priors import Prior, Uniform
 from fewlabels.spec import Spec
-from fewlabels.store import Event, Store
+from fewlabels.stopping import Standing, Stop, standing
+from fewlabels.store import Store
 from fewlabels.table import Table
-from fewlabels.tasks import Answer, Estimate, Rewards, Task
+from fewlabels.tasks import Answer, Estimate, Task
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from fewlabels.agreement import Agreement
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
+    from fewlabels.plots import Display
     from fewlabels.pool import Pool
+    from fewlabels.progress import Dispute
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
 
 
-class Assessment:
+class Assessment(Labelling):
     """One question about one pool, from the first request to the answer. Made by `create` and `load`.
 
     The log of requests and labels in the store is the whole truth: several processes can ask and tell at the
@@ -57,18 +59,6 @@ class Assessment:
     <Assessment 'worst': Identify(metric=Accuracy(), lowest=2, highest=None) of 10 groups, 300 labels, 0 pending>
     """
 
-    def __init__(self, store: Store, name: str, pool: Pool, partition: Partition, spec: Spec) -> None:
-        self.name = name
-        self.pool = pool
-        self.groups = partition
-        self.spec = spec
-        self._store = store
-        self._cells = spec.cells(pool, partition)
-        self._askable = spec.task.askable(self._cells)
-        self._ledger = Ledger(pool, spec.task.metric, self._cells)
-        self._lock = threading.RLock()
-        self._believed: tuple[int, Belief] | None = None
-
     def __repr__(self) -> str:
         with self._current() as ledger:
             pending = int(ledger.pending.sum())
@@ -76,82 +66,6 @@ class Assessment:
                 f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups, "
                 f"{ledger.labelled:,} labels, {pending:,} pending>"
             )
-
-    # --- asking and telling: one transaction each
-
-    def ask(self, n: int = 1, *, annotator: str | None = None) -> Batch:
-        """Choose n items to label next. Fewer, or none, come back when the groups run out.
-
-        Pending items count as if they had been answered as expected, so a batch spreads itself. Where a step is
-        about several groups (the m worst) and fewer items are wanted, they are a random part of the step's groups.
-        """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InputError(f"The 'n' of ask() must be a whole number from 1 up. Got {n!r} instead.")
-        with self._lock:
-            with self._store.transaction(self.name, self._ledger.seq) as log:
-                self._ledger.read(log.events)
-                chosen = self._choose(int(n))
-                new = log.append(
-                    [Event("request", self._id(item), step=step, annotator=annotator) for item, step in chosen]
-                )
-            self._ledger.read(new)
-        return Batch(tuple(self._request(item, step) for item, step in chosen))
-
-    def tell(
-        self,
-        labels: Mapping[Any, Any] | str | os.PathLike[str] | Any,  # noqa: ANN401  (any frame)
-        *,
-        annotator: str | None = None,
-        note: str | None = None,
-        adopt: bool = False,
-    ) -> int:
-        """Take labels: a mapping from id to class name, a file, or a frame with the columns id and label.
-
-        They are on disk when this returns. A second label for an item replaces the first, which stays in the log.
-        If one of them cannot be taken, none is. `adopt=True` takes labels of items that were never asked for: see the
-        documentation for what that does to the guarantees. Returns the number of labels.
-        """
-        given = read_labels(labels)
-        items = self.pool.positions(given)
-        self.pool.class_positions(given.values())
-        with self._lock:
-            with self._store.transaction(self.name, self._ledger.seq) as log:
-                self._ledger.read(log.events)
-                strangers = items[~self._ledger.asked[items]]
-                if len(strangers) and not adopt:
-                    more = f" (and {len(strangers) - 1:,} more)" if len(strangers) > 1 else ""
-                    raise LabelError(
-                        f"cannot tell {self._id(strangers[0])!r}{more}: it was never asked for. Nothing was changed. "
-                        "Ask first, or pass adopt=True to take labels collected elsewhere."
-                    )
-                new = log.append(
-                    [Event("label", item, label=label, annotator=annotator, note=note) for item, label in given.items()]
-                )
-            self._ledger.read(new)
-        return len(given)
-
-    def withdraw(self, ids: Sequence[Any], *, annotator: str | None = None, note: str | None = None) -> int:
-        """Take back requests that will not be answered, or labels that were wrong: the items can be asked again.
-
-        The log keeps what was withdrawn. Withdrawing items because they are hard to label makes the rest
-        look easier than the pool is. Returns the number of items.
-        """
-        if isinstance(ids, (str, bytes)):
-            raise InputError(f"withdraw() takes a list of ids. Got the text {ids!r}; write [{ids!r}].")
-        wanted = list(dict.fromkeys(str(item) for item in ids))
-        items = self.pool.positions(wanted)
-        with self._lock:
-            with self._store.transaction(self.name, self._ledger.seq) as log:
-                self._ledger.read(log.events)
-                free = [item for item in items.tolist() if self._ledger.is_free(item)]
-                if free:
-                    raise LabelError(
-                        f"cannot withdraw {self._id(free[0])!r}: it is neither pending nor labelled. "
-                        "Nothing was changed."
-                    )
-                new = log.append([Event("withdraw", item, annotator=annotator, note=note) for item in wanted])
-            self._ledger.read(new)
-        return len(wanted)
 
     # --- reading
 
@@ -187,6 +101,10 @@ class Assessment:
         table = Table(answer.table.columns, {**answer.table.settings, **self._settings(self.spec.task.metric)})
         return Answer(answer.words, answer.probability, table, answer.groups)
 
+    def standing(self, *, draws: int = 10_000) -> Standing:
+        """How it stands with the stopping rules: where each is now, what is wanted, and whether it is enough."""
+        return standing(self.spec.stop, self.spec.task, self.belief(), self._cells, self._results_rng, draws=draws)
+
     def reliability(
         self,
         bins: int = 10,
@@ -219,51 +137,88 @@ class Assessment:
             return {self._id(item): self.pool.classes[ledger.true[item]] for item in items.tolist()}
 
     def pending(self) -> list[str]:
-        """The items that were asked for and have no answer yet."""
+        """The items that were asked for and have no label that counts yet: see `held` for who has them."""
         with self._current() as ledger:
             return [self._id(item) for item in np.flatnonzero(ledger.pending).tolist()]
 
-    def log(self) -> Table:
-        """Everything that happened, in order: columns seq, at, kind, item, label, step, annotator, note."""
+    def item(self, item: str, *, columns: Sequence[str] | None = None) -> dict[str, Any]:
+        """What an annotator may see of an item, by column: its content, or the columns named.
+
+        Never the prediction and its scores, which are no columns of the pool, nor a column that makes the groups.
+        """
+        position = int(self.pool.positions([item])[0])
+        shown = columns if columns is not None else [self.pool.content] if self.pool.content is not None else []
+        if telling := sorted({*shown} & columns_of(self.groups.recipe) - {self.pool.content}):
+            raise InputError(f"{telling[0]!r} makes the groups: an annotator who sees it is not blind. Leave it out.")
+        return {name: self.pool.column(name)[position].as_py() for name in shown}
+
+    def answers(self, annotator: str | None = None, most: int = 20) -> Table:
+        """What a person said last, the newest first: columns id, label (None for a skip), note and at."""
+        with self._current() as ledger:
+            return progress.answers(ledger, self.pool, annotator, most)
+
+    def disputed(self) -> list[Dispute]:
+        """The items that wait for the owner, the oldest first: all have answered, and that settles nothing."""
+        with self._current() as ledger:
+            return progress.disputes(ledger, self.pool, self.groups)
+
+    def agreement(self) -> Agreement:
+        """How far people agree who labelled the same items."""
+        with self._current() as ledger:
+            return progress.agreed(ledger)
+
+    def by_person(self) -> Table:
+        """What each person has done: columns annotator, labels, skips, held, decided and last."""
+        with self._current() as ledger:
+            return progress.by_person(ledger)
+
+    def by_group(self) -> Table:
+        """How far each group is: columns group, n, labelled, pending, and of these unresolved.
+
+        Unresolved items wait for the owner. As long as they do, a report can say what would become of a group if all
+        of them were wrong, or right.
+        """
+        with self._current() as ledger:
+            return progress.by_group(ledger, self.groups)
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event in the log: it grows whenever anything happens."""
+        with self._current() as ledger:
+            return ledger.seq
+
+    def log(self, *, after: int = 0) -> Table:
+        """Everything that happened after event number `after`, in order.
+
+        Columns seq, at, kind, item, label, step, annotator, note.
+        """
         names = ("seq", "at", "kind", "item", "label", "step", "annotator", "note")
-        events = self._store.events(self.name)
+        events = self._store.events(self.name, after)
         return Table({name: [getattr(event, name) for event in events] for name in names})
 
+    def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
+        """A plot: a notebook shows it with values where you point, `.plot(ax)` draws it, `.save(path)` writes it.
+
+        `kind` is a name in `plots.PLOTS`; without it, the plot that shows the answer.
+        """
+        from fewlabels import plots  # noqa: PLC0415  (points up, for convenience)
+
+        kind = kind or plots.main_kind(self)
+        return plots.display(plots.read_all(self, level, kinds=[kind])[kind])
+
+    def report(self, path: str | os.PathLike[str], *, level: float = 0.95) -> Path:
+        """Write all that is known into one file, in the format of its name: .html, .md or .json. Returns its path."""
+        from fewlabels.report import format_of, read, write  # noqa: PLC0415  (points up, for convenience)
+
+        format_of(path)  # a wrong name is said before the work, not after it
+        return write(read(self, level), path)
+
     def close(self) -> None:
-        """Let go of the database."""
-        self._store.close()
+        """Let go of the database, unless it was handed over open."""
+        if not self._shared:
+            self._store.close()
 
     # --- inside
-
-    @contextmanager
-    def _current(self) -> Iterator[Ledger]:
-        """The ledger, up to date with the log, and not moved by other threads meanwhile."""
-        with self._lock:
-            self._ledger.read(self._store.events(self.name, after=self._ledger.seq))
-            yield self._ledger
-
-    def _choose(self, n: int) -> list[tuple[int, int]]:
-        """Items and the steps that chose them."""
-        spec, ledger, cells = self.spec, self._ledger, self._cells
-        belief = self._believe(ledger)
-        room, waiting = ledger.room * self._askable, ledger.waiting.copy()
-        chosen: dict[int, int] = {}
-        step = ledger.step
-        while len(chosen) < n:
-            step += 1
-            rng = np.random.default_rng([spec.seed, step])
-            rewards = Rewards(spec.task, cells, belief.awaiting(waiting))
-            groups = spec.policy.choose(rewards, room, spec.task.plays, rng)
-            if not len(groups):
-                break
-            if len(groups) > n - len(chosen):
-                groups = rng.permutation(groups)[: n - len(chosen)]
-            for group in groups.tolist():
-                item = ledger.pick(group, rng, chosen.keys())
-                chosen[item] = step
-                room[group] -= 1
-                waiting[cells.cell[item]] += 1
-        return list(chosen.items())
 
     def _view(self, metric: Metric | None, groups: Partition | None) -> tuple[Metric, Belief | Strata, Cells]:
         """The belief about any metric on any groups, from the labels as they were asked."""
@@ -296,14 +251,6 @@ class Assessment:
         self.spec.prior.check(cells)
         return self.spec.prior.belief(cells, counts, self.spec.target, (items, outcomes))
 
-    def _believe(self, ledger: Ledger) -> Belief:
-        """The belief about the assessment's own cells; kept until a label comes or goes."""
-        if self._believed is None or self._believed[0] != ledger.changes:
-            labels = ledger.outcomes() if self.spec.prior.looks_at_items else None
-            belief = self.spec.prior.belief(self._cells, ledger.counts.copy(), self.spec.target, labels)
-            self._believed = (ledger.changes, belief)
-        return self._believed[1]
-
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {
             "metric": repr(metric),
@@ -315,17 +262,9 @@ class Assessment:
     def _results_rng(self) -> np.random.Generator:
         return np.random.default_rng([self.spec.seed, 0, _RESULTS])
 
-    def _id(self, item: int) -> str:
-        return str(self.pool.ids[int(item)].as_py())
-
-    def _request(self, item: int, step: int) -> Request:
-        group = self.groups.names[self.groups.group[item]]
-        content = None if self.pool.content is None else self.pool.column(self.pool.content)[item].as_py()
-        return Request(self._id(item), group, f"step {step} of {type(self.spec.policy).__name__}", content)
-
 
 def create(
-    address: str | os.PathLike[str] | None,
+    address: str | os.PathLike[str] | Store | None,
     name: str,
     pool: Pool,
     groups: Partition | None = None,
@@ -335,6 +274,8 @@ def create(
     policy: Policy | None = None,
     target: Target = "population",
     seed: int = 0,
+    stop: Stop | None = None,
+    overlap: int = 1,
 ) -> Assessment:
     """Begin an assessment.
 
@@ -342,7 +283,7 @@ def create(
     ----------
     address
         Where the log is kept: None for memory only, `"sqlite:///audit.db"` or a path for a file,
-        `"postgresql://..."` for a team.
+        `"postgresql://..."` for a team; or an open `Store`, which stays open when the assessment is closed.
     name
         The name of the assessment in that database.
     pool
@@ -359,6 +300,11 @@ def create(
         "population" for the classifier on items like these, "pool" for exactly these items.
     seed
         The same seed and the same labels give the same requests.
+    stop
+        When it is enough, such as `Stop(labels=500, probability=0.95)`; none if not given. `standing()` tells, and
+        `ask` goes on all the same.
+    overlap
+        How many different people are asked about each item.
 
     Examples
     --------
@@ -378,17 +324,19 @@ def create(
         policy=policy or Thompson(),
         target=target,
         seed=seed,
+        stop=stop or Stop(),
+        overlap=overlap,
     )
     made = spec.partition(pool)
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups are not of this pool: made from it, they are others. Make them from this pool.")
     spec.cells(pool, groups)
-    store = Store(address)
+    store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)
-    return Assessment(store, name, pool, groups, spec)
+    return Assessment(store, name, pool, groups, spec, shared=store is address)
 
 
-def load(address: str | os.PathLike[str], name: str, *, pool: Pool | None = None) -> Assessment:
+def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | None = None) -> Assessment:
     """Go on with an assessment: the next request is the one it would have been.
 
     The database has a copy of the pool. If `pool` is given as well, it must be the same one: otherwise the
@@ -406,7 +354,8 @@ def load(address: str | os.PathLike[str], name: str, *, pool: Pool | None = None
     2
     >>> audit.close(); folder.cleanup()
     """
-    store = Store(address, existing=True)  # a mistyped path must not look like an empty database
+    # A mistyped path must not look like an empty database.
+    store = address if isinstance(address, Store) else Store(address, existing=True)
     record = store.open(name)
     stored = store.pool(record.fingerprint)
     if pool is not None and pool.fingerprint != stored.fingerprint:
@@ -416,4 +365,4 @@ def load(address: str | os.PathLike[str], name: str, *, pool: Pool | None = None
             "Create a new assessment for the new pool, or load without pool= to go on with the old one."
         )
     spec = Spec.from_json(record.spec)
-    return Assessment(store, name, stored, spec.partition(stored), spec)
+    return Assessment(store, name, stored, spec.partition(stored), spec, shared=store is address)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,6 +12,7 @@ from fewlabels.table import Table
 
 if TYPE_CHECKING:
     import os
+    from datetime import datetime
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Request:
         How the group came to be chosen; for the owner.
     content
         What the annotator looks at, or None.
+    annotator
+        Who was asked, if they gave a name.
+    at
+        When.
 
     >>> import fewlabels as fl
     >>> fl.Request("img_17", group="lizard", why="step 3 of Thompson").id
@@ -38,6 +43,8 @@ class Request:
     group: str
     why: str
     content: Any = None
+    annotator: str | None = None
+    at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""From an address to a ready database: connections, tables, schema version, and errors in plain words."""
+"""From an address to a ready database: connections, locks, and errors in plain words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,90 +15,17 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from fewlabels import schema
 from fewlabels.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import psycopg
-    from sqlalchemy.engine import URL, Connection, Dialect, Engine
+    from sqlalchemy.engine import URL, Connection, Engine
 
-SCHEMA_VERSION = 1
 _WAIT = 60  # seconds to wait for whoever holds the lock; a transaction takes milliseconds
 _MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
-
-
-class UtcTime(sa.TypeDecorator[datetime]):
-    """An aware time in UTC, on SQLite too, which knows no time zones."""
-
-    impl = sa.DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        return None if value is None else value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-metadata = sa.MetaData()
-
-schema = sa.Table(
-    "fewlabels_schema",
-    metadata,
-    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
-)
-pools = sa.Table(
-    "pools",
-    metadata,
-    sa.Column("fingerprint", sa.Text, primary_key=True),
-)
-pool_parts = sa.Table(
-    "pool_parts",
-    metadata,
-    sa.Column("fingerprint", sa.ForeignKey(pools.c.fingerprint), primary_key=True),
-    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-)
-assessments = sa.Table(
-    "assessments",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("spec", sa.Text, nullable=False),
-    sa.Column("fingerprint", sa.ForeignKey(pools.c.fingerprint), nullable=False),
-    sa.Column("created_at", UtcTime, nullable=False),
-)
-events = sa.Table(
-    "events",
-    metadata,
-    sa.Column("assessment", sa.ForeignKey(assessments.c.name), primary_key=True),
-    sa.Column("seq", sa.BigInteger, sa.CheckConstraint("seq > 0"), primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('request', 'label', 'withdraw')"), nullable=False),
-    sa.Column("step", sa.BigInteger, nullable=False),
-    sa.Column("item", sa.Text, nullable=False),
-    sa.Column("label", sa.Text),
-    sa.Column("annotator", sa.Text),
-    sa.Column("note", sa.Text),
-    sa.Column("at", UtcTime, nullable=False),
-    sqlite_with_rowid=False,  # the rows lie in the order in which they are read
-)
-
-# The log can be added to and nothing else, whoever is connected and with whatever program.
-_APPEND_ONLY = {
-    "sqlite": tuple(
-        f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events "
-        "BEGIN SELECT RAISE(ABORT, 'the log of events is append-only'); END"
-        for verb in ("UPDATE", "DELETE")
-    ),
-    "postgresql": (
-        """CREATE FUNCTION fewlabels_append_only() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN RAISE EXCEPTION 'the log of events is append-only'; END $$""",
-        """CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events
-        FOR EACH STATEMENT EXECUTE FUNCTION fewlabels_append_only()""",
-    ),
-}
 
 
 class Database:
@@ -181,37 +107,17 @@ class Database:
 
     def _prepare(self) -> None:
         with self.reading() as connection:
-            version = _version(connection)
-        if version is None:
+            version = schema.version_of(connection)
+        if version is None or version < schema.VERSION:
             with self.writing() as connection:
-                self.lock_all(connection)
-                version = _version(connection)  # another process may have been faster
-                if version is None:
-                    version = _create_tables(connection, self.shown)
-        if version != SCHEMA_VERSION:
+                self.lock_all(connection)  # another process may have been faster
+                schema.bring_up_to_date(connection, self.shown)
+                version = schema.version_of(connection)
+        if version != schema.VERSION:
             raise StoreError(
                 f"{self.shown} has tables of version {version}, and this fewlabels knows version "
-                f"{SCHEMA_VERSION}. Upgrade fewlabels, or use another database."
+                f"{schema.VERSION}. Upgrade fewlabels, or use another database."
             )
-
-
-def _version(connection: Connection) -> int | None:
-    if not sa.inspect(connection).has_table(schema.name):
-        return None
-    return int(connection.execute(sa.select(schema.c.version)).scalar_one())
-
-
-def _create_tables(connection: Connection, shown: str) -> int:
-    there = set(sa.inspect(connection).get_table_names()) & set(metadata.tables)
-    if there:
-        raise StoreError(
-            f"{shown} has a table {min(there)!r} of another program. Use a database of its own for fewlabels."
-        )
-    metadata.create_all(connection, checkfirst=False)
-    for statement in _APPEND_ONLY[connection.dialect.name]:
-        connection.exec_driver_sql(statement)
-    connection.execute(schema.insert().values(version=SCHEMA_VERSION))
-    return SCHEMA_VERSION
 
 
 def _url(address: str | os.PathLike[str] | None) -> URL:

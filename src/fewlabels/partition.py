@@ -252,6 +252,16 @@ def _sort_key(value: object) -> tuple[int, float, str]:
     return (1, 0.0, str(value))
 
 
+def columns_of(recipe: Mapping[str, Any]) -> set[str]:
+    """The columns of the pool that a recipe looks at.
+
+    >>> columns_of({"by": "cross", "of": [{"by": "column", "column": "sex"}, {"by": "predicted"}]})
+    {'sex'}
+    """
+    own = {str(recipe["column"])} if "column" in recipe else set()
+    return own.union(*(columns_of(part) for part in recipe.get("of", ())))
+
+
 def _words(recipe: Mapping[str, Any]) -> str:
     by = recipe["by"]
     if by == "whole":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from fewlabels import metrics, policies, priors, tasks
 from fewlabels.belief import Target
 from fewlabels.errors import SpecError
 from fewlabels.partition import Partition, partition_from_recipe
+from fewlabels.stopping import Stop
 
 if TYPE_CHECKING:
     from fewlabels.cells import Cells
@@ -40,6 +41,7 @@ KINDS: Mapping[str, type] = {
         priors.Informed,
         priors.Learned,
         priors.Uniform,
+        Stop,
     )
 }
 
@@ -62,6 +64,10 @@ class Spec:
         "population": the classifier on items like these. "pool": on exactly these items.
     seed
         The generator of step i is `numpy.random.default_rng([seed, i])`.
+    stop
+        When it is enough; `Stop()` has no rule.
+    overlap
+        How many different people are asked about each item.
     """
 
     task: tasks.Task
@@ -70,6 +76,8 @@ class Spec:
     policy: policies.Policy
     target: Target = "population"
     seed: int = 0
+    stop: Stop = field(default_factory=Stop)
+    overlap: int = 1
 
     def __post_init__(self) -> None:
         for value, kind, example in (
@@ -85,6 +93,11 @@ class Spec:
             raise SpecError(f"The 'target' must be 'population' or 'pool'. Got {self.target!r} instead.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise SpecError(f"The 'seed' must be a whole number from 0 up. Got {self.seed!r} instead.")
+        if not isinstance(self.stop, Stop):
+            raise SpecError(f"The 'stop' must be one such as Stop(labels=500). Got {self.stop!r} instead.")
+        self.stop.check(self.task)
+        if isinstance(self.overlap, bool) or not isinstance(self.overlap, int) or self.overlap < 1:
+            raise SpecError(f"The 'overlap' must be a whole number from 1 up. Got {self.overlap!r} instead.")
 
     def partition(self, pool: Pool) -> Partition:
         """The groups, made from the pool."""

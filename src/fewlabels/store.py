@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 import sqlalchemy as sa
 
 from fewlabels.archive import pack_pool, unpack_pool
-from fewlabels.database import Database, assessments, events, pool_parts, pools
+from fewlabels.database import Database
 from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.schema import assessments, events, pool_parts, pools
 
 if TYPE_CHECKING:
     import os
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from fewlabels.pool import Pool
+
+Kind = Literal["request", "label", "skip", "decide", "retract", "expire", "withdraw"]
 
 _PART = 16 * 2**20  # bytes of a pool per row: far below the limits of either database
 
@@ -33,24 +36,28 @@ class Event:
     Parameters
     ----------
     kind
-        An item was handed out, labelled, or taken back.
+        What happened to an item. Of one person: it was handed out (request), answered (label) or found impossible to
+        answer (skip), the answer was taken back (retract), or the request was (expire). Of the item as a whole:
+        the owner has spoken (decide), or everything about it was taken back (withdraw).
     item
         The id of the item.
     step
-        Of a request: the step of asking that chose it.
+        Of a request: the step of asking that chose the item.
     label
-        Of a label: the name of the class.
+        Of a label or decision: the name of the class.
     annotator
-        Who.
+        Who; of an expired request, whose it was.
     note
-        Anything they wished to say.
+        Anything they wished to say; of a skip, why.
     at
         When, with a time zone. The store fills it in when appending.
     seq
         1, 2, 3, ... per assessment, without gaps; given by the store.
+    key
+        What the client called this call, so that the same call sent twice is noticed.
     """
 
-    kind: Literal["request", "label", "withdraw"]
+    kind: Kind
     item: str
     step: int = 0
     label: str | None = None
@@ -58,6 +65,10 @@ class Event:
     note: str | None = None
     at: datetime | None = None
     seq: int = 0
+    key: str | None = None
+
+
+_COLUMNS = tuple(events.c[field.name] for field in fields(Event))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,12 @@ class Transaction:
                 "Was the database restored from a backup? Load the assessment again."
             )
         self.events: list[Event] = rows[1:] if after else rows
+        self.added: list[Event] = []
         self._last = rows[-1].seq if rows else 0
+
+    def keyed(self, key: str) -> list[Event]:
+        """The events that were appended with this key."""
+        return _events(self._connection, self._name, events.c.key == key)
 
     def append(self, new: Sequence[Event]) -> list[Event]:
         """Add events at the end of the log; returns them as they will be read, with `seq` and `at`."""
@@ -92,6 +108,7 @@ class Transaction:
         if stamped:
             self._connection.execute(events.insert(), [_row(self._name, event) for event in stamped])
             self._last = stamped[-1].seq
+            self.added += stamped
         return stamped
 
 
@@ -119,10 +136,10 @@ class Store:
     """
 
     def __init__(self, address: str | os.PathLike[str] | None = None, *, existing: bool = False) -> None:
-        self._database = Database(address, existing=existing)
+        self.database = Database(address, existing=existing)
 
     def __repr__(self) -> str:
-        return f"<Store: {self._database.shown}>"
+        return f"<Store: {self.database.shown}>"
 
     def create(self, name: str, spec: Mapping[str, object], pool: Pool) -> None:
         """Keep a new assessment and its pool, in one transaction. A name can be used once."""
@@ -134,11 +151,11 @@ class Store:
             "fingerprint": pool.fingerprint,
             "created_at": datetime.now(UTC),
         }
-        with self._database.writing() as connection:
-            self._database.lock_all(connection)
+        with self.database.writing() as connection:
+            self.database.lock_all(connection)
             if connection.scalar(sa.select(assessments.c.name).where(assessments.c.name == name)) is not None:
                 raise StoreError(
-                    f"there is an assessment {name!r} in {self._database.shown} already. "
+                    f"there is an assessment {name!r} in {self.database.shown} already. "
                     "Load it, or choose another name."
                 )
             _keep(connection, pool)
@@ -146,7 +163,7 @@ class Store:
 
     def open(self, name: str) -> Record:
         """What defines an assessment."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
             if row is None:
                 raise self._unknown(connection, name)
@@ -154,20 +171,20 @@ class Store:
 
     def names(self) -> list[str]:
         """The names of the assessments, the oldest first."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return _names(connection)
 
     def pool(self, fingerprint: str) -> Pool:
         """A pool that was kept, checked to be the one that was asked for."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             if not _has_pool(connection, fingerprint):
-                raise StoreError(f"there is no pool {fingerprint[:12]}... in {self._database.shown}.")
+                raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
             rows = sa.select(pool_parts.c.data).where(pool_parts.c.fingerprint == fingerprint)
             data = b"".join(connection.scalars(rows.order_by(pool_parts.c.part)))
         pool = unpack_pool(data)
         if pool.fingerprint != fingerprint:
             raise PoolChangedError(
-                f"the pool kept in {self._database.shown} is not the one the assessment was made with "
+                f"the pool kept in {self.database.shown} is not the one the assessment was made with "
                 f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
                 "from a backup, or create the assessment anew."
             )
@@ -175,7 +192,7 @@ class Store:
 
     def events(self, name: str, after: int = 0) -> list[Event]:
         """The log of an assessment, or what is new in it: the events with `seq` above `after`."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             found = _read(connection, name, after + 1)
             if not found and name not in _names(connection):
                 raise self._unknown(connection, name)
@@ -188,7 +205,7 @@ class Store:
         What the `with` block appends is on disk when the block has ended, and none of it if the block
         raised. `Transaction.events` are those with `seq` above `after`: what others did meanwhile.
         """
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             # On PostgreSQL the row is the lock; assessments do not keep each other waiting.
             lock = sa.select(assessments.c.name).where(assessments.c.name == name).with_for_update()
             if connection.scalar(lock) is None:
@@ -197,12 +214,12 @@ class Store:
 
     def close(self) -> None:
         """Close the connections; what was in memory is gone."""
-        self._database.close()
+        self.database.close()
 
     def _unknown(self, connection: Connection, name: str) -> StoreError:
         known = ", ".join(repr(known) for known in _names(connection))
         have = f"There are {known}." if known else "There are none yet: create one."
-        return StoreError(f"there is no assessment {name!r} in {self._database.shown}. {have}")
+        return StoreError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
 
 
 def _names(connection: Connection) -> list[str]:
@@ -226,21 +243,11 @@ def _keep(connection: Connection, pool: Pool) -> None:
 
 def _read(connection: Connection, name: str, first: int) -> list[Event]:
     """The events with `seq` of at least `first`, in order."""
-    column = events.c
-    query = (
-        sa.select(
-            column.kind,
-            column.item,
-            column.step,
-            column.label,
-            column.annotator,
-            column.note,
-            column.at,
-            column.seq,
-        )
-        .where(column.assessment == name, column.seq >= first)
-        .order_by(column.seq)
-    )
+    return _events(connection, name, events.c.seq >= first)
+
+
+def _events(connection: Connection, name: str, which: sa.ColumnElement[bool]) -> list[Event]:
+    query = sa.select(*_COLUMNS).where(events.c.assessment == name, which).order_by(events.c.seq)
     return [Event(*row) for row in connection.execute(query)]
 
 
@@ -257,6 +264,7 @@ def _row(name: str, event: Event) -> dict[str, object]:
         "annotator": _text(event.annotator, "the name of an annotator"),
         "note": _text(event.note, "a note"),
         "at": event.at,
+        "key": _text(event.key, "the key of a call"),
     }
 
 

@@ -1,0 +1,225 @@
+"""When to stop asking: at a budget, at a probability of being right, or at intervals of a width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import SpecError
+from fewlabels.estimates import estimate
+from fewlabels.metrics import Cost
+from fewlabels.table import Table
+from fewlabels.tasks import Compare, Estimate, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+
+LEVEL = 0.95
+"""The level of the intervals whose widths the rules are about."""
+
+_WORDS = {
+    "labels": "{now:,}{of} labels",
+    "probability": "the answer is right with probability {now:.2f}{of}",
+    "width": "the widest interval of a group is {now:.3f}{of}",
+    "overall": "the interval of the average is {now:.3f} wide{of}",
+}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When it is enough: the first rule that is met stops. Without any rule, that is left to the user.
+
+    Parameters
+    ----------
+    labels
+        The budget: so many labels.
+    probability
+        The answer is right with at least this probability; for `Identify` and `Compare`.
+    width
+        The 95 % interval of every group that can be asked about is at most so wide.
+    overall
+        The 95 % interval of the average over the pool is at most so wide.
+
+    >>> import fewlabels as fl
+    >>> Stop(labels=500, probability=0.95).rules
+    {'labels': 500, 'probability': 0.95}
+    """
+
+    labels: int | None = None
+    probability: float | None = None
+    width: float | None = None
+    overall: float | None = None
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.labels, int) and not isinstance(self.labels, bool) and self.labels >= 1
+        if self.labels is not None and not whole:
+            raise SpecError(f"The 'labels' of Stop() must be a whole number from 1 up. Got {self.labels!r} instead.")
+        if self.probability is not None and not (_is_number(self.probability) and 0 < self.probability < 1):
+            raise SpecError(
+                "The 'probability' of Stop() must lie between 0 and 1, such as 0.95; no labels make an answer "
+                f"certain. Got {self.probability!r} instead."
+            )
+        for name in ("width", "overall"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and 0 < value < np.inf):
+                raise SpecError(f"The '{name}' of Stop() must be a number above 0, such as 0.1. Got {value!r} instead.")
+
+    @property
+    def rules(self) -> dict[str, float]:
+        """What is wanted, by the name of the rule; only those that are set."""
+        names = ("labels", "probability", "width", "overall")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def check(self, task: Task) -> None:
+        """SpecError if a rule makes no sense for the task."""
+        if self.probability is not None and not has_probability(task):
+            raise SpecError(
+                f"{type(task).__name__}() has no answer that is right or wrong, so it cannot stop at a probability. "
+                "Use a width (overall=0.1, or width=0.2 for every group) or a budget (labels=500)."
+            )
+        if self.overall is not None and isinstance(task, Compare):
+            raise SpecError(
+                "Compare() asks in two groups only, so it cannot stop at an interval of the average over the pool. "
+                "Use probability=0.95, or width=0.2 for the two groups."
+            )
+        for name in ("width", "overall"):
+            value = getattr(self, name)
+            if value is not None and value > 1 and not isinstance(task.metric, Cost):
+                raise SpecError(
+                    f"The '{name}' of Stop() must be at most 1, since {type(task.metric).__name__}() lies between 0 "
+                    f"and 1; 0.1 is ten percentage points. Got {value!r} instead."
+                )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached."""
+
+    rule: str
+    now: float
+    wanted: float | None
+    reached: bool
+
+    @property
+    def words(self) -> str:
+        """The rule in words, without a full stop."""
+        of = (
+            ""
+            if self.wanted is None
+            else f" of {self.wanted:,}"
+            if self.rule == "labels"
+            else f" (wanted {self.wanted:g})"
+        )
+        return _WORDS[self.rule].format(now=self.now, of=of)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an assessment stands to its stopping rules.
+
+    Parameters
+    ----------
+    rules
+        One for each rule that is set; where none is, what is worth knowing instead.
+    reached
+        Whether a rule is met.
+    words
+        All of it in a sentence or two.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> audit = fl.create(None, "pets", pool, stop=Stop(labels=2))
+    >>> audit.standing().words
+    'Not yet: 0 of 2 labels.'
+    >>> _ = audit.tell({item: "cat" for item in audit.ask(2).ids})
+    >>> audit.standing().words
+    'Enough: 2 of 2 labels.'
+    """
+
+    rules: tuple[Rule, ...]
+    reached: bool
+    words: str
+
+    @property
+    def table(self) -> Table:
+        """A row for each rule: columns rule, now, wanted, reached."""
+        names = ("rule", "now", "wanted", "reached")
+        return Table({name: [getattr(rule, name) for rule in self.rules] for name in names}, {"level": LEVEL})
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"reached": self.reached, "words": self.words, "rules": list(self.table.rows())}
+
+
+def has_probability(task: Task) -> bool:
+    """Whether a task has an answer that is right or wrong."""
+    return not isinstance(task, Estimate)
+
+
+def is_reached(rule: str, now: float, wanted: float) -> bool:
+    """Whether a rule is met: enough labels or probability, or an interval that is narrow enough.
+
+    >>> is_reached("probability", 0.96, 0.95), is_reached("width", 0.3, 0.2)
+    (True, False)
+    """
+    return now >= wanted if rule in ("labels", "probability") else now <= wanted
+
+
+def standing(
+    stop: Stop,
+    task: Task,
+    belief: Belief,
+    cells: Cells,
+    rng: Callable[[], np.random.Generator],
+    *,
+    draws: int = 10_000,
+) -> Standing:
+    """How a belief stands to the rules; the same numbers that answer and estimates give with the same generator.
+
+    Where no rule is set it tells the labels so far, and how sure the answer or how wide the intervals are.
+    """
+    usual = ("labels", "probability" if has_probability(task) else "width")
+    rules = []
+    for name in stop.rules or usual:
+        now = _now(name, task, belief, cells, rng(), draws)
+        wanted = stop.rules.get(name)
+        rules.append(Rule(name, now, wanted, wanted is not None and is_reached(name, now, wanted)))
+    met = [rule for rule in rules if rule.reached]
+    return Standing(tuple(rules), bool(met), _words(stop, rules, met, _is_exhausted(task, belief, cells)))
+
+
+def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:
+    if name == "labels":
+        return int(np.rint(belief.counts.sum()))
+    if name == "probability":
+        return float(task.answer(belief, cells, rng, level=LEVEL, draws=draws).probability or 0.0)
+    if name == "overall":
+        table = Estimate(task.metric).answer(belief, cells, rng, level=LEVEL, draws=draws).table
+    else:
+        table = estimate(task.metric, belief, cells, rng, level=LEVEL, draws=draws)
+        asked = {cells.partition.names[g] for g in np.flatnonzero(task.askable(cells))}
+        keep = [group in asked for group in table["group"]]
+        table = Table({end: [v for v, ok in zip(table[end], keep, strict=True) if ok] for end in ("low", "high")})
+    return float(max(high - low for low, high in zip(table["low"], table["high"], strict=True)))
+
+
+def _is_exhausted(task: Task, belief: Belief, cells: Cells) -> bool:
+    """Whether every item that could bear on the answer has a label."""
+    return not (cells.total(belief.left.astype(float)) * task.askable(cells)).any()
+
+
+def _words(stop: Stop, rules: list[Rule], met: list[Rule], exhausted: bool) -> str:
+    if met:
+        return f"Enough: {'; '.join(rule.words for rule in met)}."
+    listed = "; ".join(rule.words for rule in rules)
+    last = " Every item that could be asked about has its label." if exhausted else ""
+    return f"Not yet: {listed}.{last}" if stop.rules else f"No stopping rule is set. So far: {listed}.{last}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,90 @@
+"""What people said about one item, and which label follows from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+Who = str | None
+"""The name of a person; None where nobody gave one."""
+
+
+class Vote(NamedTuple):
+    """What one person said about an item: a class by its position, or −1 for a skip."""
+
+    true: int
+    note: str | None
+    at: datetime | None
+
+
+def settled(votes: Sequence[int], overlap: int) -> int:
+    """The class on which the votes have settled, −1 while on none.
+
+    Parameters
+    ----------
+    votes
+        The class that each person gave, in the order in which they did; −1 for a skip.
+    overlap
+        k, the number of people who are asked about each item.
+
+    With k = 1 the last label counts. Otherwise class c is settled once no vote that is missing or was skipped could
+    change that it has the most: v_c > v_d + max(0, k − Σ v) for each other class d.
+
+    Examples
+    --------
+    >>> settled([4, 4], overlap=3), settled([4, -1], overlap=2), settled([4, 7], overlap=2)
+    (4, -1, -1)
+    >>> settled([4, -1, 4], overlap=3), settled([4, 7, 7], overlap=3), settled([4, 7], overlap=1)
+    (4, 7, 7)
+    """
+    labels = [vote for vote in votes if vote >= 0]
+    if not labels:
+        return -1
+    if overlap == 1:
+        return labels[-1]
+    (first, most), *rest = Counter(labels).most_common(2)
+    second = rest[0][1] if rest else 0
+    return first if most > second + max(0, overlap - len(labels)) else -1
+
+
+class Votes:
+    """Where one item that was asked for stands.
+
+    There are places for k people: held while they have the item, given when they answered, be it by a skip.
+    """
+
+    __slots__ = ("decided", "given", "held", "queued", "step")
+
+    def __init__(self) -> None:
+        self.given: dict[Who, Vote] = {}
+        """The answer of each person, the latest last."""
+        self.held: dict[Who, None] = {}
+        """Who has the item and has not answered."""
+        self.decided: tuple[Who, Vote] | None = None
+        """The owner's word."""
+        self.step = 0
+        """The step of asking that chose the item; 0 for none."""
+        self.queued = False
+        """Whether it waits in the ledger's queue of items that lack votes."""
+
+    def true(self, overlap: int) -> int:
+        """The class that counts, −1 if there is none yet."""
+        if self.decided is not None:
+            return self.decided[1].true
+        return settled([vote.true for vote in self.given.values()], overlap) if self.given else -1
+
+    def complete(self, overlap: int) -> bool:
+        """Whether nobody needs to be waited for: all have answered, or the owner has."""
+        return self.decided is not None or len(self.given) >= overlap
+
+    def lacks(self, overlap: int) -> bool:
+        """Whether somebody else is to be asked."""
+        return self.decided is None and len(self.given) + len(self.held) < overlap
+
+    def seen_by(self, who: Who) -> bool:
+        """Whether this person has the item or has answered."""
+        return who in self.held or who in self.given
