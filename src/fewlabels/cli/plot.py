@@ -1,0 +1,120 @@
+"""`fewlabels plot`: one picture of an assessment, or all that suit it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fewlabels.cli.common import assessment_arguments, json_option, level_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots import Numbers
+
+# As fewlabels.plots has them; a test compares, so that showing the help need not import them.
+KINDS = (
+    "forest",
+    "ranking",
+    "chances",
+    "reliability",
+    "calibration",
+    "confusion",
+    "scatter",
+    "rope",
+    "allocation",
+    "curve",
+)
+_HELP = """Draw a picture of an assessment.
+
+\b
+  forest       each group with its interval            confusion    which classes are confused
+  ranking      the rank of each group                  scatter      accuracy against calibration error
+  chances      how probably each is the worst          rope         the difference of two groups
+  reliability  confidence against accuracy             allocation   where the labels went
+  calibration  what is known of calibration error      curve        what the labels bought
+
+Without --kind, the one that shows the answer. The end of the file name says the format: .svg (with values where you
+point, and needing nothing more), .png or .pdf. Without -o the file is named after the assessment and the picture;
+with -o - the SVG goes to stdout.
+
+\b
+Examples:
+  fewlabels plot audit.db
+  fewlabels plot audit.db worst --kind ranking -o ranking.png
+  fewlabels plot audit.db --kind all -o pictures/
+  fewlabels plot audit.db --kind forest --json
+"""
+
+
+@click.command(help=_HELP, short_help="Draw one picture of the results.")
+@assessment_arguments
+@click.option("--kind", type=click.Choice([*KINDS, "all"]), help="[default: the one that shows the answer]")
+@click.option(
+    "-o", "--output", "--out", "out", metavar="FILE", help="Where to write: .svg, .png, .pdf, a directory, or -."
+)
+@level_option
+@json_option
+def plot(address: str, name: str | None, *, kind: str | None, out: str | None, level: float, as_json: bool) -> None:
+    """See `_HELP`."""
+    from fewlabels import plots  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, open_assessment, progress  # noqa: PLC0415
+
+    audit = open_assessment(address, name)
+    kinds = plots.suited(audit) if kind == "all" else (kind or plots.main_kind(audit),)
+    targets = {} if as_json and out is None else _targets(audit, kinds, out, many=kind == "all")
+    with progress("drawing") as bar:
+        found: dict[str, Numbers] = {}
+        for done, (one, numbers) in enumerate(plots.read_each(audit, kinds, level)):
+            found[one] = numbers
+            bar(done + 1, len(kinds))
+    if as_json:
+        shown = {one: numbers.to_json() for one, numbers in found.items()}
+        emit_json(shown if kind == "all" else next(iter(shown.values())))
+    _write(found, targets)
+
+
+def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many: bool) -> dict[str, Path | None]:
+    """The file of each kind, None for stdout; an error, before anything is drawn, if it cannot be written."""
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.plots.displays import SUFFIXES, check_drawing  # noqa: PLC0415
+
+    if out == "-" and not many:
+        return {kinds[0]: None}
+    if many or (out is not None and (Path(out).is_dir() or out.endswith("/"))):
+        if out == "-" or (out is not None and Path(out).suffix.lower() in SUFFIXES and not Path(out).is_dir()):
+            raise InputError("--kind all draws several pictures: name a directory with -o, as in -o pictures/.")
+        folder = Path(out or f"{_file_name(audit.name)}-plots")
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"cannot write into {folder}: it is a file. Name a directory with -o.")
+        return {kind: folder / f"{kind}.svg" for kind in kinds}
+    path = Path(out or f"{_file_name(audit.name)}-{kinds[0]}.svg")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"cannot tell how to draw {path}. End it in {', '.join(SUFFIXES)}, or name a directory.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no directory {path.parent}. Make it first.")
+    if path.suffix.lower() != ".svg":
+        check_drawing()
+    return {kinds[0]: path}
+
+
+def _write(found: Mapping[str, Numbers], targets: Mapping[str, Path | None]) -> None:
+    from fewlabels import plots  # noqa: PLC0415
+    from fewlabels.cli.common import talk  # noqa: PLC0415
+
+    for kind, path in targets.items():
+        if path is None:
+            click.echo(plots.standalone(found[kind]), nl=False)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        plots.display(found[kind]).save(path)
+        talk(f"Wrote {path}: {found[kind].title}.")
+
+
+def _file_name(name: str) -> str:
+    """The name of an assessment without what file names cannot have."""
+    kept = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in name).strip(" .")
+    return kept[:80] or "plot"

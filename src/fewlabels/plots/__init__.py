@@ -1,0 +1,119 @@
+"""Plots of an assessment: numbers computed once, drawn as SVG for pages and with matplotlib for print."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from fewlabels.errors import InputError, SpecError
+from fewlabels.plots.allocation import Allocation
+from fewlabels.plots.calibration import Calibration
+from fewlabels.plots.chances import Chances
+from fewlabels.plots.confusion import Confusions
+from fewlabels.plots.curve import Curve
+from fewlabels.plots.displays import (
+    AllocationDisplay,
+    CalibrationDisplay,
+    ChancesDisplay,
+    ConfusionDisplay,
+    CurveDisplay,
+    Display,
+    ForestDisplay,
+    RankingDisplay,
+    ReliabilityDisplay,
+    RopeDisplay,
+    ScatterDisplay,
+    display,
+)
+from fewlabels.plots.forest import Forest
+from fewlabels.plots.markup import figure, standalone, svg
+from fewlabels.plots.numbers import Numbers, Reading
+from fewlabels.plots.ranking import Ranking
+from fewlabels.plots.reliability import Reliability
+from fewlabels.plots.rope import Rope
+from fewlabels.plots.scatter import Scatter
+from fewlabels.plots.style import stylesheet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fewlabels.assessment import Assessment
+
+_KINDS = (Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation, Curve)
+PLOTS: Mapping[str, type[Numbers]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+"""Name to plot, in the order in which a report shows them."""
+
+__all__ = [
+    "PLOTS",
+    "AllocationDisplay",
+    "CalibrationDisplay",
+    "ChancesDisplay",
+    "ConfusionDisplay",
+    "CurveDisplay",
+    "Display",
+    "ForestDisplay",
+    "Numbers",
+    "RankingDisplay",
+    "ReliabilityDisplay",
+    "RopeDisplay",
+    "ScatterDisplay",
+    "display",
+    "figure",
+    "main_kind",
+    "read_all",
+    "read_each",
+    "standalone",
+    "stylesheet",
+    "suited",
+    "svg",
+]
+
+
+def suited(audit: Assessment) -> tuple[str, ...]:
+    """The names of the plots that say something about an assessment.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> suited(fl.create(None, "pets", pool, fl.whole(pool)))
+    ('forest', 'reliability', 'calibration', 'confusion', 'allocation')
+    """
+    return tuple(name for name, kind in PLOTS.items() if kind.suits(audit))
+
+
+def main_kind(audit: Assessment) -> str:
+    """The plot that shows the answer of an assessment: forest, rope for a comparison, confusion for a confusion matrix.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> main_kind(fl.create(None, "pets", pool))
+    'forest'
+    """
+    first = ("rope", "forest", "confusion")
+    return next((name for name in first if PLOTS[name].suits(audit)), "allocation")
+
+
+def read_all(
+    audit: Assessment, level: float = 0.95, draws: int = 10_000, kinds: Sequence[str] | None = None
+) -> dict[str, Numbers]:
+    """The numbers of the plots named, or of every plot that suits, by name; what they share is computed once.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> read_all(fl.create(None, "pets", pool), kinds=["allocation"])["allocation"].caption()[:26]
+    '0 labels in 0 of 2 groups.'
+    """
+    return dict(read_each(audit, suited(audit) if kinds is None else kinds, level, draws))
+
+
+def read_each(
+    audit: Assessment, kinds: Sequence[str], level: float = 0.95, draws: int = 10_000
+) -> Iterator[tuple[str, Numbers]]:
+    """As `read_all`, one after the other, for those who show how far it has come."""
+    for name in kinds:
+        if name not in PLOTS:
+            raise InputError(f"there is no plot {name!r}. The plots are {', '.join(PLOTS)}.")
+        if why := PLOTS[name].obstacle(audit):
+            raise SpecError(f"the plot {name!r} does not suit this assessment: {why}.")
+    reading = Reading(audit, level, draws)
+    for name in kinds:
+        yield name, PLOTS[name].read(reading)

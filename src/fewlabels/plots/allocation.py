@@ -1,0 +1,92 @@
+"""Allocation: where the labels went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.plots.numbers import Numbers, Reading
+from fewlabels.plots.picture import Key, Picture, counting
+from fewlabels.plots.rows import Entry, rows_panel
+from fewlabels.plots.words import count, shortened
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+
+
+@dataclass(frozen=True)
+class Share:
+    """One group: its items, its labels, and how many labels a random sample of the same size would have put there."""
+
+    group: str
+    n: int
+    labelled: int
+    expected: float
+
+
+@dataclass(frozen=True)
+class Allocation(Numbers):
+    """Labels of each group, the most first.
+
+    Parameters
+    ----------
+    labels
+        Labels in all.
+    rows
+        The groups, the one with the most labels first.
+    """
+
+    name: ClassVar[str] = "allocation"
+    title: ClassVar[str] = "Where the labels went"
+
+    labels: int
+    rows: tuple[Share, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """None, but for an empty pool."""
+        return "" if len(audit.pool) else "the pool has no items"
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """Counts of the labels that stand now, expected ones from the sizes of the groups."""
+        groups = reading.audit.groups
+        items = reading.audit.pool.positions(reading.audit.labels())
+        labelled = np.bincount(groups.group[items], minlength=len(groups)).tolist()
+        total = sum(labelled)
+        rows = [
+            Share(name, n, k, total * p)
+            for name, n, k, p in zip(groups.names, groups.sizes.tolist(), labelled, groups.shares.tolist(), strict=True)
+        ]
+        # Of a comparison, the other groups had no chance.
+        rows = [row for row in rows if reading.pair is None or row.group in reading.pair or row.labelled]
+        return cls(total, tuple(sorted(rows, key=lambda row: (-row.labelled, -row.n))))
+
+    def caption(self) -> str:
+        """How to read it."""
+        asked = sum(row.labelled > 0 for row in self.rows)
+        return (
+            f"{count(self.labels, 'label')} in {asked:,} of {count(len(self.rows), 'group')}. The stroke is what a "
+            "random sample of the same size would have put there on average: longer bars were worth more to the "
+            "question."
+        )
+
+    def picture(self) -> Picture:
+        """A bar for each group."""
+        longest = max((max(row.labelled, row.expected) for row in self.rows), default=1)
+        entries = [self._entry(row) for row in self.rows]
+        keys = (Key("labels", sign="box"), Key("random sample", "ink", "line"))
+        return Picture((rows_panel(entries, counting(longest, "labels"), head=25, tail=5, depth=6, keys=keys),))
+
+    def _entry(self, row: Share) -> Entry:
+        name = shortened(row.group)
+        if not row.n:
+            return Entry(row.group, None, None, None, f"{name}: no items")
+        tip = (
+            f"{name}: {count(row.labelled, 'label')} of {count(row.n, 'item')}; "
+            f"a random sample would have about {row.expected:,.1f}"
+        )
+        aside = f"{row.labelled:,} of {row.n:,}"
+        return Entry(row.group, float(row.labelled), None, None, tip, aside=aside, beside=row.expected)

@@ -1,0 +1,130 @@
+"""Chances: how probably each group is the most extreme one, or among the few that are looked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.plots.numbers import Numbers, Reading, lacks_order
+from fewlabels.plots.picture import Picture, number, scale
+from fewlabels.plots.rows import Entry, rows_panel
+from fewlabels.plots.words import count, shortened
+from fewlabels.tasks import Identify
+from fewlabels.tasks.identify import ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.picture import Axis, Panel
+    from fewlabels.plots.style import Tone
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Chance:
+    """One group and its probability."""
+
+    group: str
+    labelled: int
+    chance: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """One question, such as "has the lowest accuracy", and the groups by their probability, the largest first."""
+
+    end: str
+    rows: tuple[Chance, ...]
+
+
+@dataclass(frozen=True)
+class Chances(Numbers):
+    """P(among the m lowest), or P(lowest) and P(highest).
+
+    Parameters
+    ----------
+    sides
+        One where groups are to be identified, two elsewhere.
+    named
+        The groups that the answer names.
+    """
+
+    name: ClassVar[str] = "chances"
+    title: ClassVar[str] = "Chance of being the most extreme"
+
+    sides: tuple[Side, ...]
+    named: tuple[str, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Where there are no two groups to put in order; and a comparison has a plot of its own."""
+        return lacks_order(audit)
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """The column `chance` of `answer()`; where groups are not to be identified, from the ends of each draw."""
+        task, name = reading.audit.spec.task, reading.measure.name
+        if isinstance(task, Identify):
+            table = reading.answer.table
+            columns = zip(table["group"], table["labelled"], table["chance"], strict=True)
+            end = f"the {'highest' if task.highest else 'lowest'} {name}"
+            end = f"is among the {task.plays} with {end}" if task.plays > 1 else f"has {end}"
+            return cls((_side(end, [Chance(*row) for row in columns]),), reading.answer.groups)
+        sides = tuple(
+            _side(f"has the {word} {name}", _extreme(reading, sign)) for word, sign in (("lowest", 1), ("highest", -1))
+        )
+        return cls(sides if not reading.measure.high_is_bad else sides[::-1], ())
+
+    def caption(self) -> str:
+        """How to read it."""
+        return (
+            "The probability, given the labels so far, that a group " + " or ".join(s.end for s in self.sides) + ". "
+            "Long bars are near-certain; many short ones mean that the labels cannot tell yet."
+        )
+
+    def picture(self) -> Picture:
+        """Bars of the most probable groups; the others in one line."""
+        longest = max((side.rows[0].chance for side in self.sides), default=1)
+        return Picture(tuple(self._panel(side, scale(0, max(longest, 0.1), share=True)) for side in self.sides))
+
+    def _panel(self, side: Side, axis: Axis) -> Panel:
+        shown = side.rows
+        if len(shown) > _SHOWN + 1:
+            likely = sum(row.chance >= 0.001 for row in shown)
+            shown = shown[: min(max(likely, 3), _SHOWN)]
+        entries = [self._entry(row, side.end) for row in shown]
+        rest = side.rows[len(shown) :]
+        if rest:
+            total, most = sum(row.chance for row in rest), _percent(rest[0].chance)
+            most = most if most.startswith("<") else f"≤ {most}"
+            tip = f"{count(len(rest), 'other group')}: {most} each, {total:.2f} of them on average"
+            entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
+        x = replace(axis, label=f"probability that it {side.end}")
+        return rows_panel(entries, x)
+
+    def _entry(self, row: Chance, end: str) -> Entry:
+        tone: Tone = "accent" if row.group in self.named else "main"
+        tip = f"{shortened(row.group)} {end} with probability {_percent(row.chance)}; {count(row.labelled, 'label')}"
+        return Entry(row.group, row.chance, None, None, tip, tone, aside=_percent(row.chance))
+
+
+def _percent(chance: float) -> str:
+    return "< 0.1%" if 0 < chance < 0.001 else number(chance, share=True, digits=0 if chance in (0, 1) else 1)
+
+
+def _side(end: str, rows: Sequence[Chance]) -> Side:
+    return Side(end, tuple(sorted(rows, key=lambda row: -row.chance)))
+
+
+def _extreme(reading: Reading, sign: int) -> list[Chance]:
+    """P(first) of each group with items; `sign` is 1 for the lowest and −1 for the highest."""
+    groups = reading.audit.groups
+    there = np.flatnonzero(groups.sizes)
+    first = ranked(sign * reading.values[:, there], np.random.default_rng(0)) == 1
+    labelled = reading.estimates["labelled"]
+    chances = zip(there.tolist(), first.mean(axis=0).tolist(), strict=True)
+    return [Chance(groups.names[g], labelled[g], chance) for g, chance in chances]

@@ -1,0 +1,223 @@
+"""Confusion: which class is the true one where another is predicted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.estimates import estimate
+from fewlabels.metrics import Confusion as Metric
+from fewlabels.partition import by_predicted
+from fewlabels.plots.numbers import Numbers, Reading
+from fewlabels.plots.picture import Axis, Box, Key, Note, Panel, Picture, Tick, number, scale
+from fewlabels.plots.rows import Entry, rows_panel
+from fewlabels.plots.words import FEW, HOLLOW, count, is_thin, shortened
+from fewlabels.tasks import Compare
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.picture import Mark
+    from fewlabels.table import Table
+
+_MATRIX = 30  # so many classes are shown as a matrix
+_WRITTEN = 12  # so many have room for numbers in it
+_PAIRS = 25
+_EXACT = 300  # beyond, the draws of a learned prior take minutes
+_NUMBERS = 1_000_000  # classes² × groups of asking; beyond, reading by other groups takes minutes
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """One predicted class: its items and labels, and the share of each true class with its interval."""
+
+    predicted: str
+    n: int
+    labelled: int
+    thin: bool
+    mean: tuple[float, ...] | None
+    low: tuple[float, ...] | None
+    high: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One mistake: of the n items predicted as one class, the share that truly is of another."""
+
+    predicted: str
+    true: str
+    n: int
+    labelled: int
+    thin: bool
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Confusions(Numbers):
+    """The confusion matrix, or its largest mistakes where it has too many classes to be read.
+
+    Parameters
+    ----------
+    level
+        The probability of each interval.
+    classes
+        The true classes, in the order of the shares of each row.
+    rows
+        The predicted classes; empty beyond 30 classes.
+    pairs
+        The mistakes that probably concern most items, the largest first.
+    """
+
+    name: ClassVar[str] = "confusion"
+    title: ClassVar[str] = "Which classes are confused"
+
+    level: float
+    classes: tuple[str, ...]
+    rows: tuple[Predicted, ...]
+    pairs: tuple[Pair, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Where not all predicted classes were asked about, or by groups that make the reading too long."""
+        if isinstance(audit.spec.task, Compare):
+            return "it asks in two groups only"
+        if not len(audit.pool):
+            return "the pool has no items"
+        by_class = audit.groups.recipe == {"by": "predicted"}
+        small = len(audit.pool.classes) ** 2 * len(audit.groups) <= _NUMBERS
+        return "" if by_class or small else "its groups and classes are too many to be read together"
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """From `estimates()` of the confusion by predicted class."""
+        audit, classes = reading.audit, reading.audit.pool.classes
+        table = _table(reading)
+        k = len(classes)
+        n, labelled = (np.array(table[name][::k]) for name in ("n", "labelled"))
+        mean, low, high = (np.array(table[name], dtype=float).reshape(k, k) for name in ("mean", "low", "high"))
+        thin = [is_thin(int(c), int(size), audit.spec.target) for c, size in zip(labelled, n, strict=True)]
+        rows: tuple[Predicted, ...] = ()
+        if k <= _MATRIX:
+            rows = tuple(
+                Predicted(
+                    classes[i], int(n[i]), int(labelled[i]), thin[i],
+                    *(tuple(part[i].tolist()) if n[i] else None for part in (mean, low, high)),
+                )
+                for i in range(k)
+            )  # fmt: skip
+        items = np.where(n[:, None] > 0, mean * n[:, None], 0.0)
+        np.fill_diagonal(items, 0)
+        largest = [np.unravel_index(at, items.shape) for at in np.argsort(-items, axis=None, kind="stable")[:_PAIRS]]
+        pairs = tuple(
+            Pair(classes[i], classes[j], int(n[i]), int(labelled[i]), thin[i],
+                 float(mean[i, j]), float(low[i, j]), float(high[i, j]))
+            for i, j in largest if items[i, j] > 0
+        )  # fmt: skip
+        return cls(reading.level, classes, rows, pairs)
+
+    def caption(self) -> str:
+        """How to read it."""
+        if self.rows:
+            return (
+                "A row is a predicted class, a column a true one: the darker, the larger the share of the row. Blue is "
+                "right, orange is confused. A small square is uncertain: its area shrinks as the interval grows."
+            )
+        return (
+            f"The mistakes that probably concern most items of the pool. Each line holds the number with probability "
+            f"{self.level:.0%}; a hollow dot has fewer than {FEW} labels of its predicted class."
+        )
+
+    def picture(self) -> Picture:
+        """The matrix, or rows of mistakes."""
+        return Picture((self._matrix() if self.rows else self._largest(),))
+
+    def _matrix(self) -> Panel:
+        k = len(self.classes)
+        marks: list[Mark] = []
+        for i, row in enumerate(self.rows):
+            if row.mean is None or row.low is None or row.high is None:
+                marks.append(Note(0, i + 0.5, "no items", tone="muted", tip=f"{shortened(row.predicted)}: no items"))
+                continue
+            for j, (mean, low, high) in enumerate(zip(row.mean, row.low, row.high, strict=True)):
+                marks += self._cell(i, j, row, mean, (low, high))
+        # Names do not fit above columns: they are numbered, unless all are as short as numbers.
+        short = all(len(name) <= 3 for name in self.classes)
+        across = (Tick(j + 0.5, name if short else f"{j + 1}", name) for j, name in enumerate(self.classes))
+        down = (
+            Tick(i + 0.5, row.predicted if short else f"{i + 1} {row.predicted}", _row_tip(row))
+            for i, row in enumerate(self.rows)
+        )
+        aside = tuple(
+            Tick(i + 0.5, HOLLOW if row.thin else f"{row.mean[i]:.0%} right")
+            for i, row in enumerate(self.rows)
+            if row.mean is not None
+        )
+        x = Axis(0, k, tuple(across), "true class", grid=False)
+        y = Axis(k, 0, tuple(down), "predicted class", grid=False)
+        tall = 44 if k <= _WRITTEN else max(18, 528 / k)
+        keys = (Key("right", sign="box"), Key("confused", "accent", "box"))
+        return Panel(x, y, tuple(marks), height=k * tall, widest=k * 64, aside=aside, keys=keys)
+
+    def _cell(self, i: int, j: int, row: Predicted, mean: float, ends: tuple[float, float]) -> list[Mark]:
+        tip = (
+            f"predicted {shortened(row.predicted)}, truly {shortened(self.classes[j])}: {mean:.1%}, "
+            f"{self.level:.0%} interval {ends[0]:.1%} to {ends[1]:.1%}; {count(row.labelled, 'label')}"
+        )
+        # The area of the square is what the interval leaves. Small shares must be seen, so errors darken by their root;
+        # where the share is written on it, the square stays light enough to read it.
+        inset = 0.5 - 0.48 * max(1 - (ends[1] - ends[0]), 0.04) ** 0.5
+        right, written = self.classes[j] == row.predicted, len(self.classes) <= _WRITTEN
+        shade = mean if right else mean**0.5 * (0.55 if written else 1.0)
+        xs, ys = (j + inset, j + 1 - inset), (i + inset, i + 1 - inset)
+        marks: list[Mark] = [
+            Box(xs, ys, tip, "main" if right else "accent", 0.03 + 0.97 * shade, around=((j, j + 1), (i, i + 1)))
+        ]
+        if written and not right and mean >= 0.05:
+            words = f"{mean:.0%}"
+            # Short numbers get as little room as long ones: all are written, or none.
+            marks.append(Note(j + 0.5, i + 0.5, words, "on", tip=tip, room=(1 - 2 * inset) * len(words) / 3))
+        return marks
+
+    def _largest(self) -> Panel:
+        items = [(pair.low * pair.n, pair.high * pair.n) for pair in self.pairs]
+        x = scale(0, max((high for _, high in items), default=1), share=False, label="items of the pool")
+        entries = [self._entry(pair) for pair in self.pairs]
+        keys = (Key(HOLLOW, "muted", "hollow"),) if any(p.thin for p in self.pairs) else ()
+        return rows_panel(entries, x, keys=keys)
+
+    def _entry(self, pair: Pair) -> Entry:
+        mid, low, high = (share * pair.n for share in (pair.mean, pair.low, pair.high))
+        name = f"{pair.predicted} → {pair.true}"
+        tip = (
+            f"predicted {shortened(pair.predicted)}, truly {shortened(pair.true)}: about {mid:,.1f} of "
+            f"{count(pair.n, 'item')} ({pair.mean:.1%}, {self.level:.0%} interval {pair.low:.1%} to {pair.high:.1%}); "
+            f"{count(pair.labelled, 'label')} of that predicted class"
+        )
+        aside = f"{number(mid, share=False)} of {pair.n:,} items"
+        return Entry(name, mid, low, high, tip, "accent", pair.thin, aside)
+
+
+def _row_tip(row: Predicted) -> str:
+    return f"{shortened(row.predicted)}: {count(row.labelled, 'label')} of {count(row.n, 'item')}"
+
+
+def _table(reading: Reading) -> Table:
+    """The estimates of the confusion by predicted class.
+
+    With very many classes the intervals of a learned prior come from the Dirichlet with the same means and variances.
+    """
+    audit, metric = reading.audit, Metric()
+    groups = by_predicted(audit.pool)
+    if audit.groups.recipe != groups.recipe or len(groups) <= _EXACT:
+        return audit.estimates(level=reading.level, metric=metric, groups=groups, draws=reading.draws)
+    cells = metric.cells(audit.pool, groups)
+    labels = audit.labels()
+    items, true = audit.pool.positions(labels), audit.pool.class_positions(labels.values())
+    outcomes = metric.outcome(audit.pool, items, true)
+    counts = np.zeros((len(cells), len(cells.outcomes)))
+    np.add.at(counts, (cells.cell[items], outcomes), 1)
+    belief = audit.spec.prior.belief(cells, counts, audit.spec.target, (items, outcomes)).matched()
+    return estimate(metric, belief, cells, np.random.default_rng(0), level=reading.level, draws=reading.draws)

@@ -1,0 +1,181 @@
+"""Curve: how the answer became surer, or the error smaller, with every label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from fewlabels.plots.numbers import Numbers, Reading
+from fewlabels.plots.picture import Area, Key, Line, Panel, Picture, Point, counting, number, precision, scale
+from fewlabels.plots.replay import Moment, replay
+from fewlabels.plots.style import LINES
+from fewlabels.plots.words import count, shortened
+from fewlabels.tasks import Compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.picture import Mark
+    from fewlabels.plots.style import Tone
+    from fewlabels.table import Table
+
+_SCORES = {
+    "rmse": "error (RMSE, percent)",
+    "ece-error": "error of the calibration error (percent)",
+    "mrr": "mean reciprocal rank",
+    "success": "share of runs with the right answer",
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One line: values at label counts, and the band around them where there is one."""
+
+    name: str
+    labels: tuple[int, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines on one pair of axes; `share` where the values are shown in percent, `full` where they go from 0 to 1."""
+
+    label: str
+    share: bool
+    full: bool
+    traces: tuple[Trace, ...]
+
+
+@dataclass(frozen=True)
+class Curve(Numbers):
+    """What was known after fewer labels, or the scores of a simulation.
+
+    Parameters
+    ----------
+    charts
+        One below the other.
+    words
+        The caption.
+    """
+
+    name: ClassVar[str] = "curve"
+    title: ClassVar[str] = "What the labels bought"
+
+    charts: tuple[Chart, ...]
+    words: str
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Where there are not yet two labels."""
+        return "" if len(audit.labels()) > 1 else "it has fewer than two labels"
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """The log read again in up to 32 parts."""
+        moments = replay(reading)
+        words = "What was known after fewer labels, from the log: where a line is flat, more labels bought little."
+        return cls(tuple(_charts(reading, moments)), words)
+
+    @classmethod
+    def of_simulation(cls, table: Table) -> Self:
+        """The table of `simulate` as curves: one chart a score, one line a method, bands of two standard errors."""
+        found: dict[str, dict[str, list[tuple[int, float, float]]]] = {}
+        for row in table.rows():
+            if not row["score"].startswith("labels-to"):
+                points = found.setdefault(row["score"], {}).setdefault(row["method"], [])
+                points.append((row["budget"], row["mean"], row["se"] or 0.0))
+        charts = []
+        for score, lines in found.items():
+            full = score in ("mrr", "success")
+            traces = tuple(_simulated(method, points) for method, points in lines.items())
+            charts.append(Chart(_SCORES.get(score, score), full, full, traces))
+        return cls(
+            tuple(charts), "The mean of all runs after each number of labels, with a band of two standard errors."
+        )
+
+    def caption(self) -> str:
+        """How to read it."""
+        return self.words
+
+    def picture(self) -> Picture:
+        """A panel for each chart."""
+        last = len(self.charts) - 1
+        return Picture(tuple(_panel(chart, "labels" if i == last else "") for i, chart in enumerate(self.charts)))
+
+
+def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
+    labels = tuple(moment.labels for moment in moments)
+    name, share = reading.measure.name, reading.measure.share
+    chances = [
+        Trace(words, labels, tuple(values))
+        for words, values in (
+            ("the answer is right", [m.probability for m in moments if m.probability is not None]),
+            ("share of the named groups that is right", [m.share for m in moments if m.share is not None]),
+        )
+        if len(values) == len(labels)
+    ]
+    if len(chances) == 2 and reading.audit.spec.task.plays == 1:
+        chances.pop()  # of one named group, both are the same
+    if chances:
+        words = "probability" if len(chances) > 1 else "probability of the answer"
+        yield Chart(words, share=True, full=True, traces=tuple(chances))
+    compares = isinstance(reading.audit.spec.task, Compare)
+    there = all(m.mean is not None and m.low is not None and m.high is not None for m in moments)
+    if there and (compares or reading.is_grounded):
+        what = "difference" if compares else "average"
+        mean, low, high = zip(*((m.mean or 0.0, m.low or 0.0, m.high or 0.0) for m in moments), strict=True)
+        words = f"{what} of the {name}, with {reading.level:.0%} interval"
+        yield Chart(words, share=share, full=False, traces=(Trace(what, labels, mean, low, high),))
+    if not compares:
+        error = Trace("error", labels, tuple(m.error for m in moments))
+        what = "a row" if reading.audit.spec.task.metric.vector else "a group"
+        words = f"expected error of {what}: {name}, weighted by size"
+        yield Chart(words, share=share, full=False, traces=(error,))
+
+
+def _simulated(method: str, points: Sequence[tuple[int, float, float]]) -> Trace:
+    budget, mean, se = zip(*sorted(points), strict=True)
+    low = tuple(m - 2 * s for m, s in zip(mean, se, strict=True))
+    high = tuple(m + 2 * s for m, s in zip(mean, se, strict=True))
+    return Trace(method, budget, mean, low, high)
+
+
+def _panel(chart: Chart, label: str) -> Panel:
+    values = [v for trace in chart.traces for part in (trace.mean, trace.low or (), trace.high or ()) for v in part]
+    most = max((labels for trace in chart.traces for labels in trace.labels), default=1)
+    x = counting(most, label)
+    banded = any(trace.low for trace in chart.traces) and len(chart.traces) == 1
+    bottom = min(values) if banded else min(0, *values)
+    within = None if chart.share and bottom >= 0 else (-1.0, 1.0) if chart.share else (min(0.0, bottom), float("inf"))
+    ends = (0.0, 1.0) if chart.full else (bottom, max(values))
+    y = scale(*ends, share=chart.share, most=5, label=chart.label, within=within)
+    marks = [mark for i, trace in enumerate(chart.traces) for mark in _trace(trace, chart, LINES[i % len(LINES)])]
+    keys = tuple(Key(trace.name, LINES[i % len(LINES)], "line") for i, trace in enumerate(chart.traces))
+    # Half a step of nothing at the end would only make the lines shorter.
+    end = min(x.high, 1.15 * most)
+    shown = replace(x, high=end, ticks=tuple(tick for tick in x.ticks if tick.at <= end))
+    return Panel(shown, y, tuple(marks), height=190, keys=keys if len(keys) > 1 else ())
+
+
+def _trace(trace: Trace, chart: Chart, tone: Tone) -> list[Mark]:
+    digits = precision((*trace.mean, *((0.0, 1.0) if chart.full else ())), share=chart.share)
+    marks: list[Mark] = []
+    words = shortened(trace.name)
+    if trace.low is not None and trace.high is not None:
+        edge = (
+            *zip(trace.labels, trace.high, strict=True),
+            *reversed(tuple(zip(trace.labels, trace.low, strict=True))),
+        )
+        marks.append(Area(edge, words, tone, 0.18))
+    marks.append(Line(tuple(zip(trace.labels, trace.mean, strict=True)), words, tone))
+    for i, (labels, mean) in enumerate(zip(trace.labels, trace.mean, strict=True)):
+        shown = number(mean, share=chart.share, digits=digits)
+        tip = f"{words}: {shown} after {count(labels, 'label')}"
+        if trace.low is not None and trace.high is not None:
+            low, high = (number(part[i], share=chart.share, digits=digits) for part in (trace.low, trace.high))
+            tip += f", {low} to {high}"
+        marks.append(Point(labels, mean, tip, tone=tone, faint=True))
+    return marks

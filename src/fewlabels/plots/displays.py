@@ -1,0 +1,209 @@
+"""Plots with matplotlib, for notebooks and print: a display holds the numbers and draws them as often as wanted."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from fewlabels.errors import FewlabelsError, InputError
+from fewlabels.plots.allocation import Allocation
+from fewlabels.plots.calibration import Calibration
+from fewlabels.plots.chances import Chances
+from fewlabels.plots.confusion import Confusions
+from fewlabels.plots.curve import Curve
+from fewlabels.plots.forest import Forest
+from fewlabels.plots.markup import standalone
+from fewlabels.plots.ranking import Ranking
+from fewlabels.plots.reliability import Reliability
+from fewlabels.plots.rope import Rope
+from fewlabels.plots.scatter import Scatter
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.numbers import Numbers
+
+_INCH = 96.0  # pixels
+_AROUND = 62.0  # pixels around a panel, for its words
+SUFFIXES = (".svg", ".png", ".pdf")
+
+
+class Display:
+    """A plot, computed; drawn by `plot`, written by `save`, and shown with tooltips by a notebook.
+
+    >>> import fewlabels as fl
+    >>> from fewlabels.plots import ForestDisplay
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> shown = ForestDisplay.from_assessment(fl.create(None, "pets", pool))
+    >>> shown
+    <ForestDisplay: Groups with intervals>
+    >>> [label.get_text() for label in shown.plot().ax_.get_yticklabels()]
+    ['cat', 'dog']
+    """
+
+    kind: ClassVar[type[Numbers]]
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
+        self.figure_: Any = None
+        """The figure, once drawn."""
+        self.ax_: Any = None
+        """The axes, once drawn: those given, or the first of the figure."""
+
+    @classmethod
+    def from_assessment(cls, audit: Assessment, level: float = 0.95) -> Self:
+        """The display of an assessment, with intervals of the given level."""
+        return cls(cls.kind.of(audit, level))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.numbers.title}>"
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on the axes given, or on a new figure."""
+        figure = ax.get_figure(root=True) if ax is not None else _figure(self.numbers)
+        self.figure_ = figure
+        axes = _draw(self.numbers, figure, ax)
+        self.ax_ = axes[0] if ax is None else ax
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the plot: .svg (with tooltips, and without matplotlib), .png or .pdf."""
+        file = Path(path)
+        suffix = file.suffix.lower()
+        if suffix not in SUFFIXES:
+            raise InputError(f"{file}: a plot ends in {', '.join(SUFFIXES)}.")
+        if suffix == ".svg":
+            file.write_text(standalone(self.numbers), encoding="utf-8")
+            return file
+        figure = _figure(self.numbers)
+        _draw(self.numbers, figure, None)
+        figure.savefig(file, dpi=150)
+        return file
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the drawing with tooltips; nothing if matplotlib has drawn it already."""
+        return standalone(self.numbers) if self.figure_ is None else None
+
+    def _repr_png_(self) -> bytes | None:
+        """What a notebook shows once matplotlib has drawn on a figure of ours."""
+        if self.figure_ is None:
+            return None
+        from io import BytesIO  # noqa: PLC0415
+
+        out = BytesIO()
+        self.figure_.savefig(out, format="png", dpi=110)
+        return out.getvalue()
+
+
+def check_drawing() -> None:
+    """FewlabelsError if matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise FewlabelsError(
+            "drawing needs matplotlib, which is not installed. Run: pip install 'fewlabels[plots]'; "
+            "or write an .svg, which does not need it."
+        )
+
+
+def _figure(numbers: Numbers) -> Figure:
+    """A figure with room for the panels; without pyplot, so that there is no window and no global state."""
+    check_drawing()
+    from matplotlib.figure import Figure as Made  # noqa: PLC0415  (an extra, and slow to import)
+
+    height = sum(panel.height + _AROUND for panel in numbers.picture().panels) + 30
+    figure = Made(figsize=(7.5, height / _INCH), layout="constrained")
+    figure.suptitle(numbers.title, fontsize=11, x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
+def _draw(numbers: Numbers, figure: Any, ax: Axes | None) -> list[Axes]:  # noqa: ANN401  (a figure or part of one)
+    """Draw the panels: on the axes given, as insets of them where there are several, or as rows of the figure."""
+    from fewlabels.plots.canvas import draw  # noqa: PLC0415  (needs matplotlib)
+
+    panels = numbers.picture().panels
+    heights = [panel.height + _AROUND for panel in panels]
+    if ax is None:
+        axes = list(figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0])
+    elif len(panels) == 1:
+        axes = [ax]
+    else:
+        ax.set_axis_off()
+        axes, top = [], 1.0
+        for height in heights:
+            part = height / sum(heights)
+            inside = 1 - _AROUND / height
+            axes.append(ax.inset_axes((0, top - part * (0.5 + inside / 2), 1, part * inside)))
+            top -= part
+    for panel, place in zip(panels, axes, strict=True):
+        draw(panel, place)
+    return axes
+
+
+class ForestDisplay(Display):
+    """Groups with intervals."""
+
+    kind = Forest
+
+
+class RankingDisplay(Display):
+    """Ranks with intervals."""
+
+    kind = Ranking
+
+
+class ChancesDisplay(Display):
+    """The chance of being the most extreme."""
+
+    kind = Chances
+
+
+class ReliabilityDisplay(Display):
+    """Confidence against accuracy."""
+
+    kind = Reliability
+
+
+class CalibrationDisplay(Display):
+    """What is known of the calibration error."""
+
+    kind = Calibration
+
+
+class ConfusionDisplay(Display):
+    """Which classes are confused."""
+
+    kind = Confusions
+
+
+class ScatterDisplay(Display):
+    """Accuracy against calibration error."""
+
+    kind = Scatter
+
+
+class RopeDisplay(Display):
+    """The difference of two groups."""
+
+    kind = Rope
+
+
+class AllocationDisplay(Display):
+    """Where the labels went."""
+
+    kind = Allocation
+
+
+class CurveDisplay(Display):
+    """What the labels bought."""
+
+    kind = Curve
+
+
+def display(numbers: Numbers) -> Display:
+    """The display of numbers that are already computed."""
+    kinds = {kind.kind: kind for kind in Display.__subclasses__()}
+    return kinds[type(numbers)](numbers)

@@ -1,0 +1,56 @@
+"""Whether a group has enough labels of its own for its number to be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.estimates import estimate
+from fewlabels.plots.words import is_thin
+from fewlabels.priors import Uniform
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.table import Table
+
+_NARROWED = 0.5
+
+
+def too_few(audit: Assessment, estimates: Table, level: float) -> dict[str, bool]:
+    """For each group whether its own labels are too few to tell its number, from the estimates of the metric.
+
+    They are where fewer than 5 items are labelled, or the interval is more than half as long as for somebody who knows
+    nothing. A group of the pool itself that is fully labelled is known.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, classes=["cat", "dog"])
+    >>> audit = fl.create(None, "pets", pool)
+    >>> _ = audit.tell({str(item): "cat" for item in range(20)}, adopt=True)
+    >>> too_few(audit, audit.estimates(), 0.95)
+    {'cat': False, 'dog': True}
+    """
+    widest = _ignorance(audit, level)
+    found = {}
+    for row, widest_here in zip(estimates.rows(), widest, strict=True):
+        few = is_thin(row["labelled"], row["n"], audit.spec.target)
+        found[row["group"]] = few or (row["high"] or 0.0) - (row["low"] or 0.0) > _NARROWED * widest_here
+    return found
+
+
+def _ignorance(audit: Assessment, level: float) -> list[float]:
+    """How long each group's interval is for somebody who knows nothing; 0 for a group without items."""
+    metric = audit.spec.task.metric
+    cells = metric.cells(audit.pool, audit.groups)
+    belief = Uniform().belief(cells, np.zeros((len(cells), len(cells.outcomes))), "population")
+    table = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
+    return [(row["high"] or 0.0) - (row["low"] or 0.0) for row in table.rows()]
+
+
+def is_vague(labelled: int, n: int, target: str, ends: tuple[float, float], level: float) -> bool:
+    """The same for an accuracy: too few labels, or an interval longer than half that of Beta(1, 1), which is `level`.
+
+    >>> is_vague(20, 400, "population", (0.7, 0.95), 0.95), is_vague(6, 400, "population", (0.3, 0.9), 0.95)
+    (False, True)
+    """
+    return is_thin(labelled, n, target) or ends[1] - ends[0] > _NARROWED * level

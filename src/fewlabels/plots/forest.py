@@ -1,0 +1,125 @@
+"""Forest: the value of each group with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from fewlabels.plots.numbers import Numbers, Reading, Row, lacks_values
+from fewlabels.plots.picture import Key, Picture, number, precision, scale
+from fewlabels.plots.rows import Entry, rows_panel
+from fewlabels.plots.words import HOLLOW, count, shortened
+from fewlabels.tasks import Identify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.style import Tone
+    from fewlabels.plots.words import Measure
+
+
+@dataclass(frozen=True)
+class Forest(Numbers):
+    """The estimates of all groups, the worst first.
+
+    Parameters
+    ----------
+    measure
+        The metric.
+    level
+        The probability of each interval.
+    rows
+        The groups, the worst value first, and those without items at the end.
+    named
+        The groups that the answer names.
+    average
+        Σ_g p_g mean_g, the average weighted by size; None for a comparison, which asks in two groups only, and where
+        the prior sways it.
+    """
+
+    name: ClassVar[str] = "forest"
+    title: ClassVar[str] = "Groups with intervals"
+
+    measure: Measure
+    level: float
+    rows: tuple[Row, ...]
+    named: tuple[str, ...]
+    average: float | None
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Where the metric is not one number a group."""
+        return lacks_values(audit)
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """From `estimates()`, and the groups that `answer()` names."""
+        rows = reading.rows(reading.estimates)
+        shares = reading.audit.groups.shares.tolist()
+        average = None
+        if reading.pair is None and reading.is_grounded:
+            average = sum(p * row.mean for p, row in zip(shares, rows, strict=True) if row.mean is not None)
+        task = reading.audit.spec.task
+        named = reading.answer.groups if isinstance(task, Identify) else ()
+        highest = bool(task.highest) if isinstance(task, Identify) else reading.measure.high_is_bad
+        return cls(reading.measure, reading.level, ordered(rows, named, highest=highest), named, average)
+
+    def caption(self) -> str:
+        """How to read it."""
+        thin = sum(row.thin and row.mean is not None for row in self.rows)
+        empty = sum(row.mean is None for row in self.rows)
+        words = f"Each line holds the {self.measure.name} of a group with probability {self.level:.0%}; "
+        words += "the dot is its mean."
+        words += f" {count(thin, 'hollow dot')}: hardly any labels of their own." if thin else ""
+        words += " The dashed line is the average of the groups, weighted by size." if self.average is not None else ""
+        return words + (f" {count(empty, 'group')} without items." if empty else "")
+
+    def picture(self) -> Picture:
+        """A row for each group."""
+        there = [row for row in self.rows if row.mean is not None]
+        ends = [end for row in there for end in (row.low, row.high) if end is not None]
+        x = scale(min(ends, default=0), max(ends, default=1), share=self.measure.share, label=self.measure.name)
+        digits = precision(ends, share=self.measure.share)
+        entries = [self._entry(row, digits) for row in self.rows]
+        rules = []
+        if self.average is not None and len(there) > 1:
+            rules.append((self.average, f"average, weighted by size: {self._value(self.average, digits)}"))
+        return Picture((rows_panel(entries, x, keys=self._keys(), rules=rules),))
+
+    def _value(self, value: float, digits: int) -> str:
+        return number(value, share=self.measure.share, digits=digits)
+
+    def _entry(self, row: Row, digits: int) -> Entry:
+        tone: Tone = "accent" if row.group in self.named else "main"
+        tip = row_tip(row, self.measure, self.level, digits)
+        aside = ""
+        if row.mean is not None and row.low is not None and row.high is not None:
+            ends = f"{self._value(row.low, digits).removesuffix('%')}–{self._value(row.high, digits).removesuffix('%')}"
+            aside = f"{self._value(row.mean, digits)} ({ends}), {count(row.labelled, 'label')}"
+        return Entry(row.group, row.mean, row.low, row.high, tip, tone, row.thin, aside)
+
+    def _keys(self) -> tuple[Key, ...]:
+        named = len(self.named)
+        keys = [Key(count(named, "group") + " of the answer", "accent")] if named else []
+        keys += [Key("other groups")] if named else []
+        keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
+        keys += [Key("average", "muted", "dash")] if self.average is not None and len(self.rows) > 1 else []
+        return tuple(keys)
+
+
+def ordered(rows: Sequence[Row], named: Sequence[str], *, highest: bool) -> tuple[Row, ...]:
+    """By mean, the lowest or the highest first; of equals those named and those best known; empty groups last."""
+    sign, first = (-1 if highest else 1), set(named)
+    key = lambda row: (row.mean is None, sign * (row.mean or 0), row.group not in first, -row.labelled)
+    return tuple(sorted(rows, key=key))
+
+
+def row_tip(row: Row, measure: Measure, level: float, digits: int) -> str:
+    """A group in words, for a tooltip."""
+    name = shortened(row.group)
+    if row.mean is None or row.low is None or row.high is None:
+        return f"{name}: no items"
+    mean, low, high = (number(value, share=measure.share, digits=digits) for value in (row.mean, row.low, row.high))
+    known = f"{count(row.labelled, 'label')} of {count(row.n, 'item')}"
+    return f"{name}: {measure.name} {mean}, {level:.0%} interval {low} to {high}; {known}"

@@ -1,0 +1,128 @@
+"""Ranking: the place of each group among all, with its interval; and how probably it is among the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.estimates import interval
+from fewlabels.plots.numbers import Numbers, Reading, lacks_order
+from fewlabels.plots.picture import Key, Picture, Tick, counting
+from fewlabels.plots.rows import Entry, rows_panel
+from fewlabels.plots.words import HOLLOW, count, shortened
+from fewlabels.tasks import Identify
+from fewlabels.tasks.identify import ranked
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.style import Tone
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One group: its mean rank with an interval, 1 the most extreme."""
+
+    group: str
+    n: int
+    labelled: int
+    rank: float
+    low: float
+    high: float
+    thin: bool
+
+
+@dataclass(frozen=True)
+class Ranking(Numbers):
+    """The ranks of the groups with items, the most extreme first.
+
+    Parameters
+    ----------
+    end
+        What rank 1 means, such as "lowest accuracy".
+    level
+        The probability of each interval.
+    rows
+        The groups with items, the lowest mean rank first.
+    named
+        The groups that the answer names.
+    """
+
+    name: ClassVar[str] = "ranking"
+    title: ClassVar[str] = "Ranking with intervals"
+
+    end: str
+    level: float
+    rows: tuple[Rank, ...]
+    named: tuple[str, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Where there are no two groups to put in order; and a comparison has a plot of its own."""
+        return lacks_order(audit)
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """From `answer()` where the task is to identify groups; elsewhere from the ranks within each draw."""
+        audit = reading.audit
+        if isinstance(audit.spec.task, Identify):
+            found = list(reading.answer.table.rows())
+            rows = [
+                Rank(r["group"], r["n"], r["labelled"], r["rank"], r["rank_low"], r["rank_high"],
+                     reading.too_few[r["group"]])
+                for r in found
+            ]  # fmt: skip
+            named, highest = reading.answer.groups, bool(audit.spec.task.highest)
+        else:
+            named, highest = (), reading.measure.high_is_bad
+            rows = _ranks(reading, highest=highest)
+        end = f"{'highest' if highest else 'lowest'} {reading.measure.name}"
+        first = set(named)
+        rows.sort(key=lambda row: (row.rank, row.group not in first))
+        return cls(end, reading.level, tuple(rows), named)
+
+    def caption(self) -> str:
+        """How to read it."""
+        return (
+            f"Rank 1 has the {self.end}. Each line holds the rank of a group with probability {self.level:.0%}: "
+            "groups whose lines overlap cannot yet be told apart."
+        )
+
+    def picture(self) -> Picture:
+        """A row for each group."""
+        axis = counting(len(self.rows), f"rank, 1 the {self.end}")
+        step = axis.ticks[1].at - axis.ticks[0].at
+        ticks = (Tick(1, "1"), *(tick for tick in axis.ticks if 1 + 0.4 * step < tick.at <= len(self.rows)))
+        x = replace(axis, low=0.5, high=len(self.rows) + 0.5, ticks=ticks)
+        entries = [self._entry(row) for row in self.rows]
+        keys = [Key(count(len(self.named), "group") + " of the answer", "accent")] if self.named else []
+        keys += [Key("other groups")] if self.named else []
+        keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
+        return Picture((rows_panel(entries, x, keys=tuple(keys)),))
+
+    def _entry(self, row: Rank) -> Entry:
+        tone: Tone = "accent" if row.group in self.named else "main"
+        ends = f"{row.low:,.0f} to {row.high:,.0f}"
+        tip = (
+            f"{shortened(row.group)}: mean rank {row.rank:,.1f}, {self.level:.0%} interval {ends} "
+            f"of {len(self.rows):,}; {count(row.labelled, 'label')}"
+        )
+        # The mean lies inside all but the narrowest intervals of a skewed rank.
+        low, high = min(row.low, row.rank), max(row.high, row.rank)
+        return Entry(row.group, row.rank, low, high, tip, tone, row.thin, aside=ends)
+
+
+def _ranks(reading: Reading, *, highest: bool) -> list[Rank]:
+    groups = reading.audit.groups
+    there = np.flatnonzero(groups.sizes)
+    values = reading.values[:, there]
+    # The generator only breaks ties.
+    ranks = ranked(-values if highest else values, np.random.default_rng(0))
+    low, high = interval(ranks, reading.level)
+    labelled = reading.estimates["labelled"]
+    return [
+        Rank(groups.names[g], int(groups.sizes[g]), labelled[g], float(mean), float(a), float(b),
+             reading.too_few[groups.names[g]])
+        for g, mean, a, b in zip(there.tolist(), ranks.mean(axis=0), low, high, strict=True)
+    ]  # fmt: skip

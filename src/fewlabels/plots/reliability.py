@@ -1,0 +1,121 @@
+"""Reliability: accuracy beside confidence, for each score bin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from fewlabels.partition import score_bins
+from fewlabels.plots.evidence import is_vague
+from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
+from fewlabels.plots.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
+from fewlabels.plots.sway import lacks_say, score_bins_of, swayed_bins
+from fewlabels.plots.words import HOLLOW, count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.picture import Mark
+
+
+@dataclass(frozen=True)
+class Bin:
+    """One score bin: its ends, its items and labels, their mean confidence, and their accuracy with an interval."""
+
+    bin: str
+    start: float
+    end: float
+    n: int
+    labelled: int
+    confidence: float | None
+    mean: float | None
+    low: float | None
+    high: float | None
+    thin: bool
+
+
+@dataclass(frozen=True)
+class Reliability(Numbers):
+    """The reliability diagram and the histogram of scores.
+
+    Parameters
+    ----------
+    level
+        The probability of each interval.
+    bins
+        From the lowest scores to the highest.
+    """
+
+    name: ClassVar[str] = "reliability"
+    title: ClassVar[str] = "Confidence against accuracy"
+
+    level: float
+    bins: tuple[Bin, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Where there are no confidences, or the prior would speak louder than the labels."""
+        return lacks_confidence(audit) or lacks_say(audit)
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """From `reliability()`, with the bins of the metric where it is calibration error, else ten of equal width."""
+        audit = reading.audit
+        bins, equal = score_bins_of(audit)
+        draws = reading.thrifty(len(audit.groups) * bins)
+        table = audit.reliability(bins, equal=equal, level=reading.level, draws=draws)
+        _, edges = score_bins(audit.pool, bins, equal)
+        rows = zip(table.rows(), edges.tolist(), swayed_bins(audit)[1].tolist(), strict=True)
+        found = tuple(
+            Bin(r["group"], start, end, r["n"], r["labelled"], r["confidence"], r["mean"], r["low"], r["high"],
+                leans or _is_vague(r, reading))
+            for r, (start, end), leans in rows
+        )  # fmt: skip
+        return cls(reading.level, found)
+
+    def caption(self) -> str:
+        """How to read it."""
+        return (
+            "Items are put together by the classifier's confidence. On the diagonal it is right as often as it says; "
+            f"below it, it claims too much. Each line holds the accuracy with probability {self.level:.0%}. "
+            "The bars below count the items."
+        )
+
+    def picture(self) -> Picture:
+        """The diagram, and below it the histogram."""
+        full = scale(0, 1, share=True, most=5)
+        low = min((b.start for b in self.bins if b.n), default=0)
+        # Confidence of many classifiers begins at a half or higher: the empty part is not shown.
+        x = scale(low if low >= 0.5 else 0, 1, share=True, most=5)
+        marks: list[Mark] = [
+            Line(((x.low, x.low), (1, 1)), "accuracy equals confidence", "muted", dashed=True, width=1.4)
+        ]
+        marks += [self._point(b) for b in self.bins if b.n]
+        keys = [Key("accuracy of a bin"), Key("confidence is right", "muted", "dash")]
+        keys += [Key(HOLLOW, "muted", "hollow")] if any(b.thin and b.n for b in self.bins) else []
+        above = Axis(full.low, full.high, full.ticks, "accuracy")
+        diagram = Panel(Axis(x.low, x.high, x.ticks), above, tuple(marks), height=300, keys=tuple(keys))
+        items = counting(max((b.n for b in self.bins), default=1), "items")
+        few = (items.ticks[0], items.ticks[-1])
+        bars = tuple(Box((b.start, b.end), (0, b.n), self._tip(b), "muted", 0.75) for b in self.bins if b.n)
+        below = Panel(Axis(x.low, x.high, x.ticks, "confidence"), Axis(0, items.high, few, "items"), bars, height=80)
+        return Picture((diagram, below))
+
+    def _point(self, b: Bin) -> Point:
+        assert b.confidence is not None and b.mean is not None and b.low is not None and b.high is not None  # noqa: S101, PT018
+        return Point(b.confidence, b.mean, self._tip(b), ys=(b.low, b.high), hollow=b.thin)
+
+    def _tip(self, b: Bin) -> str:
+        words = f"confidence {b.bin}: {count(b.labelled, 'label')} of {count(b.n, 'item')}"
+        if b.confidence is None or b.mean is None or b.low is None or b.high is None:
+            return words
+        return (
+            f"{words}; mean confidence {b.confidence:.1%}, accuracy {b.mean:.1%}, "
+            f"{self.level:.0%} interval {b.low:.1%} to {b.high:.1%}"
+        )
+
+
+def _is_vague(row: Mapping[str, Any], reading: Reading) -> bool:
+    ends = (row["low"] or 0.0, row["high"] or 0.0)
+    return is_vague(row["labelled"], row["n"], reading.audit.spec.target, ends, reading.level)

@@ -1,0 +1,97 @@
+"""The log read again, a part at a time: what the answer was after fewer labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.estimates import value_draws
+from fewlabels.ledger import Ledger
+from fewlabels.store import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+    from fewlabels.plots.numbers import Reading
+
+POINTS = 32
+"""How many label counts are looked at, at most; half as many where every one takes a model of its own."""
+_NUMBERS = 2**24  # drawn in all
+_FEWEST = 400
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was known after some labels.
+
+    Parameters
+    ----------
+    labels
+        How many labels counted.
+    probability
+        That of the answer, where it has one.
+    share
+        Of the groups that the answer names, the share expected to be right; None where none are named.
+    mean, low, high
+        Of an average or a difference, where the answer is one.
+    error
+        √(Σ_g p_g Var θ_g): the expected error of a group, weighted by size; for classes, of a row.
+    """
+
+    labels: int
+    probability: float | None
+    share: float | None
+    mean: float | None
+    low: float | None
+    high: float | None
+    error: float
+
+
+def replay(reading: Reading) -> tuple[Moment, ...]:
+    """What was known from no label to all of them, at evenly spaced places of the log."""
+    audit = reading.audit
+    points = POINTS // 2 if audit.spec.prior.looks_at_items else POINTS
+    cells = audit.spec.cells(audit.pool, audit.groups)
+    moments: dict[int, Moment] = {}
+    for labels, belief in _beliefs(audit, cells, points):
+        draws = min(reading.draws, max(_FEWEST, _NUMBERS // (points * belief.numbers)))
+        moments[labels] = _moment(reading, cells, belief, labels, draws)
+    return tuple(moments[labels] for labels in sorted(moments))
+
+
+def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[int, Belief]]:
+    """Label counts and the belief after them: first without any label, last with all."""
+    spec = audit.spec
+    ledger = Ledger(audit.pool, spec.task.metric, cells, spec.overlap)
+    events = [Event(**row) for row in audit.log().rows()]
+    told = [i for i, event in enumerate(events) if event.label is not None]
+    parts = min(points - 1, len(told))
+    stops = [told[len(told) * (i + 1) // parts - 1] + 1 for i in range(parts)]
+    for start, stop in zip([0, 0, *stops], [0, *stops, len(events)], strict=True):
+        ledger.read(events[start:stop])
+        if start == stop == 0 or stop > start:
+            yield ledger.labelled, spec.prior.belief(cells, ledger.counts.copy(), spec.target, ledger.outcomes())
+
+
+def _moment(reading: Reading, cells: Cells, belief: Belief, labels: int, draws: int) -> Moment:
+    task, shares = reading.audit.spec.task, cells.partition.shares
+    rng = np.random.default_rng([reading.audit.spec.seed, labels])
+    if task.metric.vector:
+        variance = cells.total(belief.variance().sum(axis=-1))
+        return Moment(labels, None, None, None, None, None, float(np.sqrt(shares @ variance)))
+    answer = task.answer(belief, cells, rng, level=reading.level, draws=draws)
+    if task.metric.marginal:
+        variance = cells.total(belief.variance()[:, 0])
+    else:
+        variance = value_draws(task.metric, belief, cells, rng, draws).var(axis=0)
+    rows: list[Mapping[str, Any]] = list(answer.table.rows())
+    named = [row["chance"] for row in rows[: len(answer.groups)]] if "chance" in answer.table.columns else []
+    one = rows[0] if len(rows) == 1 and not named else {}
+    mean, low, high = (one.get(name) for name in ("mean", "low", "high"))
+    share = float(np.mean(named)) if named else None
+    return Moment(labels, answer.probability, share, mean, low, high, float(np.sqrt(shares @ variance)))

@@ -1,0 +1,120 @@
+"""Scatter: accuracy against calibration error, a point for each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.metrics import Accuracy, CalibrationError
+from fewlabels.plots.evidence import is_vague
+from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
+from fewlabels.plots.picture import Axis, Key, Note, Panel, Picture, Point, scale
+from fewlabels.plots.sway import score_bins_of
+from fewlabels.plots.words import HOLLOW, count, shortened
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.plots.picture import Mark
+
+_CROWD = 60  # beyond, intervals are drawn of the worst groups only
+
+
+@dataclass(frozen=True)
+class Both:
+    """One group: accuracy and calibration error, each as mean, low, high."""
+
+    group: str
+    n: int
+    labelled: int
+    accuracy: tuple[float, float, float]
+    error: tuple[float, float, float]
+    thin: bool
+
+
+@dataclass(frozen=True)
+class Scatter(Numbers):
+    """Accuracy and calibration error of each group with items, the least accurate first.
+
+    Parameters
+    ----------
+    level
+        The probability of each interval.
+    rows
+        The groups.
+    """
+
+    name: ClassVar[str] = "scatter"
+    title: ClassVar[str] = "Accuracy against calibration error"
+
+    level: float
+    rows: tuple[Both, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Where there are no confidences or no two groups."""
+        one = int(np.count_nonzero(audit.groups.sizes)) < 2
+        return lacks_confidence(audit) or ("it has one group" if one else "")
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """From `estimates()` of both metrics by the assessment's groups."""
+        audit = reading.audit
+        error = CalibrationError(*score_bins_of(audit))
+        draws = reading.thrifty(len(audit.groups) * error.bins)
+        tables = [audit.estimates(level=reading.level, metric=one, draws=draws) for one in (Accuracy(), error)]
+        rows = []
+        for right, wrong in zip(tables[0].rows(), tables[1].rows(), strict=True):
+            if right["mean"] is not None:
+                first, second = ((row["mean"], row["low"], row["high"]) for row in (right, wrong))
+                ends = (right["low"], right["high"])
+                thin = is_vague(right["labelled"], right["n"], audit.spec.target, ends, reading.level)
+                rows.append(Both(right["group"], right["n"], right["labelled"], first, second, thin))
+        return cls(reading.level, tuple(sorted(rows, key=lambda row: row.accuracy[0])))
+
+    def caption(self) -> str:
+        """How to read it."""
+        return (
+            "Each point is a group: to the right more accurate, further up less honest about its confidence. The cross "
+            f"holds each value with probability {self.level:.0%}; the least accurate groups are orange."
+        )
+
+    def picture(self) -> Picture:
+        """A cross for each group; of many, only points and the worst few in full."""
+        worst = self.rows[: max(1, min(5, len(self.rows) // 4))]
+        crowd = len(self.rows) > _CROWD
+        full = worst if crowd else self.rows
+        xs = [v for row in full for v in row.accuracy] + [row.accuracy[0] for row in self.rows]
+        ys = [v for row in full for v in row.error] + [row.error[0] for row in self.rows]
+        x = scale(min(xs), max(xs), share=True, label="accuracy")
+        y = scale(0, max(ys), share=True, most=5, label="calibration error")
+        marks: list[Mark] = [self._point(row, cross=not crowd) for row in reversed(self.rows[len(worst) :])]
+        marks += [self._point(row, cross=True, worst=True) for row in worst]
+        marks += self._names(worst, y)
+        keys = [Key("least accurate groups", "accent"), Key("others")]
+        keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
+        return Picture((Panel(x, y, tuple(marks), height=360, keys=tuple(keys)),))
+
+    def _point(self, row: Both, *, cross: bool, worst: bool = False) -> Point:
+        (accuracy, a, b), (error, c, d) = row.accuracy, row.error
+        tip = (
+            f"{shortened(row.group)}: accuracy {accuracy:.1%} ({a:.1%} to {b:.1%}), calibration error {error:.1%} "
+            f"({c:.1%} to {d:.1%}); {count(row.labelled, 'label')}"
+        )
+        return Point(
+            accuracy, error, tip, (a, b) if cross else None, (c, d) if cross else None,
+            "accent" if worst else "main", row.thin, faint=not worst,
+        )  # fmt: skip
+
+    @staticmethod
+    def _names(worst: tuple[Both, ...], y: Axis) -> list[Mark]:
+        """The names of the worst groups, of those that are not too close to one another."""
+        notes: list[Mark] = []
+        taken: list[float] = []
+        for row in worst:
+            height = row.error[0] / (y.high - y.low)
+            if all(abs(height - other) > 0.07 for other in taken):
+                taken.append(height)
+                notes.append(Note(row.accuracy[0], row.error[0], row.group, "above", tip=row.group))
+        return notes

@@ -1,0 +1,122 @@
+"""How far the prior sways a number put together from many groups: what a plot must not show as if it were known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fewlabels.metrics import CalibrationError
+from fewlabels.partition import Partition, by_score, whole
+from fewlabels.priors import Counts, Informed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.assessment import Assessment
+
+_RIGHT_OR_WRONG = 2.0  # the strength of a prior that does not say it, where labels show right or wrong
+_MOST = 0.1  # the largest share of items in swayed bins
+
+
+def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_]:
+    """Whether the prior moves the accuracy of each bin by more than a quarter of its interval, shape (bins,).
+
+    A bin (all items, if none are given) is put together from its pieces f, one of each group of asking, by their
+    share w_f. Each piece has a prior of its own, of strength s and mean μ_f, and n_f labels. Together the priors move
+    the bin by Σ_f w_f · s/(s + n_f) · (μ_f − m), where m is the share right among the labels. The interval is about
+    4 sd long, with sd² = Σ_f w_f² Var_f: it gets shorter with every piece, and what the priors do stays. So
+    the average of many barely labelled pieces is sharp and wrong. A bin of a single piece is not swayed: its interval
+    allows for the prior. Nor is a learned prior, which learns from the labels of all pieces.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["yes", "no"] * 200, "place": [str(i // 10) for i in range(400)]})
+    >>> audit = fl.create(None, "places", pool, fl.by_column(pool, "place"), policy=fl.UniformGroups())
+    >>> ids = audit.ask(80).ids  # two in each place, and all predictions are right
+    >>> _ = audit.tell({item: pool.classes[k] for item, k in zip(ids, pool.predicted[pool.positions(ids)])})
+    >>> audit.answer().table["high"][0] < 0.85, swayed(audit)
+    (True, array([ True]))
+    """
+    prior, pool = audit.spec.prior, audit.pool
+    bins = whole(pool) if bins is None else bins
+    if not isinstance(prior, Counts):
+        return np.zeros(len(bins), dtype=bool)
+    code = bins.group.astype(np.int64) * len(audit.groups) + audit.groups.group
+    used, piece = np.unique(code, return_inverse=True)
+    where = used // len(audit.groups)
+    labels = audit.labels()
+    items = pool.positions(labels)
+    is_right = pool.predicted[items] == pool.class_positions(labels.values())
+    size, n = (np.bincount(of, minlength=len(used)).astype(float) for of in (piece, piece[items]))
+    right = np.bincount(piece[items], is_right, minlength=len(used)).astype(np.float64)
+    believed = np.full(len(used), 0.5)
+    if isinstance(prior, Informed) and pool.confidence is not None:
+        believed = np.bincount(piece, pool.confidence) / size
+    strength = prior.strength or _RIGHT_OR_WRONG
+    shift, sd = _shift_and_sd(where, len(bins), size, n, right, believed, strength, audit.spec.target)
+    return (np.bincount(where, minlength=len(bins)) > 1) & (shift > sd)
+
+
+def _shift_and_sd(
+    where: NDArray[np.int64],
+    bins: int,
+    size: NDArray[np.float64],
+    n: NDArray[np.float64],
+    right: NDArray[np.float64],
+    believed: NDArray[np.float64],
+    s: float,
+    target: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What the priors move each bin by, and its standard deviation, two of shape (bins,); ∞ without any label."""
+
+    def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(where, values, minlength=bins).astype(np.float64)
+
+    weight = size / np.maximum(total(size), 1)[where]
+    # Of the pool itself only the unlabelled items are left to the prior.
+    left = np.maximum(size - n, 0) if target == "pool" else size
+    seen = n > 0
+    known = total(np.where(seen, weight, 0))
+    share = total(weight * right / np.maximum(n, 1))[where] / np.where(known > 0, known, np.nan)[where]
+    mean = (s * believed + right) / (s + n)
+    spread = left * (s + n + left) / size**2 / (s + n + 1) if target == "pool" else 1 / (s + n + 1)
+    shift = np.abs(total(weight * left / size * s / (s + n) * (believed - share)))
+    return np.where(known > 0, shift, np.inf), np.sqrt(total(weight**2 * mean * (1 - mean) * spread))
+
+
+def score_bins_of(audit: Assessment) -> tuple[int, Literal["width", "weight"]]:
+    """The score bins of the assessment's metric where it has some, else ten of equal width."""
+    metric = audit.spec.task.metric
+    return (metric.bins, metric.equal) if isinstance(metric, CalibrationError) else (10, "width")
+
+
+def swayed_bins(audit: Assessment) -> tuple[Partition, NDArray[np.bool_]]:
+    """The score bins, and which of them the prior sways, shape (bins,).
+
+    None where every item was as likely to be asked: the labels of a bin are then simply counted. Elsewhere a bin is put
+    together from the groups of asking.
+    """
+    bins = by_score(audit.pool, *score_bins_of(audit))
+    return bins, np.zeros(len(bins), dtype=bool) if _is_random_sample(audit) else swayed(audit, bins)
+
+
+def _is_random_sample(audit: Assessment) -> bool:
+    """Whether every item was as likely to be labelled: one label that nobody asked for ends that."""
+    if not audit.spec.policy.ignorable:
+        return False
+    asked = {row["item"] for row in audit.log().rows() if row["kind"] == "request"}
+    return asked.issuperset(audit.labels())
+
+
+def lacks_say(audit: Assessment) -> str:
+    """Why a reading by score bins would show the prior and not the labels; "" if it would not.
+
+    No more than a tenth of the items may be in bins that the prior sways.
+    """
+    bins, leaning = swayed_bins(audit)
+    if float(bins.shares[leaning].sum()) <= _MOST:
+        return ""
+    return (
+        f"it puts the score bins together from {len(audit.groups):,} groups, and with so few labels in each of them "
+        "the prior would decide. Tell more labels, or begin another assessment with the learned prior"
+    )

@@ -1,0 +1,67 @@
+"""What plots call things: metrics in words, and counts with their nouns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fewlabels.metrics import CalibrationError, Cost, FalsePositiveRate
+
+if TYPE_CHECKING:
+    from fewlabels.metrics import Metric
+
+FEW = 5
+"""With fewer labels a group's number says more of the prior than of the group."""
+HOLLOW = "few labels"
+"""What a hollow point means."""
+_LONGEST = 120
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric for the eye: its name, whether it is a share (shown in percent), and whether high values are bad."""
+
+    name: str
+    share: bool
+    high_is_bad: bool
+
+
+def measure(metric: Metric) -> Measure:
+    """What a metric is called and how its values are shown.
+
+    >>> import fewlabels as fl
+    >>> measure(fl.FalsePositiveRate("high risk"))
+    Measure(name='false positive rate of high risk', share=True, high_is_bad=True)
+    """
+    kind = type(metric).__name__
+    name = kind if kind.isupper() else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
+    positive = getattr(metric, "positive", None)
+    name = f"{name} of {positive}" if positive else f"mean {name}" if hasattr(metric, "positive") else name
+    return Measure(name, not isinstance(metric, Cost), isinstance(metric, (CalibrationError, Cost, FalsePositiveRate)))
+
+
+def is_thin(labelled: int, n: int, target: str) -> bool:
+    """Whether a group has fewer than 5 labels; one of the pool itself that is fully labelled is known, however small.
+
+    >>> is_thin(3, 40, "population"), is_thin(3, 3, "pool"), is_thin(5, 40, "pool")
+    (True, False, False)
+    """
+    return labelled < FEW and not (target == "pool" and labelled >= n)
+
+
+def count(n: int, noun: str) -> str:
+    """
+    >>> count(1, "label"), count(1200, "group")
+    ('1 label', '1,200 groups')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """
+    >>> shortened("a name that goes on", 10)
+    'a name th…'
+    """
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
