@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.cli.words import groups_from, labels_from, metric_from, task_from
+from fewlabels.io.opening import open_source
 from fewlabels.simulation.study import simulate
 
 CLASSES = ("ant", "bee", "cat")
@@ -229,7 +230,7 @@ def test_words_become_what_they_mean(folder) -> None:
     both = fl.Partition(("a, b", "c"), np.zeros(60, np.int32), {"by": "whole"})
     wanted = fl.Compare(fl.Accuracy(), "a, b", "c", 0.0)
     assert task_from(None, fl.Accuracy(), both, **none | {"compare": "a, b,c", "rope": 0.0}) == wanted
-    assert labels_from(str(folder / "labels.csv"), str(folder / "pool.csv"))["i3"] in CLASSES
+    assert labels_from(str(folder / "labels.csv"), open_source(folder / "pool.csv"))["i3"] in CLASSES
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,10 @@ BAD_CSV = {
     "zero row": (HEAD + "2,0,0\n", {"normalize": True}, ["row 2", "all scores are 0", "leave it out"]),
     "negative weight": (HEAD + "2,5,-1\n", {"normalize": True}, ["row 2", "'p_b'", "-1", "logits=True"]),
     "not a number": (HEAD + "2,oops,0\n", {}, ["row 2 (line 3)", "'p_a'", "'oops' is not a number", "Correct"]),
-    "decimal comma": ("id;p_a;p_b\n1;0,5;0,5\n", {}, ["row 1 (line 2)", "'p_a'", "'0,5'", "Write 0.5"]),
+    "one decimal comma": (
+        "id;p_a;p_b\n1;0.5;0.5\n2;0,5;0,5\n", {}, ["row 2 (line 3)", "'p_a'", "'0,5'", "Write 0.5"],
+    ),
+    "NA": (HEAD + "2,NA,1\n", {}, ["row 2 (line 3)", "'p_a'", "'NA' seems to stand for a missing", "Fill in"]),
     "ragged, short": (HEAD + "2,1\n", {}, ["row 2 (line 3)", "2 fields", "3 columns", "'p_b'", "Correct the row"]),
     "ragged, long": (HEAD + "2,1,0,x\n", {}, ["row 2 (line 3)", "4 fields", "3 columns", "double quotes"]),
     "line of a later row": (

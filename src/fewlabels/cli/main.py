@@ -1,23 +1,108 @@
-"""The command `fewlabels`: its parts, and how it ends when something is wrong."""
+"""The command `fewlabels`: its commands, each imported when it is used, and how it ends when something is wrong."""
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fewlabels.cli.paper import paper
-from fewlabels.cli.simulate import simulate
 from fewlabels.errors import FewlabelsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Command -> where it is, and what the list of commands says about it: showing the list imports none of them.
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start": {
+        "demo": ("fewlabels.cli.demo:demo", "The whole loop on built-in data, in under a minute."),
+        "plan": ("fewlabels.cli.plan:plan", "How many labels you will probably need, before you buy any."),
+        "new": ("fewlabels.cli.new:new", "Begin an assessment from a file of predictions."),
+    },
+    "Label": {
+        "label": ("fewlabels.cli.label:label", "Label items here in the terminal, one at a time."),
+        "ask": ("fewlabels.cli.ask:ask", "Which items to label next, as a file to fill in."),
+        "tell": ("fewlabels.cli.tell:tell", "Take labels from a file, or as ID=LABEL."),
+        "withdraw": ("fewlabels.cli.withdraw:withdraw", "Take back labels, or requests nobody will answer."),
+    },
+    "Label together": {
+        "serve": ("fewlabels.cli.serve:serve", "Label in the browser, alone or with others."),
+        "invite": ("fewlabels.cli.people:invite", "A personal link for somebody who labels in the browser."),
+        "people": ("fewlabels.cli.people:people", "Who was invited."),
+        "revoke": ("fewlabels.cli.people:revoke", "Lock somebody out; their answers stay."),
+    },
+    "Read": {
+        "show": ("fewlabels.cli.show:show", "Estimates with intervals, and how far the labelling has come."),
+        "answer": ("fewlabels.cli.answer:answer", "The answer to the question, and how sure it is."),
+        "report": ("fewlabels.cli.report:report", "One HTML file with everything, to pass on."),
+        "plot": ("fewlabels.cli.plot:plot", "Draw one picture of the results."),
+        "list": ("fewlabels.cli.list:list_", "The assessments in a database."),
+        "export": ("fewlabels.cli.export:export", "Labels, log, estimates or open requests as a file."),
+    },
+    "Research": {
+        "simulate": (
+            "fewlabels.cli.simulate:simulate",
+            "Which method needs the fewest labels, where labels are known.",
+        ),
+        "paper": ("fewlabels.cli.paper:paper", "The tables and figures of the paper, run again."),
+    },
+    "More": {
+        "completion": ("fewlabels.cli.completion:completion", "Completion of commands and names for your shell."),
+    },
+}
+_PLACES = {name: place for section in COMMANDS.values() for name, place in section.items()}
+
+# Errors speak Python; at the command line the same things are options. What stands in quotes is the user's own.
+_ROLES = "id|label|scores|predicted|confidence|classes|columns|content|annotator"
+_IN_PYTHON = re.compile(
+    r"'[^']*'"
+    r"|(?P<flag>\b(?:normalize|logits|adopt)=True)"
+    r"|\w+\(\.\.\., (?P<call>[^)]*)\)"
+    rf"|\b(?P<option>{_ROLES})=(?P<value>'[^']*'|\"[^\"]*\")?"
+)
+
 
 class Commands(click.Group):
-    """A group of commands that says in one line what is wrong, and then ends with code 2."""
+    """A group whose commands are imported on use, and that says in one line what is wrong, then ends with code 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names, in the order of the table."""
+        return list(_PLACES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        if cmd_name not in _PLACES:
+            return None
+        module, _, attribute = _PLACES[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)  # noqa: S101  (the table says so)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:  # noqa: ANN401
+        """The command that is meant; a mistyped one is answered with the nearest there is."""
+        if args[0] not in _PLACES and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], _PLACES, 1)
+            hint = f"Did you mean '{near[0]}'?" if near else "See: fewlabels --help"
+            ctx.fail(f"there is no command {args[0]!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The commands by section, from the table alone."""
+        for section, places in COMMANDS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(10), words) for name, (_, words) in places.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
+        """Complete names of commands without importing them."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415
+
+        found = [(name, words) for name, (_, words) in _PLACES.items() if name.startswith(incomplete)]
+        own = [CompletionItem(name, help=words) for name, words in found]
+        return own + click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Run a command; as a program of its own (`standalone_mode`), end it with its code."""
@@ -29,10 +114,10 @@ class Commands(click.Group):
             error.show()
             sys.exit(2)
         except click.ClickException as error:
-            _say(error.format_message())
+            _say(_with_usage(error))
             sys.exit(2)
         except FewlabelsError as error:
-            _say(str(error))
+            _say(in_options(str(error)))
             sys.exit(2)
         except (click.Abort, KeyboardInterrupt):
             _say("stopped.")
@@ -44,21 +129,64 @@ class Commands(click.Group):
         sys.exit(result if isinstance(result, int) else 0)
 
 
+def in_options(message: str) -> str:
+    """A message of the library with the options of the command line in place of Python's arguments.
+
+    >>> in_options("Pass normalize=True, or name another column with id=.")
+    'Pass --normalize, or name another column with --id.'
+    >>> in_options('''Say read_pool(..., scores="p_*"); not 'id='.''')
+    "Say --scores 'p_*'; not 'id='."
+    """
+
+    def option(found: re.Match[str]) -> str:
+        if found["flag"]:
+            return f"--{found['flag'].removesuffix('=True')}"
+        if found["call"]:
+            return in_options(found["call"]).replace(", --", " --")
+        if found["option"]:
+            value = (found["value"] or "").replace('"', "'")
+            return f"--{found['option']}" + (f" {value}" if value else "")
+        return found.group()
+
+    return _IN_PYTHON.sub(option, message)
+
+
+def _with_usage(error: click.ClickException) -> str:
+    """What click says, and for bad usage where to read more."""
+    words = error.format_message()
+    context = getattr(error, "ctx", None)
+    if not isinstance(error, click.UsageError) or context is None or context.command is cli:
+        return words
+    return f"{words} See: {context.command_path} --help"
+
+
 def _say(message: str) -> None:
     """One line on stderr."""
     click.echo(f"fewlabels: {' '.join(message.split())}", err=True)
 
 
+_HELP = """How good a black-box classifier is on your data, from as few labels as possible, and how sure that is.
+
+\b
+A first assessment, from a file with one row per item and the classifier's scores or predicted classes:
+  fewlabels new audit.db predictions.csv      reads the file and says what it understood
+  fewlabels label audit.db                    shows one item after the other; you label
+  fewlabels show audit.db                     accuracy of each class, with intervals
+"""
+
+
 @click.group(
-    "fewlabels", cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    "fewlabels",
+    cls=Commands,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="fewlabels", message="%(prog)s %(version)s")
-def cli() -> None:
-    """How good a black-box classifier is on your data, from as few labels as possible, and how sure that is."""
-
-
-cli.add_command(paper)
-cli.add_command(simulate)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """See `_HELP`."""
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
 
 
 def main() -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fewlabels.cli.common import emit_json, json_option, progress, talk
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from fewlabels.paper.plan import Plan, Result
 
@@ -48,7 +47,7 @@ Examples:
 @click.option("--as-published", is_flag=True, help="Do what the authors' program did, not what the text says.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads.  [default: all processors]")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write CSV and plots there."
 )
@@ -65,8 +64,8 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
         out.mkdir(parents=True, exist_ok=True)
     chosen = tuple(part for part in datasets.split(",") if part.strip()) if datasets else None
     began = time.monotonic()
-    with _talk() as (say, progress):
-        plan = Plan(data, datasets=chosen, say=say, progress=progress, **options)
+    with progress("starting") as bar:
+        plan = Plan(data, datasets=chosen, say=bar.say, progress=bar, **options)
         results = _tables(plan, _TABLES if name == _EVERYTHING else [name] if name in _TABLES else [], out)
         drawn = _figures(plan, out) if out is not None and name in (_DRAWN, _EVERYTHING) else []
     took = time.monotonic() - began
@@ -105,7 +104,7 @@ def _print(results: Sequence[Result], drawn: Sequence[str], took: float, *, as_j
         rows = [{"table": result.name} | row for result in results for row in result.rows]
         notes = {result.name: list(result.footnotes) for result in results}
         settings = dict(results[0].settings) if results else {}
-        click.echo(json.dumps({"rows": rows, "settings": settings, "footnotes": notes, "figures": list(drawn)}))
+        emit_json({"rows": rows, "settings": settings, "footnotes": notes, "figures": list(drawn)})
         return
     for result in results:
         click.echo(f"{result.name}: ours ± standard error [the paper's]\n{side_by_side(result.rows)}")
@@ -114,21 +113,4 @@ def _print(results: Sequence[Result], drawn: Sequence[str], took: float, *, as_j
         click.echo()
     for path in drawn:
         click.echo(path)
-    click.echo(f"fewlabels: {took:,.0f} s", err=True)
-
-
-@contextlib.contextmanager
-def _talk() -> Iterator[tuple[Callable[[str], None], Callable[[int, int], None] | None]]:
-    """What begins now on stderr, with a bar if somebody is looking."""
-    if not sys.stderr.isatty():
-        yield (lambda words: click.echo(words, err=True)), None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting")
-        yield (
-            lambda words: bar.update(task, description=words, completed=0),
-            lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    talk(f"fewlabels: {took:,.0f} s")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fewlabels.cli.common import emit, json_option, progress, talk
+from fewlabels.cli.question import question_options
+from fewlabels.cli.reading import pool_options
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from concurrent.futures import Executor
 
     from fewlabels.pool import Pool
@@ -19,10 +21,17 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 _METHODS = "uniform+items,informed+items,informed+thompson"
-_GROUPS = (
-    "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; several with commas: crossed."
-)
-_METRICS = "accuracy, calibration, confusion, cost:FILE, f1, precision, recall, fpr."
+_FIRST = "starting; compiling takes some seconds the first time"
+_LEGEND = """mean ± se over {runs:,} runs; q10, q50, q90: quantiles over runs. best: the best method, and those not
+significantly different from it (p >= 0.05 in Wilcoxon's test). {scores}"""
+_SCORES = {
+    "rmse": "rmse: error of the estimates, lower is better.",
+    "ece-error": "ece-error: relative error of the calibration error in percent, lower is better.",
+    "mrr": "mrr: 1 when the groups looked for are ranked first.",
+    "labels-to-identify": "labels-to-identify: labels until they are found, - where the runs ended before.",
+    "success": "success: share of runs with the right answer.",
+    "labels-to-decide": "labels-to-decide: labels until the right answer.",
+}
 _PICTURES = (".png", ".svg", ".pdf")
 
 _HELP = """Try methods on a pool whose labels are all known.
@@ -36,7 +45,7 @@ compare the share of runs with the right answer (success) and the labels it take
 \b
 A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly these items:
   prior   uniform, informed (both with a strength if wanted, as in informed:10), learned
-  policy  items, groups (at random); thompson, toptwo, greedy, epsilon, ucb
+  policy  items, groups (at random); thompson, toptwo, boundary, greedy, epsilon, ucb
 
 \b
 Examples:
@@ -50,24 +59,14 @@ Examples:
 @click.command(help=_HELP, short_help="Which method needs the fewest labels, on a pool whose labels are known.")
 @click.argument("file", type=click.Path())
 @click.option("--labels", metavar="NAME|FILE", help="Column or key of FILE, or a file with id and label.")
-@click.option("--id", "id_", metavar="NAME", help="Column of ids.  [default: id]")
-@click.option("--scores", metavar="NAME", help="Score columns, such as 'p_*', or a column of vectors.")
-@click.option("--predicted", metavar="NAME", help="Column of predicted classes.")
-@click.option("--confidence", metavar="NAME", help="Column of confidences.")
-@click.option("--groups", default="predicted", metavar="HOW", show_default=True, help=_GROUPS)
-@click.option("--task", type=click.Choice(["estimate", "identify", "compare"]), help="[default: as the others say]")
-@click.option("--metric", default="accuracy", metavar="NAME", show_default=True, help=_METRICS)
-@click.option("--lowest", type=click.IntRange(1), metavar="M", help="Identify the M groups with the lowest metric.")
-@click.option("--highest", type=click.IntRange(1), metavar="M", help="Identify the M groups with the highest metric.")
-@click.option("--compare", metavar="A,B", help="Compare two groups.")
-@click.option("--rope", type=float, metavar="X", help="Differences up to this are none.  [default: 0.05]")
-@click.option("--by", type=click.Choice(["neyman", "information", "confidence"]), help="What comparing asks by.")
+@pool_options
+@question_options
 @click.option("--methods", metavar="LIST", help=f"[default: {_METHODS}]")
 @click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Numbers, or percentages.")
 @click.option("--runs", default=1000, type=click.IntRange(1), show_default=True)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Work in parallel.  [default: all processors]")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="PICTURE", help=", ".join(_PICTURES))
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://host:8786.")
 def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
@@ -78,36 +77,29 @@ def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> 
         from fewlabels.simulation.plot import draw  # noqa: PLC0415
 
         draw(table).savefig(plot)
-    if as_json:
-        click.echo(json.dumps({"rows": list(table.rows()), "settings": dict(table.settings)}, allow_nan=False))
-    else:
-        click.echo(table.text(most=len(table)))
+    emit(table, as_json)
+    if not as_json:
+        scores = " ".join(_SCORES[score] for score in dict.fromkeys(table["score"]))
+        talk(_LEGEND.format(runs=options["runs"], scores=scores))
 
 
 def _simulated(file: str, options: dict[str, Any]) -> Table:
     """Read, simulate, and the table."""
-    from fewlabels.cli import words  # noqa: PLC0415
-    from fewlabels.io import read_pool  # noqa: PLC0415
+    from fewlabels.cli.question import question  # noqa: PLC0415
+    from fewlabels.cli.reading import opened, read_predictions  # noqa: PLC0415
+    from fewlabels.cli.words import group_columns, labels_from  # noqa: PLC0415
     from fewlabels.simulation.methods import methods_from  # noqa: PLC0415
     from fewlabels.simulation.study import simulate as run  # noqa: PLC0415
     from fewlabels.simulation.truth import truth  # noqa: PLC0415
 
-    pool = read_pool(
-        file,
-        id=options["id_"],
-        scores=options["scores"],
-        predicted=options["predicted"],
-        confidence=options["confidence"],
-        columns=words.columns_of(options["groups"]),
-    )
-    labels = words.labels_from(options["labels"], file)
-    groups = words.groups_from(options["groups"], pool)
-    metric = words.metric_from(options["metric"], pool)
-    chosen = {name: options[name] for name in ("lowest", "highest", "compare", "rope", "by")}
-    task = words.task_from(options["task"], metric, groups, **chosen)
+    source = opened(file)
+    columns = group_columns(options["groups"], source)
+    pool, _ = read_predictions(source, options, content=[], columns=columns)
+    labels = labels_from(options["labels"], source)
+    groups, task = question(options, pool)
     methods = methods_from(options["methods"] or _default_methods(pool))
     case = truth(pool, labels, groups, task, methods)
-    with _executor(options, case, methods) as executor, _progress() as progress:
+    with _executor(options, case, methods) as executor, progress("simulating", first=_FIRST) as bar:
         return run(
             pool,
             labels,
@@ -119,7 +111,7 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
             jobs=options["jobs"],
             seed=options["seed"],
             executor=executor,
-            progress=progress,
+            progress=bar,
         )
 
 
@@ -161,20 +153,6 @@ def _dask(address: str) -> Iterator[Executor]:
         raise InputError(f"--dask {address}: no Dask scheduler answers there ({error}). Check the address.") from None
     with client:
         yield client.get_executor()
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr if somebody is looking."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("simulating")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _check_picture(path: Path | None) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fewlabels import metrics
+from fewlabels import metrics, policies, priors
 from fewlabels.errors import InputError, SpecError
 from fewlabels.io import read_labels
 from fewlabels.io.columns import as_numbers, as_text
@@ -17,12 +18,39 @@ from fewlabels.tasks import Compare, Estimate, Identify, Task
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fewlabels.io.source import Source
     from fewlabels.metrics import Metric
+    from fewlabels.policies import Policy
     from fewlabels.pool import Pool
+    from fewlabels.priors import Prior
     from fewlabels.tasks.compare import RewardName
 
-GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
 METRICS = "accuracy, calibration, confusion, cost:FILE.csv, f1, precision, recall, fpr"
+GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
+
+
+def _learned(strength: float | None) -> Prior:
+    if strength is not None:
+        raise SpecError("--prior learned takes no strength: it is learned too. Write learned, without a number.")
+    return priors.Learned()
+
+
+# As the simulator calls them, which cannot be asked here: it needs numba, and an assessment does not.
+PRIORS: Mapping[str, Callable[[float | None], Prior]] = {
+    "uniform": priors.Uniform,
+    "informed": priors.Informed,
+    "learned": _learned,
+}
+POLICIES: Mapping[str, Callable[[], Policy]] = {
+    "items": policies.UniformItems,
+    "groups": policies.UniformGroups,
+    "thompson": policies.Thompson,
+    "toptwo": policies.TopTwo,
+    "greedy": policies.Greedy,
+    "epsilon": policies.EpsilonGreedy,
+    "ucb": policies.UCB,
+    "boundary": policies.Boundary,
+}
 
 
 def groups_from(text: str, pool: Pool) -> Partition:
@@ -52,9 +80,18 @@ def _one_partition(text: str, pool: Pool) -> Partition:
     return makers[kind]()
 
 
-def columns_of(groups: str) -> list[str]:
-    """The further columns of the pool that `--groups` needs."""
-    return [part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:")]
+def group_columns(groups: str, source: Source) -> list[str]:
+    """The columns of a file that `--groups` needs; an error if one is not there."""
+    wanted = [part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:")]
+    for name in wanted:
+        if name and name not in source.columns:
+            near = difflib.get_close_matches(name, source.columns, 1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise InputError(
+                f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
+                f"The columns are {listed(source.columns)}."
+            )
+    return [name for name in wanted if name]
 
 
 def metric_from(text: str, pool: Pool) -> Metric:
@@ -119,26 +156,60 @@ def task_from(
 def _pair(text: str, partition: Partition) -> tuple[str, str]:
     """Two names with a comma between; names may have commas of their own."""
     parts = text.split(",")
-    for i in range(1, len(parts)):
-        a, b = ",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()
+    pairs = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
+    for a, b in pairs:
         if a in partition.names and b in partition.names:
             return a, b
+    known = f"The groups are {listed(partition.names)}."
+    if len(pairs) != 1:
+        raise SpecError(f"--compare {text!r} is not two groups with a comma between, as in A,B. {known}")
+    unknown = next(name for name in pairs[0] if name not in partition.names)
+    near = difflib.get_close_matches(unknown, partition.names, 1)
     raise SpecError(
-        f"--compare {text!r} is not two groups with a comma between. The groups are {listed(partition.names)}."
+        f"--compare {text}: there is no group {unknown!r}. {f'Did you mean {near[0]!r}? ' * bool(near)}{known}"
     )
 
 
-def labels_from(given: str | None, file: str) -> Mapping[str, str] | list[object]:
+def prior_from(text: str) -> Prior:
+    """The prior that `--prior` names, with a strength if wanted.
+
+    >>> prior_from("informed:10")
+    Informed(strength=10.0)
+    """
+    kind, colon, strength = text.partition(":")
+    if kind not in PRIORS:
+        raise SpecError(
+            f"--prior {text!r} is not known. Use one of {', '.join(PRIORS)}; or informed:10 for a strength."
+        )
+    try:
+        return PRIORS[kind](float(strength) if colon else None)
+    except ValueError as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError(f"--prior {text}: the strength of a prior is a number, as in informed:10.") from None
+
+
+def policy_from(text: str) -> Policy:
+    """The policy that `--policy` names.
+
+    >>> policy_from("thompson")
+    Thompson(plays=None)
+    """
+    if text not in POLICIES:
+        raise SpecError(f"--policy {text!r} is not known. Use one of {', '.join(POLICIES)}.")
+    return POLICIES[text]()
+
+
+def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[object]:
     """The label of every item: a column or key of the pool's own file, or another file with id and label.
 
     Without a name, the column or key "labels" or "label".
     """
-    source = open_source(file)
     usual = [name for name in ("labels", "label") if name in source.columns]
     name = given if given is not None else usual[0] if usual else None
     if name is None:
         raise InputError(
-            f"{file} has no labels: there is no column 'labels' or 'label' among {listed(source.columns)}. "
+            f"{source.name} has no labels: there is no column 'labels' or 'label' among {listed(source.columns)}. "
             "Simulating needs the label of every item; name the column or a file with --labels."
         )
     if name in source.columns:
@@ -146,7 +217,7 @@ def labels_from(given: str | None, file: str) -> Mapping[str, str] | list[object
     if Path(name).is_file():
         return read_labels(name)
     raise InputError(
-        f"--labels {name!r} is neither a column of {file} (which has {listed(source.columns)}) nor a file."
+        f"--labels {name!r} is neither a column of {source.name} (which has {listed(source.columns)}) nor a file."
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.io.source import Source
 
 WHOLE = r"^[+-]?[0-9]+$"
+_MISSING = frozenset({"na", "n/a", "#n/a", "null", "none", "-", "?", ".", "missing", "unknown"})
 
 
 def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
@@ -46,7 +47,7 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
     column = _decoded(column)
     kind = column.type
     if pa.types.is_string(kind) and source.untyped:
-        column = pc.utf8_trim_whitespace(column)
+        column = _with_points(source, pc.utf8_trim_whitespace(column))
         try:
             return column.cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid:
@@ -59,16 +60,45 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
     return column.cast(pa.float64(), safe=False).to_numpy()
 
 
+def looks_numeric(source: Source, name: str) -> bool:
+    """Whether most of the first values of a column are numbers: one bad value must be reported, not lived with."""
+    kind = source.schema.field(name).type
+    if is_number(kind) or not source.untyped:
+        return is_number(kind)
+    batch = next(iter(source.batches([name], 300)), None)
+    values = [] if batch is None else [value for value in batch.column(0).to_pylist() if value is not None]
+    return len(values) > 0 and sum(spelt(source, value) is not None for value in values) * 2 >= len(values)
+
+
+def spelt(source: Source, text: str) -> float | None:
+    """The number that a text of a file without types spells, a percent sign left out; None if it is none."""
+    text = text.strip().removesuffix("%")
+    try:
+        return float(text.replace(",", ".") if source.comma else text)
+    except ValueError:
+        return None
+
+
+def _with_points(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """Text with decimal points where the file has decimal commas."""
+    if not source.comma:
+        return column
+    result: pa.ChunkedArray[Any] = pc.replace_substring(column, ",", ".")
+    return result
+
+
 def not_a_number(value: str) -> str:
     """What is wrong with a text that should be a number; empty if nothing is."""
     try:
         float(value or "nan")
     except ValueError:
+        if value.strip().casefold() in _MISSING:
+            return f"{value!r} seems to stand for a missing value. Fill in the number, or leave the row out."
         point = value.strip().replace(",", ".")
         if point.count(".") == 1 and point.replace(".", "").isdigit():
             return f"{value!r} has a decimal comma. Write {point}, with a decimal point."
         if value.strip().endswith("%"):
-            return f"{value!r} is not a number. Write shares from 0 to 1, without the percent sign."
+            return f"{value!r} is not a number. Leave out the percent sign (in a spreadsheet: format it as a number)."
         return f"{value!r} is not a number. Correct it."
     return ""
 
@@ -82,7 +112,7 @@ def kept(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     column = _decoded(column)
     kind = column.type
     if source.untyped:
-        return _guessed(column)
+        return _guessed(source, column)
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), pa.string())])
     if pa.types.is_string(kind):
@@ -145,7 +175,7 @@ def _without(column: pa.ChunkedArray[Any], mask: Any) -> pa.ChunkedArray[Any]:  
     return result
 
 
-def _guessed(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+def _guessed(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     """A column of text as the flags or numbers that it spells, if all of it does."""
     some = column.drop_null()
     if len(some) == 0:
@@ -156,6 +186,6 @@ def _guessed(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
         return column
     whole = pc.all(pc.match_substring_regex(some, WHOLE)).as_py()
     try:
-        return column.cast(pa.int64() if whole else pa.float64())
+        return column.cast(pa.int64()) if whole else _with_points(source, column).cast(pa.float64())
     except pa.ArrowInvalid:
         return column

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_TOLD = re.compile("(?i)sep=(?P<gap>[,;\t|])")
+_COMMA = re.compile(r"[+-]?(?:0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))")
+_POINT = re.compile(r"[+-]?[0-9]+\.[0-9]+")
+
 
 @dataclass(frozen=True)
 class _CsvFile:
@@ -30,6 +35,7 @@ class _CsvFile:
     columns: tuple[str, ...]
     header: int  # lines up to and with the column names
     width: int  # characters of the header
+    comma: bool = False  # whether numbers have a decimal comma
 
     def batches(self, columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
         kind = pa.float64() if numbers else pa.string()
@@ -42,6 +48,7 @@ class _CsvFile:
             column_types=dict.fromkeys(columns, kind),
             null_values=[""],  # "NA" and "null" can be names of classes
             strings_can_be_null=True,
+            decimal_point="," if self.comma else ".",
         )
         parsing = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         try:
@@ -79,7 +86,8 @@ class _CsvFile:
                 if len(fields) != len(self.columns):
                     return self._ragged(at, fields)
                 for place, name in places:
-                    if wrong := not_a_number(fields[place]):
+                    value = fields[place].replace(",", ".") if self.comma else fields[place]
+                    if wrong := not_a_number(value):
                         return InputError(f"{at}, column {name!r}: {wrong}")
         except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
             return not_unpacked(self.name, broken)
@@ -104,9 +112,10 @@ def open_csv(path: Path, name: str) -> Source:
         with _text(path) as stream:
             first = next((line for line in stream if line.strip()), "")
             stream.seek(0)
-            delimiter = _delimiter(first, path)
+            told = _TOLD.fullmatch(first.strip())  # Excel's own first line that names the delimiter
+            delimiter = told["gap"] if told else _delimiter(first, path)
             rows = csv.reader(stream, delimiter=delimiter)
-            names = next((fields for fields in rows if fields), [])
+            names = next((fields for fields in rows if fields and not (told and rows.line_num == 1)), [])
             header, empty = rows.line_num, not any(line.strip() for line in stream)
     except UnicodeDecodeError:
         check_encoding(path, name)
@@ -122,8 +131,19 @@ def open_csv(path: Path, name: str) -> Source:
     if len(names) == 1 and "|" in first:
         raise InputError(f"{name}, line {header}: no comma, semicolon or tab between column names: {listed(names)}.")
     file = _CsvFile(path, name, delimiter, tuple(names), header, len(first))
+    file = replace(file, comma=delimiter != "," and _has_decimal_commas(file))
     schema = pa.schema([(column, pa.string()) for column in names])
-    return Source(name, schema, file.batches, file.line, untyped=True)
+    return Source(name, schema, file.batches, file.line, untyped=True, comma=file.comma)
+
+
+def _has_decimal_commas(file: _CsvFile) -> bool:
+    """Whether the first rows have numbers such as 0,85 and none such as 0.85; 1,234 may be one thousand."""
+    try:
+        fields = [field.strip() for _, row in islice(file.records(), 100) for field in row]
+    except (csv.Error, UnicodeDecodeError):
+        return False  # said when the rows are read
+    comma = any(_COMMA.fullmatch(field) for field in fields)
+    return comma and not any(_POINT.fullmatch(field) for field in fields)
 
 
 def not_unpacked(name: str, error: Exception) -> InputError:

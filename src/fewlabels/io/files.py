@@ -32,6 +32,7 @@ def open_file(path: Path, name: str) -> Source:
         ".arrow": _open_arrow,
         ".jsonl": _open_json_lines,
         ".ndjson": _open_json_lines,
+        ".json": _open_json,
         ".npz": _open_npz,
         ".npy": _open_npy,
     }
@@ -42,7 +43,10 @@ def open_file(path: Path, name: str) -> Source:
     if not path.exists():
         raise InputError(f"there is no file {name}. Check the path.")
     if suffix not in ways or (packed and ways[suffix] is not open_csv):
-        raise InputError(f"{name}: files that end in {path.suffix!r} cannot be read. Use {', '.join(ways)} or .csv.gz.")
+        sheet = "Save it as CSV in UTF-8. " if suffix in {".xlsx", ".xls", ".ods"} else ""
+        raise InputError(
+            f"{name}: files that end in {path.suffix!r} cannot be read. {sheet}Use {', '.join(ways)} or .csv.gz."
+        )
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty (0 bytes). Check how it was written.")
     with _readable(name, suffix):
@@ -130,6 +134,32 @@ def _json_row(line: str, at: str) -> dict[str, object]:
     if not isinstance(row, dict):
         raise InputError(f'{at}: not a JSON object. Every line must look like {{"id": ..., "predicted": ...}}.')
     return row
+
+
+def _open_json(path: Path, name: str) -> Source:
+    """A list of objects, alone or as "rows" (as `--json` prints them), lists by column, or labels by id."""
+    check_start(path, name)
+    check_encoding(path, name)
+    try:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+    except json.JSONDecodeError as error:
+        if "Extra data" in str(error):
+            return _open_json_lines(path, name)
+        raise InputError(f"{name}, line {error.lineno:,}: not JSON ({error.msg}). Write it again.") from None
+    except RecursionError:
+        raise InputError(f"{name}: not a table but lists within lists. Write a list of objects.") from None
+    rows = data.get("rows", data) if isinstance(data, dict) else data
+    if isinstance(rows, dict) and all(isinstance(column, list) for column in rows.values()):
+        return from_arrays(name, rows, strict=True)
+    if isinstance(rows, dict) and rows and not any(isinstance(value, (list, dict)) for value in rows.values()):
+        return from_arrays(name, {"id": list(rows), "label": list(rows.values())}, strict=True)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f'{name}: not a list of objects. It must look like [{{"id": ..., "predicted": ...}}, ...].')
+    if not rows:
+        raise no_rows(name)
+    names = dict.fromkeys(key for row in rows for key in row)
+    columns = {key: [row.get(key) for row in rows] for key in names}
+    return from_arrays(name, columns, strict=True, classes=False)
 
 
 def _open_npz(path: Path, name: str) -> Source:

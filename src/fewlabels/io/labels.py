@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
 from fewlabels.io.columns import as_text
 from fewlabels.io.opening import open_source
+
+if TYPE_CHECKING:
+    from fewlabels.io.source import Source
 
 
 def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict[str, str]:  # noqa: A002
@@ -38,24 +42,37 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
             "pass {id: label, ...}, a file or a frame."
         )
     opened = open_source(source)
-    id, label = opened.called(id), opened.called(label)  # noqa: A001
-    table = opened.table([opened.need(id, "id"), opened.need(label, "label")])
-    items = as_text(opened, id, table[id]).to_pylist()
-    names = as_text(opened, label, table[label]).to_pylist()
     labels: dict[str, str] = {}
     row_of: dict[str, int] = {}
-    for row, (item, name) in enumerate(zip(items, names, strict=True), 1):
+    for row, item, name in label_rows(opened, id=id, label=label):
         if not name:
             continue
-        if not item:
-            raise InputError(f"{opened.at(row, id)}: the id is missing, but there is a label, {name!r}. Fill it in.")
         if labels.setdefault(item, name) != name:
             raise InputError(
-                f"{opened.at(row, label)}: {item!r} is labelled {name!r}, but {labels[item]!r} in row "
+                f"{opened.at(row, opened.called(label))}: {item!r} is labelled {name!r}, but {labels[item]!r} in row "
                 f"{row_of[item]:,}. Keep one of the two rows."
             )
         row_of.setdefault(item, row)
     return labels
+
+
+def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[tuple[int, str, str]]:  # noqa: A002
+    """Row number (from 1), id and label of each row; the label is empty where there is none yet.
+
+    >>> from fewlabels.io.opening import open_source
+    >>> label_rows(open_source({"id": ["a", "b"], "label": ["cat", None]}))
+    [(1, 'a', 'cat'), (2, 'b', '')]
+    """
+    id, label = source.called(id), source.called(label)  # noqa: A001
+    table = source.table([source.need(id, "id"), source.need(label, "label")])
+    items = as_text(source, id, table[id]).to_pylist()
+    names = as_text(source, label, table[label]).to_pylist()
+    rows = []
+    for row, (item, name) in enumerate(zip(items, names, strict=True), 1):
+        if name and not item:
+            raise InputError(f"{source.at(row, id)}: the id is missing, but there is a label, {name!r}. Fill it in.")
+        rows.append((row, str(item or ""), str(name or "")))
+    return rows
 
 
 def _has_columns(source: Mapping[object, object], *names: str) -> bool:

@@ -16,6 +16,8 @@ from fewlabels.io.source import Source, table_source
 
 def open_source(source: object) -> Source:
     """Any source as rows of named columns. One 2-D array is a column of vectors called "scores"."""
+    if isinstance(source, Source):
+        return source
     if isinstance(source, (str, Path)):
         return open_file(Path(source).expanduser(), str(source))
     if isinstance(source, Mapping):

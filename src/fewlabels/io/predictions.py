@@ -43,7 +43,7 @@ def read_pool(
     Parameters
     ----------
     source
-        A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .jsonl, .npz, .npy), a pandas, Polars or
+        A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .json, .jsonl, .npz, .npy), a pandas, Polars or
         Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
     id
         The column of ids, which become text and must all differ. By default the column "id" (or "ID"), or else
@@ -67,7 +67,7 @@ def read_pool(
     content
         The column that an annotator looks at: text, image path or address.
     normalize
-        Divide each row of scores by its sum: for weights and percentages.
+        Divide each row of scores by its sum, or a confidence by 100: for weights and percentages.
     logits
         Turn each row of scores s into exp(s_k) / sum_j exp(s_j).
 
@@ -98,7 +98,7 @@ def read_pool(
         columns=columns,
         content=content,
     )
-    if not roles.scores and (normalize or logits):
+    if not roles.scores and (logits or (normalize and roles.confidence is None)):
         raise InputError("normalize= and logits= are about scores, and there are none here. Name them with scores=.")
     table = opened.table(roles.whole) if roles.whole else None
     ids = _ids(opened, roles.id, table)
@@ -108,7 +108,7 @@ def read_pool(
         summary = summarise(opened, roles, answers, normalize=normalize, logits=logits)
         answers, certainty, sums = summary.predicted, summary.confidence, summary.sums
     elif roles.confidence is not None and table is not None:
-        certainty = _confidence(opened, roles.confidence, table)
+        certainty = _confidence(opened, roles.confidence, table, 100.0 if normalize else 1.0)
     assert answers is not None  # noqa: S101  (find_roles has found scores or predicted)
     if table is not None and table.num_rows != len(answers):
         raise InputError(f"{opened.name} changed while it was read. Read it again when it is complete.")
@@ -218,17 +218,18 @@ def _unknown_class(at: str, value: str, classes: tuple[str, ...]) -> InputError:
     )
 
 
-def _confidence(source: Source, name: str, table: pa.Table) -> NDArray[np.float64]:
-    values = as_numbers(source, name, table[name])
+def _confidence(source: Source, name: str, table: pa.Table, unit: float) -> NDArray[np.float64]:
+    """The confidences as shares, shape (items,); `unit` is what a certain one is called, 1 or 100."""
+    values = as_numbers(source, name, table[name]) / unit
     wrong = np.flatnonzero(~((values >= -EDGE) & (values <= 1 + EDGE)))
     if len(wrong):
-        value = values[wrong[0]]
+        value = values[wrong[0]] * unit
         if np.isnan(value):
             words = "the confidence is missing (empty or NaN). Fill it in, or read without a confidence column."
-        elif 1 < value <= 100:
-            words = f"the confidence is {value:.6g}, not 0 to 1. If this is percent, divide the column by 100."
+        elif unit == 1 < value <= 100:
+            words = f"the confidence is {value:.6g}, not 0 to 1. If it is percent, normalize=True divides it by 100."
         else:
-            words = f"the confidence is {value:.6g}, and it is a probability from 0 to 1. Convert the column."
+            words = f"the confidence is {value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column."
         raise InputError(f"{source.at(int(wrong[0]) + 1, name)}: {words}")
     return np.clip(values, 0, 1)
 

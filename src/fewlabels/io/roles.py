@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
-from fewlabels.io.columns import can_keep, is_vector
+from fewlabels.io.columns import can_keep, is_vector, looks_numeric
 from fewlabels.io.source import Source, listed
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def find_roles(
             source.need(name, role)
     if id is None and source.called("id") in names:
         id = source.called("id")  # noqa: A001
-    if scores is None and confidence is None and "confidence" in names:
-        confidence = "confidence"
+    if scores is None and confidence is None and "confidence" in names and looks_numeric(source, "confidence"):
+        confidence = "confidence"  # one in words (high, low) is a further column
     given = _class_names(classes) if classes is not None else source.classes
     if given is not None:
         _check_classes(source, given)

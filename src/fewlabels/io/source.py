@@ -31,6 +31,8 @@ class Source:
         Whether text may stand for numbers.
     classes
         The class names that the source itself brings along, if it does.
+    comma
+        Whether numbers that are text have a decimal comma.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Source:
     line: Callable[[int], int | None] = lambda _: None
     untyped: bool = False
     classes: tuple[str, ...] | None = None
+    comma: bool = False
 
     @property
     def columns(self) -> list[str]:

@@ -1,0 +1,253 @@
+"""What the commands share: opening an assessment, printing tables, talking on stderr, and common options."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.store import Store
+    from fewlabels.table import Table
+
+    Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+# --- options and arguments that look the same everywhere
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+level_option = click.option(
+    "--level",
+    default=0.95,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    show_default=True,
+    metavar="P",
+    help="Probability that an interval holds the truth.",
+)
+
+
+def assessment_arguments(command: Decorated) -> Decorated:
+    """The arguments `address` and `name` (None if left out): which assessment in which database."""
+    command = click.argument("name", required=False, metavar="[NAME]", shell_complete=complete_names)(command)
+    return click.argument("address", metavar="DATABASE", shell_complete=_complete_files)(command)
+
+
+def complete_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """For the shell: the names of the assessments in the database named before."""
+    from fewlabels.errors import StoreError  # noqa: PLC0415
+
+    address = ctx.params.get("address")
+    if not address or "://" in address:  # a server may take long to answer, and completion must not
+        return []
+    try:
+        with _store(address) as store:
+            return [name for name in store.names() if name.startswith(incomplete)]
+    except StoreError:
+        return []
+
+
+def _complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
+    from click.shell_completion import CompletionItem  # noqa: PLC0415
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+# --- assessments
+
+
+@contextlib.contextmanager
+def _store(address: str) -> Iterator[Store]:
+    """An existing database; one that is not there is an error that says how to begin."""
+    from fewlabels.errors import StoreError  # noqa: PLC0415
+    from fewlabels.store import Store  # noqa: PLC0415
+
+    try:
+        store = Store(address, existing=True)
+    except StoreError as error:
+        if "there is no file" not in str(error):
+            raise
+        raise StoreError(f"there is no file {address}. Begin with: fewlabels new {address} predictions.csv") from None
+    with contextlib.closing(store):
+        yield store
+
+
+def known_names(address: str) -> list[str]:
+    """The names of the assessments in a database; none if it is not there yet."""
+    from fewlabels.errors import StoreError  # noqa: PLC0415
+    from fewlabels.store import Store  # noqa: PLC0415
+
+    try:
+        store = Store(address, existing=True)
+    except StoreError as error:
+        if "there is no file" in str(error):
+            return []
+        raise
+    with contextlib.closing(store):
+        return store.names()
+
+
+def names_in(address: str) -> list[str]:
+    """The names of the assessments in a database, the oldest first; an empty one says how to begin."""
+    from fewlabels.errors import StoreError  # noqa: PLC0415
+
+    with _store(address) as store:
+        names = store.names()
+    if not names:
+        raise StoreError(
+            f"{shown(address)} has no assessment yet. Begin with: fewlabels new {shown(address)} predictions.csv"
+        )
+    return names
+
+
+def open_assessment(address: str, name: str | None = None) -> Assessment:
+    """An assessment, closed when the command ends. The name may be left out where the database has only one."""
+    from fewlabels.assessment import load  # noqa: PLC0415
+
+    audit = load(address, resolve(address, name))
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(audit.close)
+    return audit
+
+
+def resolve(address: str, name: str | None) -> str:
+    """The name of the assessment that is meant; an error that lists those that are there."""
+    import difflib  # noqa: PLC0415
+
+    from fewlabels.errors import StoreError  # noqa: PLC0415
+    from fewlabels.io.source import listed  # noqa: PLC0415
+
+    names = names_in(address)
+    if name in names:
+        return str(name)
+    if name is None and len(names) == 1:
+        return names[0]
+    if name is None:
+        raise StoreError(
+            f"{shown(address)} has {len(names):,} assessments: {listed(names)}. Say which, as in {shown(address)} "
+            f"{quoted(names[0])}; see: fewlabels list {shown(address)}"
+        )
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    raise StoreError(
+        f"there is no assessment {name!r} in {shown(address)}. {hint}There is {listed(names)}; "
+        f"see: fewlabels list {shown(address)}"
+    )
+
+
+def name_and_rest(address: str, words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The first word as the name of an assessment, if there is one of that name, and the other words."""
+    names = names_in(address)
+    if words and words[0] in names:
+        return words[0], list(words[1:])
+    return None, list(words)
+
+
+def contents(audit: Assessment, ids: Sequence[str]) -> list[Any]:
+    """What an annotator looks at for each item: the content column's values, None where there is no such column."""
+    pool = audit.pool
+    if pool.content is None:
+        return [None] * len(ids)
+    return pool.column(pool.content).take(pool.positions(ids)).to_pylist()
+
+
+def shown(address: str) -> str:
+    """The address for messages and commands to type, without a password, quoted for the shell where needed."""
+    if "://" not in address:
+        return quoted(address)
+    from sqlalchemy import make_url  # noqa: PLC0415
+
+    return quoted(make_url(address).render_as_string(hide_password=True))
+
+
+def quoted(text: str) -> str:
+    """A word as a shell needs it."""
+    import shlex  # noqa: PLC0415
+
+    return shlex.quote(text)
+
+
+# --- output: tables on stdout, talk on stderr
+
+
+def talk(message: str) -> None:
+    """Something said to the user beside the result: on stderr."""
+    click.echo(message, err=True)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun, with an s where it needs one.
+
+    >>> counted(1, "item"), counted(1200, "label")
+    ('1 item', '1,200 labels')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def emit(table: Table, as_json: bool, *, most: int | None = None, extra: Mapping[str, object] | None = None) -> None:
+    """Print a table on stdout: as JSON `{"rows": [...], "settings": {...}, **extra}`, or as text.
+
+    As text at most `most` rows (all by default); the column names are bold on a terminal.
+    """
+    if as_json:
+        emit_json({**(extra or {}), "rows": list(table.rows()), "settings": dict(table.settings)})
+        return
+    head, *rows = table.text(most=len(table) if most is None else most).split("\n")
+    click.echo("\n".join([click.style(head, bold=True), *rows]))
+
+
+def emit_json(data: object) -> None:
+    """Print one JSON document on stdout. Times are written as ISO 8601."""
+    click.echo(json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """What JSON does not know: times, and the numbers and arrays of NumPy."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+class Bar:
+    """What a long piece of work calls: `bar(done, total)`, and `bar.say(words)` when something else begins."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much of it is done."""
+
+    def say(self, words: str) -> None:
+        """What begins now: a line on stderr where no bar is drawn."""
+        talk(words)
+
+
+@contextlib.contextmanager
+def progress(words: str = "working", *, first: str | None = None) -> Iterator[Bar]:
+    """A bar on stderr if somebody is looking; otherwise one that draws nothing.
+
+    `first` is said instead of `words` until the first piece of work is done: what takes so long.
+    """
+    if not sys.stderr.isatty():
+        yield Bar()
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task(first or words, total=None)
+
+        class Drawn(Bar):
+            described = words
+
+            def __call__(self, done: int, total: int) -> None:
+                drawn.update(task, completed=done, total=total, description=self.described)
+
+            def say(self, words: str) -> None:
+                self.described = words
+                drawn.update(task, description=words, completed=0)
+
+        yield Drawn()

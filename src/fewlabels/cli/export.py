@@ -1,0 +1,95 @@
+"""`fewlabels export`: labels, log, estimates or open requests as a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fewlabels.cli.common import complete_names
+from fewlabels.cli.output import output_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fewlabels.assessment import Assessment
+
+_HELP = """Write what an assessment holds to a file, or to stdout.
+
+\b
+WHAT is one of
+  labels      id and label of every labelled item (the default)
+  log         everything that happened, in order: requests, labels, withdrawals, with time and annotator
+  estimates   group, n, labelled, mean, low, high
+  batch       the items that are pending, with an empty label, as `fewlabels ask` wrote them
+  disputed    the items that wait for your word, with what people said; `fewlabels tell --decide` takes it
+
+\b
+Examples:
+  fewlabels export audit.db > labels.csv
+  fewlabels export audit.db worst log -o log.parquet
+  fewlabels export audit.db worst batch --excel -o batch.csv
+"""
+
+
+@click.command(help=_HELP, short_help="Labels, log, estimates or open requests as a file.")
+@click.argument("address", metavar="DATABASE")
+@click.argument("words", nargs=-1, metavar="[NAME] [WHAT]", shell_complete=complete_names)
+@output_options
+def export(address: str, words: Sequence[str], output: str | None, *, format_: str | None, excel: bool) -> None:
+    """See `_HELP`."""
+    from fewlabels.cli.common import name_and_rest, open_assessment, talk  # noqa: PLC0415
+    from fewlabels.cli.output import check_output, write  # noqa: PLC0415
+    from fewlabels.errors import InputError  # noqa: PLC0415
+
+    name, rest = name_and_rest(address, words)
+    what = rest[-1] if rest else "labels"
+    if len(rest) > 1 or what not in EXPORTS:
+        raise InputError(
+            f"{' '.join(rest)!r} is neither an assessment of {address} nor one of {', '.join(EXPORTS)}. "
+            f"See: fewlabels list {address}"
+        )
+    style = check_output(output, format_)
+    columns = EXPORTS[what](open_assessment(address, name))
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    write(rows, list(columns), output, style, excel=excel)
+    if output not in (None, "-"):
+        talk(f"{len(rows):,} rows written to {output}.")
+
+
+def _labels(audit: Assessment) -> dict[str, list[Any]]:
+    labels = audit.labels()
+    return {"id": list(labels), "label": list(labels.values())}
+
+
+def _log(audit: Assessment) -> dict[str, list[Any]]:
+    return {name: list(values) for name, values in audit.log().columns.items()}
+
+
+def _estimates(audit: Assessment) -> dict[str, list[Any]]:
+    return {name: list(values) for name, values in audit.estimates().columns.items()}
+
+
+def _batch(audit: Assessment) -> dict[str, list[Any]]:
+    from fewlabels.cli.common import contents  # noqa: PLC0415
+
+    items = audit.pending()
+    content = {"content": contents(audit, items)} if audit.pool.content else {}
+    return {"id": items, **content, "label": [""] * len(items)}
+
+
+def _disputed(audit: Assessment) -> dict[str, list[Any]]:
+    found = audit.disputed()
+    content = {"content": [one.content for one in found]} if audit.pool.content else {}
+    said = ["; ".join(f"{who}: {what}" for who, what in one.votes.items()) for one in found]
+    skips = ["; ".join(f"{who}: {why}" for who, why in one.skips.items()) for one in found]
+    return {"id": [one.id for one in found], **content, "label": [""] * len(found), "votes": said, "skips": skips}
+
+
+EXPORTS: dict[str, Callable[[Assessment], dict[str, list[Any]]]] = {
+    "labels": _labels,
+    "log": _log,
+    "estimates": _estimates,
+    "batch": _batch,
+    "disputed": _disputed,
+}

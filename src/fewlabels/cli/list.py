@@ -1,0 +1,48 @@
+"""`fewlabels list`: the assessments in a database."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from fewlabels.cli.common import json_option
+
+_HELP = """List the assessments in a database: what each asks, its labels, and the requests that wait for one.
+
+\b
+Examples:
+  fewlabels list audit.db
+  fewlabels list postgresql://user@host/database --json
+"""
+
+
+@click.command("list", help=_HELP, short_help="The assessments in a database.")
+@click.argument("address", metavar="DATABASE")
+@json_option
+def list_(address: str, *, as_json: bool) -> None:
+    """See `_HELP`."""
+    from fewlabels.assessment import load  # noqa: PLC0415
+    from fewlabels.cli.common import emit, names_in  # noqa: PLC0415
+    from fewlabels.cli.question import task_words  # noqa: PLC0415
+    from fewlabels.store import Store  # noqa: PLC0415
+    from fewlabels.table import Table  # noqa: PLC0415
+
+    rows = []
+    names = names_in(address)
+    with closing(Store(address, existing=True)) as store:
+        created = {name: store.open(name).created_at for name in names}
+    for name in names:
+        with closing(load(address, name)) as audit:
+            rows.append(
+                {
+                    "name": name,
+                    "question": task_words(audit.spec.task),
+                    "items": len(audit.pool),
+                    "groups": len(audit.groups),
+                    "labels": len(audit.labels()),
+                    "pending": len(audit.pending()),
+                    "created": created[name].strftime("%Y-%m-%d %H:%M"),
+                }
+            )
+    emit(Table({key: [row[key] for row in rows] for key in rows[0]}), as_json)

@@ -1,0 +1,146 @@
+"""`fewlabels new`: begin an assessment from a file of predictions, and say what was understood of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fewlabels.cli.common import json_option
+from fewlabels.cli.question import method_options, question_options, stop_options, task_words
+from fewlabels.cli.reading import NOTHING, pool_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.cli.reading import Understood
+    from fewlabels.partition import Partition
+    from fewlabels.stopping import Stop
+    from fewlabels.tasks import Task
+
+_HELP = """Begin an assessment.
+
+DATABASE is a file such as audit.db (made if it is not there) or postgresql://user@host/database. FILE has the
+predictions, one row per item: .csv, .tsv, .json, .jsonl, .parquet, .npz and so on, or - for stdin. NAME is what the
+assessment is called in the database; without it, the name of the file.
+
+Which columns are ids, scores, predicted classes and content is guessed from their names and values, and said. What
+was guessed wrong is put right with the option named beside it; --dry-run only says, and writes nothing.
+
+\b
+Examples:
+  fewlabels new audit.db predictions.csv
+  fewlabels new audit.db worst predictions.parquet --id image --scores 'p_*' --lowest 10
+  fewlabels new audit.db fair predictions.csv --groups column:sex --compare female,male --stop-probability 0.95
+  fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
+"""
+_CONTENT = "Column that annotators see: text, image path or address; several with commas (none: only the id)."
+
+
+@click.command(help=_HELP, short_help="Begin an assessment from a file of predictions.")
+@click.argument("address", metavar="DATABASE")
+@click.argument("words", nargs=-1, metavar="[NAME] FILE", type=click.Path())
+@pool_options
+@click.option("--content", metavar="NAMES", help=_CONTENT)
+@question_options
+@method_options
+@click.option("--overlap", type=click.IntRange(1), default=1, show_default=True, help="People who label each item.")
+@stop_options
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@json_option
+def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+    """See `_HELP`."""
+    from fewlabels.assessment import create  # noqa: PLC0415
+    from fewlabels.cli.common import counted, emit_json, shown, talk  # noqa: PLC0415
+    from fewlabels.cli.question import question, stop_rule  # noqa: PLC0415
+    from fewlabels.cli.reading import read_predictions  # noqa: PLC0415
+    from fewlabels.cli.words import policy_from, prior_from  # noqa: PLC0415
+
+    name, file = _name_and_file(address, words)
+    prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
+    pool, understood = read_predictions(file, options, content=_content(options["content"]))
+    groups, task = question(options, pool)
+    settings: dict[str, Any] = {
+        "task": task,
+        "prior": prior,
+        "policy": policy,
+        "target": options["target"],
+        "seed": options["seed"],
+        "stop": stop_rule(options),
+    }
+    if options["overlap"] > 1:
+        settings["overlap"] = options["overlap"]
+    create(None if dry_run else address, name, pool, groups, **settings).close()
+    _say(f"{file}: {counted(len(pool), 'item')}", [*understood, *_about(groups, task, settings["stop"])])
+    if pool.score_sums is None and options["classes"] is None:
+        talk("A true class that is never predicted must be named too, or its labels cannot be taken: use --classes.")
+    talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
+    if as_json:
+        about = {one.what: one.words for one in understood}
+        emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
+
+
+def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
+    """What the assessment is called and where its predictions are; an error if the name is used already."""
+    from fewlabels.cli.common import known_names, quoted, shown  # noqa: PLC0415
+    from fewlabels.errors import InputError, StoreError  # noqa: PLC0415
+
+    if not words:
+        raise InputError("a database and a file are needed, as in: fewlabels new audit.db predictions.csv")
+    if len(words) > 2:
+        raise InputError(f"one name and one file are needed: new {shown(address)} [NAME] FILE. Got {len(words)} words.")
+    file = words[-1]
+    name = words[0] if len(words) == 2 else "audit" if file == "-" else Path(file).name.partition(".")[0]
+    if not name.strip():
+        raise InputError("the name of an assessment cannot be empty. Write one, such as worst-classes.")
+    if name in known_names(address):
+        raise StoreError(
+            f"there is an assessment {name!r} in {shown(address)} already. To go on with it: fewlabels show "
+            f"{shown(address)} {quoted(name)}. For another one, put a name before the file."
+        )
+    return name, file
+
+
+def _content(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    return [] if text == NOTHING else [part.strip() for part in text.split(",")]
+
+
+def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
+    """The question in words."""
+    from fewlabels.cli.reading import Understood  # noqa: PLC0415
+
+    sizes = groups.sizes[groups.sizes > 0]
+    each = f"{sizes.min():,} to {sizes.max():,} items" if sizes.min() < sizes.max() else f"{sizes.min():,} each"
+    about = f"{len(groups):,} {groups.words}, of {each}"
+    empty = f"; {len(groups) - len(sizes):,} without items" if len(sizes) < len(groups) else ""
+    rules = ", ".join(f"{name} {value:g}" for name, value in stop.rules.items()) or "when you say so"
+    return [
+        Understood("groups", about + empty, "--groups HOW"),
+        Understood("question", task_words(task), "--lowest M, --compare A,B, --metric"),
+        Understood("enough", rules, "--stop-labels N, --stop-probability P, ..."),
+    ]
+
+
+def _say(head: str, lines: Sequence[Understood]) -> None:
+    """What was understood, with the option that changes it, on stderr."""
+    from fewlabels.cli.common import talk  # noqa: PLC0415
+
+    talk(f"{head}. What was understood, and the option to change it:")
+    wide = min(max(len(line.words) for line in lines), 60)
+    for line in lines:
+        talk(f"  {line.what:10}  {line.words:{wide}}  {line.option}")
+
+
+def _next(address: str, name: str) -> str:
+    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
+
+    where = f"{shown(address)} {quoted(name)}"
+    return (
+        f"{name!r} is in {shown(address)}. Next:\n"
+        f"  fewlabels label {where}                    label here, one item at a time\n"
+        f"  fewlabels ask {where} -n 20 > batch.csv    or take 20 items away in a file"
+    )

@@ -1,0 +1,104 @@
+"""`fewlabels plan`: what so many labels will probably buy, before any is bought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fewlabels.cli.common import json_option
+from fewlabels.cli.question import question_options, stop_options
+from fewlabels.cli.reading import pool_options
+
+if TYPE_CHECKING:
+    from fewlabels.planning import Plan
+
+_HELP = """How many labels you will probably need, before you buy any.
+
+FILE has the predictions, as for `fewlabels new`, and no labels. The assessment is played in many simulated worlds; in
+each the classifier is as good as such classifiers are, as far as its confidences tell. The table says what each
+budget buys on average, and a budget is recommended that is enough in four worlds of five.
+
+\b
+Columns: overall   width of the 95 % interval of the average, and held: how often it held the truth
+         width     of the groups' intervals on average, and widest: of the widest one
+         rmse      error of the groups' estimates
+         probability   that the answer gives itself, right: how often it is, found: share of the groups looked for
+         reached   share of the worlds where the stopping rule was met by then
+
+\b
+Examples:
+  fewlabels plan predictions.csv
+  fewlabels plan predictions.csv --lowest 3 --stop-probability 0.9 --budgets 100,300,1000
+  fewlabels plan answers.csv --predicted answer --expect 0.9 --stop-overall 0.05
+"""
+_PRIOR = "uniform, informed, learned; with a strength: informed:10."
+_POLICY = "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random)."
+_TARGET = "The classifier on items like these, or on exactly these."
+_EXPECT = "The accuracy to expect over the pool, if you know about what it is."
+_WORLDS = "Prior that the simulated worlds come from.  [default: learned]"
+
+
+@click.command(help=_HELP, short_help="How many labels you will probably need, before you buy any.")
+@click.argument("file", type=click.Path())
+@pool_options
+@question_options
+@click.option("--prior", default="uniform", metavar="NAME", show_default=True, help=_PRIOR)
+@click.option("--policy", default="thompson", metavar="NAME", show_default=True, help=_POLICY)
+@click.option(
+    "--target", type=click.Choice(["population", "pool"]), default="population", show_default=True, help=_TARGET
+)
+@stop_options
+@click.option("--budgets", default="50,100,200,500", metavar="LIST", show_default=True, help="Numbers of labels.")
+@click.option("--expect", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="A", help=_EXPECT)
+@click.option("--worlds", metavar="NAME", help=_WORLDS)
+@click.option("--runs", type=click.IntRange(1), metavar="N", help="Number of worlds.  [default: some seconds' worth]")
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
+@json_option
+def plan(file: str, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+    """See `_HELP`."""
+    from fewlabels.cli.common import emit, emit_json, talk  # noqa: PLC0415
+
+    made = _planned(file, options)
+    if as_json:
+        emit_json(made.to_json())
+        return
+    emit(made.table, as_json=False)
+    talk(f"\n{made.words}")
+
+
+def _planned(file: str, options: dict[str, Any]) -> Plan:
+    """Read, and play."""
+    from fewlabels.cli.common import progress  # noqa: PLC0415
+    from fewlabels.cli.question import question, stop_rule  # noqa: PLC0415
+    from fewlabels.cli.reading import read_predictions  # noqa: PLC0415
+    from fewlabels.cli.words import policy_from, prior_from  # noqa: PLC0415
+    from fewlabels.planning import plan as play  # noqa: PLC0415
+
+    pool, _ = read_predictions(file, options, content=[])
+    groups, task = question(options, pool)
+    with progress("playing") as bar:
+        return play(
+            pool,
+            groups,
+            task=task,
+            prior=prior_from(options["prior"]),
+            policy=policy_from(options["policy"]),
+            target=options["target"],
+            stop=stop_rule(options),
+            budgets=_budgets(options["budgets"]),
+            expect=options["expect"],
+            worlds=None if options["worlds"] is None else prior_from(options["worlds"]),
+            runs=options["runs"],
+            seed=options["seed"],
+            progress=bar,
+        )
+
+
+def _budgets(text: str) -> list[int]:
+    from fewlabels.errors import InputError  # noqa: PLC0415
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise InputError(f"--budgets {text!r} is no list of label counts. Write numbers with commas, such as 100,300.")
+    return [int(part) for part in parts]

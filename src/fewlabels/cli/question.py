@@ -1,0 +1,123 @@
+"""Options that say what is asked about the classifier: groups, metric, task, and when it is enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fewlabels.metrics import Metric
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.stopping import Stop
+    from fewlabels.tasks import Task
+
+    Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_GROUPS = (
+    "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; several with commas: crossed."
+)
+_METRICS = "accuracy, calibration, confusion, cost:FILE, f1, precision, recall, fpr."
+_TASKS = click.Choice(["estimate", "identify", "compare"])
+_BY = click.Choice(["neyman", "information", "confidence"])
+_PRIORS = "uniform, informed, learned; with a strength: informed:10."
+_POLICIES = "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random)."
+_TARGETS = click.Choice(["population", "pool"])
+_ABOUT = "The classifier on items like these, or on exactly these."
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+def question_options(command: Decorated) -> Decorated:
+    """--groups, --task, --metric, --lowest, --highest, --compare, --rope and --by."""
+    for option in reversed((
+        click.option("--groups", default="predicted", metavar="HOW", show_default=True, help=_GROUPS),
+        click.option("--task", type=_TASKS, help="[default: as the others say]"),
+        click.option("--metric", default="accuracy", metavar="NAME", show_default=True, help=_METRICS),
+        click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
+        click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
+        click.option("--compare", metavar="A,B", help="Compare two groups."),
+        click.option("--rope", type=float, metavar="X", help="Differences up to this are none.  [default: 0.05]"),
+        click.option("--by", type=_BY, help="What comparing asks by.  [default: neyman]"),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def method_options(command: Decorated) -> Decorated:
+    """--prior, --policy and --target."""
+    for option in reversed((
+        click.option("--prior", default="uniform", metavar="NAME", show_default=True, help=_PRIORS),
+        click.option("--policy", default="thompson", metavar="NAME", show_default=True, help=_POLICIES),
+        click.option("--target", type=_TARGETS, default="population", show_default=True, help=_ABOUT),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def stop_options(command: Decorated) -> Decorated:
+    """--stop-labels, --stop-probability, --stop-width and --stop-overall."""
+    for option in reversed((
+        click.option("--stop-labels", type=click.IntRange(1), metavar="N", help="Enough: so many labels."),
+        click.option("--stop-probability", type=_SHARE, metavar="P", help="Enough: so sure that the answer is right."),
+        click.option("--stop-width", type=float, metavar="W", help="Enough: no group's interval is wider."),
+        click.option("--stop-overall", type=float, metavar="W", help="Enough: the average's interval is no wider."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
+    """The groups and the task that the options describe."""
+    from fewlabels.cli import words  # noqa: PLC0415
+
+    groups = words.groups_from(options["groups"], pool)
+    metric = words.metric_from(options["metric"], pool)
+    chosen = {name: options[name] for name in ("lowest", "highest", "compare", "rope", "by")}
+    return groups, words.task_from(options["task"], metric, groups, **chosen)
+
+
+def stop_rule(options: dict[str, Any]) -> Stop:
+    """When it is enough, as the options say."""
+    from fewlabels.stopping import Stop  # noqa: PLC0415
+
+    return Stop(**{name: options[f"stop_{name}"] for name in ("labels", "probability", "width", "overall")})
+
+
+def task_words(task: Task) -> str:
+    """The question in plain words.
+
+    >>> import fewlabels as fl
+    >>> task_words(fl.Identify(fl.Accuracy(), lowest=3))
+    'which 3 groups have the lowest accuracy'
+    """
+    from fewlabels.tasks import Compare, Identify  # noqa: PLC0415
+
+    metric = metric_words(task.metric)
+    if isinstance(task, Identify):
+        which = "lowest" if task.lowest else "highest"
+        groups = f"{task.plays} groups have" if task.plays > 1 else "group has"
+        return f"which {groups} the {which} {metric}"
+    if isinstance(task, Compare):
+        return f"whether {task.a!r} and {task.b!r} have the same {metric}, within {task.rope:g}"
+    return f"the {metric} of every group"
+
+
+def metric_words(metric: Metric) -> str:
+    """A metric in plain words.
+
+    >>> import fewlabels as fl
+    >>> metric_words(fl.Recall("spam"))
+    "recall of 'spam'"
+    """
+    names = {
+        "CalibrationError": "calibration error",
+        "Confusion": "share of each true class",
+        "FalsePositiveRate": "false positive rate",
+        "F1": "F1",
+    }
+    name = names.get(type(metric).__name__, type(metric).__name__.lower())
+    positive = getattr(metric, "positive", None)
+    return f"{name} of {positive!r}" if positive is not None else name

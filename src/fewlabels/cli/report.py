@@ -1,0 +1,65 @@
+"""`fewlabels report`: one file with everything, to read and to pass on."""
+
+from __future__ import annotations
+
+import click
+
+from fewlabels.cli.common import assessment_arguments, level_option
+
+_HELP = """Write a report: one HTML file that loads nothing from anywhere, for readers who know no statistics.
+
+It has the answer in a sentence, a table and plots of all groups, how the labels were chosen, what more labels would
+change, and every setting. The end of the file name says the format: .html, .md or .json. Without -o the file is named
+after the assessment; with -o - the report goes to stdout.
+
+\b
+Examples:
+  fewlabels report audit.db
+  fewlabels report audit.db worst -o worst.html --open
+  fewlabels report audit.db --format json -o - | jq .headline
+"""
+
+
+@click.command(help=_HELP, short_help="One HTML file with everything, to pass on.")
+@assessment_arguments
+@click.option("-o", "--output", metavar="FILE", help="Where to write it; - for stdout. NAME.html if not given.")
+@click.option("--format", "form", type=click.Choice(["html", "md", "json"]), help="The format, whatever the name.")
+@level_option
+@click.option("--examples", default=12, type=click.IntRange(0), show_default=True, help="Labelled mistakes to show.")
+@click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
+@click.option("--open", "show", is_flag=True, help="Open the file in the browser.")
+def report(
+    address: str,
+    name: str | None,
+    *,
+    output: str | None,
+    form: str | None,
+    level: float,
+    examples: int,
+    forecast: bool,
+    show: bool,
+) -> None:
+    """See `_HELP`."""
+    from fewlabels.cli.common import open_assessment, progress, talk  # noqa: PLC0415
+    from fewlabels.report import format_of, read, rendered, save  # noqa: PLC0415
+
+    audit = open_assessment(address, name)
+    if output != "-":
+        output = output or f"{_file_name(audit.name)}.{form or 'html'}"
+        form = form or format_of(output)
+    with progress("making the report") as bar:
+        found = read(audit, level, examples=examples, foresee=forecast, progress=bar)
+    text = rendered(found, form or "html")
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    path = save(text, output)
+    talk(f"Wrote {path} ({len(text.encode()) / 1000:,.0f} kB).")
+    if show:
+        click.launch(str(path))
+
+
+def _file_name(name: str) -> str:
+    """The name of an assessment without what file names cannot have."""
+    kept = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in name).strip(" .")
+    return kept[:80] or "report"

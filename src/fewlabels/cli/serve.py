@@ -1,0 +1,80 @@
+"""`fewlabels serve`: the labelling page and the dashboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from fewlabels.people import People
+
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+_HELP = """Serve the labelling page, the dashboard and the HTTP API of a database.
+
+At the first start an owner is made and their personal link is printed; open it, and invite others on the page
+"People" or with `fewlabels invite`. Only this computer can connect unless --host says otherwise: for others put a proxy
+that speaks https in front, and say --secure.
+
+\b
+Examples:
+  fewlabels serve audit.db
+  fewlabels serve audit.db --content images/ --port 8080
+  fewlabels serve postgresql://user@host/database --host 0.0.0.0 --secure
+"""
+
+
+@click.command(help=_HELP, short_help="Label in the browser, several people at once, with a live dashboard.")
+@click.argument("database")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--content", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--columns", metavar="LIST", help="Columns of the pool that annotators look at.  [default: its content]")
+@click.option(
+    "--image-host", "image_hosts", multiple=True, metavar="ORIGIN", help="Show images from there. Repeatable."
+)
+@click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
+@click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
+@click.option("--secure", is_flag=True, help="The server is reached by https: cookies go no other way.")
+def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa: ANN401
+    """See `_HELP`."""
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.people import People  # noqa: PLC0415
+    from fewlabels.store import Store  # noqa: PLC0415
+
+    try:
+        import uvicorn  # noqa: PLC0415
+
+        from fewlabels.web import Settings, create_app  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise InputError(f"serving needs the package {error.name}: pip install 'fewlabels[web]'") from error
+    for name in ("columns", "show"):
+        options[name] = tuple(part.strip() for part in (options[name] or "").split(",") if part.strip())
+    settings = Settings(**options)
+    store = Store(database, existing=True)
+    app = create_app(store, settings)
+    shown = f"{'https' if options['secure'] else 'http'}://{'localhost' if host in _LOOPBACK else host}:{port}"
+    _greet(People(store), database, shown, host, secure=options["secure"])
+    # Without a server header, and with no access log: there is nothing in it that the log of events has not.
+    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, access_log=False)
+    store.close()
+
+
+def _greet(people: People, database: str, address: str, host: str, *, secure: bool) -> None:
+    owners = [one for one in people.list() if one.role == "owner" and one.revoked_at is None]
+    if owners:
+        click.echo(
+            f"fewlabels: serving at {address}. The owner's link was shown when it was made; for a new one:", err=True
+        )
+        click.echo(f"  fewlabels invite {database} {owners[0].name} --again --address {address}", err=True)
+    else:
+        link = f"{address}/#{people.invite('owner', 'owner')}"
+        click.echo("fewlabels: serving. Your personal link, shown only now; whoever has it is the owner:", err=True)
+        click.echo(f"  {link}", err=True)
+    if host not in _LOOPBACK and not secure:
+        click.echo(
+            "fewlabels: without https others on the network can read along: use a proxy, and --secure.", err=True
+        )
+    click.echo("Press Ctrl-C to stop. Nothing is lost: every answer is on disk when it is taken.", err=True)

@@ -1,0 +1,148 @@
+"""`fewlabels show`: estimates with intervals, how far the labelling has come, and how much is probably left."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fewlabels.cli.common import assessment_arguments, json_option, level_option
+from fewlabels.cli.question import task_words
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.table import Table
+
+_HELP = """Show what is known: each group with its estimate and interval.
+
+First in plain words how far the labelling has come and, if a stopping rule was set, how many more labels it will
+probably take. Columns: n items in the group, labelled of them, the mean of the metric, and the interval from low to
+high that holds the truth with the probability --level. NAME can be left out where there is only one assessment.
+
+\b
+Examples:
+  fewlabels show audit.db
+  fewlabels show audit.db worst --top 10 --sort labelled
+  fewlabels show audit.db --metric calibration --groups whole
+  fewlabels show audit.db --json > estimates.json
+"""
+_SORTS = ("group", "n", "labelled", "mean", "low", "high", "width")
+_SCREEN = 40  # rows on a terminal; all go into a pipe or file
+
+
+@click.command(help=_HELP, short_help="Estimates with intervals, and how far the labelling has come.")
+@assessment_arguments
+@click.option("--metric", metavar="NAME", help="Another metric than the question is about.")
+@click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
+@click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, the largest first.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="The first N groups only.")
+@level_option
+@click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
+@json_option
+def show(
+    address: str,
+    name: str | None,
+    *,
+    metric: str | None,
+    groups: str | None,
+    sort: str | None,
+    top: int | None,
+    level: float,
+    forecast: bool,
+    as_json: bool,
+) -> None:
+    """See `_HELP`."""
+    from fewlabels.cli.common import emit, emit_json, open_assessment, talk  # noqa: PLC0415
+    from fewlabels.cli.words import groups_from, metric_from  # noqa: PLC0415
+
+    audit = open_assessment(address, name)
+    table = audit.estimates(
+        level=level,
+        metric=metric_from(metric, audit.pool) if metric else None,
+        groups=groups_from(groups, audit.pool) if groups else None,
+    )
+    table = _first(_sorted(table, audit, sort), top)
+    known = _progress(audit)
+    if not as_json:
+        for line in _words(audit, known, address):
+            talk(line)
+        talk("")
+        emit(table, as_json=False, most=_SCREEN if sys.stdout.isatty() and top is None else None)
+    # Last, because it takes some seconds.
+    if forecast and audit.spec.stop.rules and not known["standing"]["reached"]:
+        from fewlabels.planning import forecast as foresee  # noqa: PLC0415
+
+        known["forecast"] = foresee(audit).to_json()
+    if as_json:
+        emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
+    elif known["forecast"]:
+        talk(f"\n{known['forecast']['words']}")
+
+
+def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
+    """The rows in the order asked for; where groups are looked for, those first."""
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.table import Table  # noqa: PLC0415
+    from fewlabels.tasks import Identify  # noqa: PLC0415
+
+    task = audit.spec.task
+    if by is None and not isinstance(task, Identify):
+        return table
+    by = by or ("mean" if isinstance(task, Identify) and task.lowest else "-mean")
+    column = by.removeprefix("-")
+    if column not in _SORTS or (column not in table.columns and column != "width"):
+        raise InputError(f"--sort {by!r} is not known. Use one of {', '.join(_SORTS)}, or -mean for the largest first.")
+    if column == "width":
+        ends = zip(table["low"], table["high"], strict=True)
+        keys: list[Any] = [None if low is None else high - low for low, high in ends]
+    else:
+        keys = table[column]
+    # Groups without items have no value: they come last either way.
+    there = sorted((i for i, key in enumerate(keys) if key is not None), key=lambda i: keys[i], reverse=by[0] == "-")
+    order = [*there, *(i for i, key in enumerate(keys) if key is None)]
+    return Table({name: [values[i] for i in order] for name, values in table.columns.items()}, table.settings)
+
+
+def _first(table: Table, top: int | None) -> Table:
+    from fewlabels.table import Table  # noqa: PLC0415
+
+    return table if top is None else Table({k: v[:top] for k, v in table.columns.items()}, table.settings)
+
+
+def _progress(audit: Assessment) -> dict[str, Any]:
+    """Labels, pending, and standing against the stopping rule."""
+    standing = audit.standing()
+    return {
+        "name": audit.name,
+        "labels": len(audit.labels()),
+        "pending": len(audit.pending()),
+        "disputed": len(audit.disputed()),
+        "items": len(audit.pool),
+        "standing": standing.to_json(),
+        "forecast": None,
+    }
+
+
+def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
+    from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
+
+    where = f"{shown(address)} {quoted(audit.name)}"
+    of = f"{counted(known['items'], 'item')} in {counted(len(audit.groups), 'group')}"
+    lines = [
+        f"{audit.name}: {task_words(audit.spec.task)} ({of}).",
+        f"{counted(known['labels'], 'label')} so far, {known['pending']:,} pending. {known['standing']['words']}",
+    ]
+    if known["disputed"]:
+        lines.append(
+            f"Waiting for your word, since people skipped or disagree: {counted(known['disputed'], 'item')}. See: "
+            f"fewlabels export {where} disputed, then fewlabels tell {where} FILE --decide"
+        )
+    if not known["labels"]:
+        lines.append(
+            f"Without labels this is only what is believed beforehand. Next: fewlabels label {where}, "
+            f"or fewlabels ask {where} -n 20 > batch.csv"
+        )
+    elif len(audit.groups) > 1:
+        lines.append(audit.answer().words)
+    return lines

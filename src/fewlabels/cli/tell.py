@@ -1,0 +1,192 @@
+"""`fewlabels tell`: take labels from files, stdin or the command line, and say where one is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fewlabels.cli.common import complete_names, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.pool import Pool
+
+_HELP = """Take labels.
+
+They come in files with the columns id and label (.csv, .tsv, .json, .jsonl, .parquet, ...), through stdin as -, or
+here as ID=LABEL. Rows without a label are skipped. If one label cannot be taken, none is. A second label for an
+item replaces the first, which stays in the log. NAME can be left out where the database has one assessment only.
+
+\b
+Examples:
+  fewlabels tell audit.db batch.csv
+  fewlabels tell audit.db worst batch.csv --annotator ann
+  fewlabels tell audit.db img_17=lizard img_18=frog
+  fewlabels tell audit.db old-labels.csv --adopt      items that were never asked for
+  cat batch.csv | fewlabels tell audit.db -
+  fewlabels tell audit.db export.json --label-studio
+"""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One label, and where it stands."""
+
+    item: str
+    label: str
+    at: Callable[[], str]
+
+
+@click.command(help=_HELP, short_help="Take labels from a file, or as ID=LABEL.")
+@click.argument("address", metavar="DATABASE")
+@click.argument("words", nargs=-1, required=True, metavar="[NAME] FILE|-|ID=LABEL...", shell_complete=complete_names)
+@click.option("--annotator", metavar="WHO", help="Who labelled.")
+@click.option("--note", metavar="TEXT", help="Kept in the log with the labels.")
+@click.option("--adopt", is_flag=True, help="Also take labels of items that were never asked for.")
+@click.option("--decide", is_flag=True, help="As the owner's word, which counts whatever others said.")
+@click.option("--label-studio", is_flag=True, help="FILE is Label Studio's export as JSON.")
+@click.option("--id", "id_", default="id", metavar="NAME", show_default=True, help="Column of ids.")
+@click.option("--label", default="label", metavar="NAME", show_default=True, help="Column of labels.")
+@json_option
+def tell(
+    address: str,
+    words: Sequence[str],
+    *,
+    annotator: str | None,
+    note: str | None,
+    adopt: bool,
+    decide: bool,
+    label_studio: bool,
+    id_: str,
+    label: str,
+    as_json: bool,
+) -> None:
+    """See `_HELP`."""
+    from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
+    from fewlabels.errors import InputError, LabelError  # noqa: PLC0415
+
+    name, rest = name_and_rest(address, words)
+    if not rest:
+        raise InputError("no labels were given: add a file, - for stdin, or ID=LABEL.")
+    audit = open_assessment(address, name)
+    if label_studio:
+        _tell_label_studio(audit, rest)
+        return
+    rows = [row for word in rest for row in _rows(word, audit.pool, id_, label)]
+    labels, changed = _matched([row for row in rows if row.label], audit.pool)
+    before = audit.labels()
+    try:
+        take = audit.decide if decide else audit.tell
+        told = take(labels, annotator=annotator, note=note, adopt=adopt) if labels else 0
+    except LabelError as error:
+        row = next((row for row in rows if re.match(rf"cannot \w+ {re.escape(repr(row.item))}", str(error))), None)
+        raise LabelError(f"{row.at()}: {error}" if row else str(error)) from None
+    counts = {
+        "told": told,
+        "blank": sum(not row.label for row in rows),
+        "replaced": sum(item in before and before[item] != label for item, label in labels.items()),
+        "labels": len(audit.labels()),
+        "pending": len(audit.pending()),
+    }
+    for said in changed:
+        talk(said)
+    talk(_said(counts, audit, address))
+    if as_json:
+        emit_json(counts)
+
+
+def _tell_label_studio(audit: Assessment, files: Sequence[str]) -> None:
+    """Take labels and skips with the names of those who gave them."""
+    from fewlabels.cli.common import counted, talk  # noqa: PLC0415
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.interop.label_studio import read_label_studio, tell_annotations  # noqa: PLC0415
+
+    for file in files:
+        if not Path(file).is_file():
+            raise InputError(f"there is no file {file}. Export the project from Label Studio as JSON.")
+    found = [one for file in files for one in read_label_studio(file)]
+    told, skipped = tell_annotations(audit, found)
+    talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(len(audit.labels()), 'label')} so far.")
+
+
+def _rows(word: str, pool: Pool, id_: str, label: str) -> list[_Row]:
+    """The labels that a word of the command line means."""
+    from fewlabels.cli.reading import opened  # noqa: PLC0415
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.io.labels import label_rows  # noqa: PLC0415
+
+    if "=" in word and not Path(word).exists():
+        # Ids and classes may have an = of their own: the first split that makes sense, or else the first.
+        splits = [(word[:i].strip(), word[i + 1 :].strip()) for i, letter in enumerate(word) if letter == "="]
+        known = {str(item) for item in pool.ids.to_pylist()}
+        item, name = next((pair for pair in splits if pair[0] in known), splits[0])
+        return [_Row(item, name, lambda: word)]
+    if word != "-" and not Path(word).exists():
+        raise InputError(f"{word!r} is neither a file nor ID=LABEL, nor an assessment of this database. Check it.")
+    source = opened(word)
+    return [_Row(item, name, partial(source.at, row)) for row, item, name in label_rows(source, id=id_, label=label)]
+
+
+def _matched(rows: Sequence[_Row], pool: Pool) -> tuple[dict[str, str], list[str]]:
+    """Labels by id in the pool's own spelling, and what was changed to get there."""
+    from fewlabels.errors import LabelError  # noqa: PLC0415
+
+    ids, classes = {str(item) for item in pool.ids.to_pylist()}, set(pool.classes)
+    alike: dict[str, list[str]] = {}
+    for name in pool.classes:
+        alike.setdefault(_plain(name), []).append(name)
+    labels: dict[str, str] = {}
+    changed: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        near = [row.label] if row.label in classes else alike.get(_plain(row.label), [])
+        item = row.item if row.item in ids else row.item.strip()
+        try:
+            pool.positions([item])
+            if len(near) != 1:
+                pool.class_positions([row.label])
+        except LabelError as error:
+            many = f" It could be {' or '.join(map(repr, near))}: write it exactly so." if near else ""
+            raise LabelError(f"{row.at()}: {error}{many}") from None
+        if near[0] != row.label:
+            changed[row.label, near[0]] += 1
+        if labels.setdefault(item, near[0]) != near[0]:
+            raise LabelError(
+                f"{row.at()}: {item!r} is labelled {near[0]!r} here and {labels[item]!r} before. Keep one of the two."
+            )
+    return labels, [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.items()]
+
+
+def _plain(name: str) -> str:
+    """A class name as somebody in a hurry types it: case and spaces do not count."""
+    return " ".join(name.split()).casefold()
+
+
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _said(counts: dict[str, int], audit: Assessment, address: str) -> str:
+    """What happened, and what to type next."""
+    from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
+
+    where = f"{shown(address)} {quoted(audit.name)}"
+    if not counts["told"]:
+        return f"No label was told: all {counts['blank']:,} rows are blank. Fill in the column label, then tell again."
+    extra = [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
+    extra += [f"skipped {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
+    more = f" ({'; '.join(extra)})" if extra else ""
+    words = [
+        f"{counted(counts['told'], 'label')} taken{more}.",
+        f"{counts['labels']:,} so far, {counts['pending']:,} pending.",
+    ]
+    if audit.spec.stop.rules and (standing := audit.standing()).reached:
+        words.append(standing.words)
+    return " ".join([*words, f"Next: fewlabels show {where}"])

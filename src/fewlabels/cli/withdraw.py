@@ -1,0 +1,49 @@
+"""`fewlabels withdraw`: take back labels that were wrong, or requests that nobody will answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fewlabels.cli.common import complete_names, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HELP = """Take back labels that were wrong, or requests that nobody will answer: the items can be asked again.
+
+The log keeps what was withdrawn. Do not withdraw items because they are hard to label: the rest would look
+easier than the pool is.
+
+\b
+Examples:
+  fewlabels withdraw audit.db img_17 img_18
+  fewlabels withdraw audit.db worst --pending --note 'ann left'
+"""
+
+
+@click.command(help=_HELP, short_help="Take back labels, or requests nobody will answer.")
+@click.argument("address", metavar="DATABASE")
+@click.argument("words", nargs=-1, metavar="[NAME] ID...", shell_complete=complete_names)
+@click.option("--pending", is_flag=True, help="All items that wait for a label.")
+@click.option("--annotator", metavar="WHO", help="Who takes them back.")
+@click.option("--note", metavar="TEXT", help="Kept in the log: why.")
+@json_option
+def withdraw(
+    address: str, words: Sequence[str], *, pending: bool, annotator: str | None, note: str | None, as_json: bool
+) -> None:
+    """See `_HELP`."""
+    from fewlabels.cli.common import counted, emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
+    from fewlabels.errors import InputError  # noqa: PLC0415
+
+    name, ids = name_and_rest(address, words)
+    if not ids and not pending:
+        raise InputError("no items were named: add their ids, or --pending for all that wait for a label.")
+    audit = open_assessment(address, name)
+    wanted = list(dict.fromkeys([*ids, *(audit.pending() if pending else [])]))
+    count = audit.withdraw(wanted, annotator=annotator, note=note) if wanted else 0
+    left = {"withdrawn": count, "labels": len(audit.labels()), "pending": len(audit.pending())}
+    talk(f"{counted(count, 'item')} withdrawn. {counted(left['labels'], 'label')}, {left['pending']:,} pending.")
+    if as_json:
+        emit_json(left)

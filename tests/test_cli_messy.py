@@ -1,0 +1,247 @@
+"""`fewlabels new` on the files that people have: what it understands, or what it tells them to do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fewlabels as fl
+from fewlabels.cli.main import cli, in_options
+from fewlabels.io.guess import Guess, guess
+
+SHARES = [(0.7, 0.2), (0.1, 0.8), (0.3, 0.3), (0.25, 0.25), (0.5, 0.1)] * 4
+EXCEL = "\ufeffID;Text;cat;dog;bird\r\n" + "".join(
+    f'{i};"Größe; ""{i}"" é";{a:.2f};{b:.2f};{1 - a - b:.2f}\r\n'.replace(".", ",") for i, (a, b) in enumerate(SHARES)
+)
+PERCENT = "id,p_cat,p_dog\n" + "".join(f"{i},{a},{100 - a}\n" for i, a in enumerate([90, 20, 55, 60.5] * 5))
+PHOTOS = ",filename,cat,dog,truth\n" + "".join(f"{i},i{i}.png,0.{i:02},{1 - i / 100:.2f},cat\n" for i in range(10, 20))
+CHAT = "question_id,question,model_answer,confidence\n" + "".join(
+    f"q{i},Which colour has item number {i}?,{'red' if i % 2 else 'blue'},{('high', 'medium', 'low')[i % 3]}\n"
+    for i in range(12)
+)
+
+
+def new(folder, name: str, data: str | bytes, *options: str):
+    """What the command says about a file, and the assessment if it made one."""
+    (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    result = CliRunner().invoke(cli, ["new", str(folder / "audit.db"), "it", str(folder / name), *options])
+    return result, fl.load(folder / "audit.db", "it") if result.exit_code == 0 else None
+
+
+def test_excel_with_mark_semicolons_and_decimal_commas(tmp_path) -> None:
+    result, audit = new(tmp_path, "excel.csv", EXCEL)
+    assert audit is not None, result.stderr
+    assert (audit.pool.classes, audit.pool.content) == (("cat", "dog", "bird"), "Text")
+    np.testing.assert_allclose(audit.pool.confidence[:3], [0.7, 0.8, 0.4])
+    assert audit.pool.column("Text")[3].as_py() == 'Größe; "3" é'
+    assert "column 'ID'" in result.stderr
+    assert "--scores" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "data"), [("p.csv", PERCENT.encode()), ("p.csv.gz", gzip.compress(PERCENT.encode()))])
+def test_percentages_are_recognised(tmp_path, name: str, data: bytes) -> None:
+    result, audit = new(tmp_path, name, data)
+    assert audit is not None, result.stderr
+    np.testing.assert_allclose(audit.pool.confidence[:4], [0.9, 0.8, 0.55, 0.605])
+    assert "percentages" in result.stderr
+
+
+def test_confidence_in_percent_is_recognised(tmp_path) -> None:
+    text = "id,prediction,conf\n" + "".join(f"{i},{'ab'[i % 2]},{50 + i}\n" for i in range(8))
+    _, audit = new(tmp_path, "p.csv", text)
+    assert audit is not None
+    np.testing.assert_allclose(audit.pool.confidence, [(50 + i) / 100 for i in range(8)])
+
+
+def test_a_confidence_can_be_refused(tmp_path) -> None:
+    _, audit = new(tmp_path, "p.csv", "id,predicted,confidence\n1,a,0.5\n2,b,0.7\n", "--confidence", "none")
+    assert audit is not None
+    assert audit.pool.confidence is None
+
+
+def test_scores_without_names_that_say_so(tmp_path) -> None:
+    """Neighbouring columns whose rows sum to 1 are scores; row numbers of pandas and true labels are not."""
+    result, audit = new(tmp_path, "photos.csv", PHOTOS)
+    assert audit is not None, result.stderr
+    assert audit.pool.classes == ("cat", "dog")
+    assert audit.pool.ids[0].as_py() == "i10.png"
+    assert audit.pool.content == "filename"
+    assert "'truth' looks like labels: not used" in result.stderr
+    assert "tell FILE --adopt --id filename --label truth" in result.stderr
+    told = ["tell", str(tmp_path / "audit.db"), str(tmp_path / "photos.csv"), "--adopt", "--id", "filename"]
+    assert "10 labels taken" in CliRunner().invoke(cli, [*told, "--label", "truth"]).stderr
+    assert "truth" not in audit.pool.columns.column_names
+
+
+def test_an_llm_with_confidence_in_words(tmp_path) -> None:
+    result, audit = new(tmp_path, "chat.csv", CHAT, "--groups", "column:confidence")
+    assert audit is not None, result.stderr
+    assert audit.groups.names == ("high", "low", "medium")
+    assert audit.pool.confidence is None
+    assert "in words" in result.stderr
+    assert "use --classes" in result.stderr
+    assert audit.pool.content == "question"
+
+
+def test_a_thousand_classes(tmp_path) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.dirichlet(np.full(1000, 0.05), size=40)
+    head = "id," + ",".join(f"p_class {k}" for k in range(1000))
+    text = head + "\n" + "".join(f"i{i}," + ",".join(f"{v:.7f}" for v in row) + "\n" for i, row in enumerate(rows))
+    result, audit = new(tmp_path, "wide.csv", text, "--lowest", "3")
+    assert audit is not None, result.stderr
+    assert len(audit.groups) == 1000
+    assert "without items" in result.stderr
+
+
+def test_unicode_names_windows_line_ends_and_newlines_in_text(tmp_path) -> None:
+    names = ["Größe", "日本語", "naïve café"]
+    rows = "".join(f'{i},"erste Zeile\r\nzweite ""Zeile"", {i}",{names[i % 3]}\r\n' for i in range(9))
+    result, audit = new(tmp_path, "u.csv", f"id,text,predicted\r\n{rows}")
+    assert audit is not None, result.stderr
+    assert set(audit.pool.classes) == set(names)
+    batch = CliRunner().invoke(cli, ["ask", str(tmp_path / "audit.db"), "-n", "9", "-o", str(tmp_path / "b.csv")])
+    assert batch.exit_code == 0, batch.stderr
+    blank = (tmp_path / "b.csv").read_bytes().decode()
+    assert blank.count(',""\n') == 9
+    (tmp_path / "b.csv").write_bytes(blank.replace(',""\n', ",日本語\r\n").encode())
+    told = CliRunner().invoke(cli, ["tell", str(tmp_path / "audit.db"), str(tmp_path / "b.csv")])
+    assert "9 labels taken" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("rows.json", json.dumps([{"id": i, "predicted": "ab"[i % 2]} for i in range(6)])),
+        ("columns.json", json.dumps({"id": [1, 2], "predicted": ["a", "b"]})),
+        ("printed.json", json.dumps({"rows": [{"id": 1, "predicted": "a"}, {"id": 2, "predicted": "b"}]})),
+        ("lines.json", '{"id": 1, "predicted": "a"}\n{"id": 2, "predicted": "b"}\n'),
+        ("lines.jsonl", '{"id": 1, "predicted": "a"}\n{"id": 2, "predicted": "b"}\n'),
+        ("one.csv", "predicted\na\nb\n"),
+        ("tab.tsv", "id\tpredicted\tconfidence\n1\ta\t0.5\n2\tb\t0.25\n"),
+        ("spaces.csv", "id , predicted class,confidence\n1, New York,0.5\n2, Los Angeles ,0.25\n"),
+        ("told.csv", "sep=;\nid;predicted;confidence\n1;a;0,5\n2;b;0,25\n"),
+        ("logits.csv", "id,logit_a,logit_b\n1,-3.5,2\n2,4,2\n3,1,0\n"),
+        ("both.csv", "id,predicted,confidence,p_a,p_b\n1,a,0.7,0.4,0.6\n2,b,0.7,0.6,0.4\n"),
+    ],
+)
+def test_it_works(tmp_path, name: str, data: str) -> None:
+    result, audit = new(tmp_path, name, data)
+    assert audit is not None, result.stderr
+    assert len(audit.pool.classes) == 2
+    assert "Next:" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("sign.csv", "id,p_a,p_b\n1,90%,10%\n", "'90%' is not a number. Leave out the percent sign"),
+        ("missing.csv", "id,p_a,p_b\n1,0.5,0.5\n2,,0.4\n", "row 2 (line 3), column 'p_a': the score is missing"),
+        ("na.csv", "id,p_a,p_b\n1,0.5,0.5\n2,NA,0.4\n", "row 2 (line 3), column 'p_a': 'NA' seems to stand for a mis"),
+        ("twice.csv", "id,predicted\n1,a\n2,b\n1,b\n", "row 3 (line 4), column 'id': the id '1' is already that of"),
+        ("empty.csv", "", "is empty (0 bytes)"),
+        ("header.csv", "id,predicted\n", "has columns but no rows"),
+        ("text.csv", "text\nhello\nworld\n", "Say --predicted NAME"),
+        ("labels.csv", "id,label\n1,a\n2,b\n", "if it is the predicted class, say --predicted 'label'"),
+        ("binary.csv", "id,score\n1,0.3\n2,0.7\n", "add a column with the predicted class"),
+        ("constant.csv", "id,predicted\n1,yes\n2,yes\n", "Pass --classes with the names of all classes"),
+        ("utf16.csv", "id,predicted\n1,a\n2,b\n".encode("utf-16"), "Save it as UTF-8"),
+        ("latin.csv", "id,predicted\n1,Größe\n2,b\n".encode("latin-1"), "line 2: not UTF-8 text near '1,Größe'"),
+        ("ragged.csv", "id,predicted\n1,a\n2,b,c\n", "row 2 (line 3): 3 fields where the header has 2 columns"),
+        ("sheet.xlsx", "PK", "Save it as CSV in UTF-8"),
+        ("broken.json", '[{"id": 1', "not JSON"),
+        ("odd.json", "[1, 2]", "not a list of objects"),
+        ("sum.csv", "id,p_a,p_b\n1,0.5,0.3\n2,0.5,0.2\n", "Pass --normalize to divide each row by its sum"),
+    ],
+)
+def test_it_says_exactly_what_to_do(tmp_path, name: str, data: str | bytes, said: str) -> None:
+    result, _ = new(tmp_path, name, data)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "audit.db").exists()
+
+
+def test_what_is_given_is_not_guessed() -> None:
+    columns = {"a": ["1", "2"], "predicted": ["x", "y"], "x": [0.1, 0.9], "y": [0.9, 0.1], "text": ["long", "text"]}
+    assert guess(columns) == Guess(scores=["x", "y"], predicted="predicted", content="text")
+    assert guess(columns, id="a", predicted="text", confidence="x").scores is None
+    assert guess(columns, not_content=["text"]).content is None
+    assert guess({"id": ["a", "a"], "predicted": ["x", "y"]}).id == "id"  # refused by read_pool, not passed over
+    assert guess({"image": ["a", "a"], "predicted": ["x", "y"]}).id is None
+
+
+def test_what_gives_the_answer_away_is_not_shown() -> None:
+    texts = ["a rather long text about colours", "another long text about the colours"]
+    assert guess({"predicted": ["x", "y"], "model_reasoning": texts}).content is None
+    assert guess({"predicted": ["x", "y"], "model_reasoning": texts, "notice": texts}).content == "notice"
+    assert guess({"predicted": ["x", "y"], "key": [0.5, 0.7]}).id is None
+
+
+def test_a_batch_that_excel_has_saved_again(tmp_path) -> None:
+    _, audit = new(tmp_path, "excel.csv", EXCEL)
+    assert audit is not None
+    items = audit.ask(3).ids
+    batch = "\ufeffid;content;label\r\n" + "".join(f'{item};"Größe; x";CAT \r\n' for item in items)
+    told = CliRunner().invoke(cli, ["tell", str(tmp_path / "audit.db"), "-"], input=batch.encode())
+    assert "'CAT ' was taken as 'cat' (3 times)." in told.stderr
+    assert audit.labels() == dict.fromkeys(items, "cat")
+
+
+def test_ids_that_lost_their_zeros(tmp_path) -> None:
+    _, audit = new(tmp_path, "p.csv", "id,predicted\n001,a\n002,b\n")
+    assert audit is not None
+    audit.ask(2)
+    told = CliRunner().invoke(cli, ["tell", str(tmp_path / "audit.db"), "1=a"])
+    assert "The pool has '001': did a spreadsheet drop the zeros?" in told.stderr
+
+
+NAMES = st.sampled_from(
+    [
+        "id",
+        "ID",
+        "image",
+        "text",
+        "predicted",
+        "confidence",
+        "score",
+        "p_a",
+        "p_b",
+        "logit_a",
+        "logit_b",
+        "a",
+        "b",
+        "label",
+    ]
+)
+VALUES = st.sampled_from(
+    ["", "0.5", "0,5", "50%", "1", "0", "-3.2", "100", "nan", "NA", "inf", "a", "b", "high", "é 日"]
+)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=6, unique=True), st.data(), st.sampled_from(",;\t"))
+def test_any_table_is_read_or_refused_in_words(tmp_path_factory, names: list[str], data, gap: str) -> None:
+    """Whatever stands in a table, the end is an assessment, or code 2 and one line."""
+    rows = data.draw(st.lists(st.lists(VALUES, min_size=len(names), max_size=len(names)), max_size=5))
+    text = "\n".join(gap.join(f'"{value}"' for value in row) for row in [names, *rows])
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_text(text + "\n", encoding="utf-8")
+    result = CliRunner().invoke(cli, ["new", "none.db", str(path), "--dry-run"])
+    assert result.exit_code in (0, 2), (text, result.exception)
+    if result.exit_code:
+        assert result.stderr.count("\n") == 1
+
+
+def test_messages_of_python_become_options() -> None:
+    assert in_options("pass normalize=True, or id=.") == "pass --normalize, or --id."
+    assert (
+        in_options("so ask() needs a name: ask(..., annotator='ann').") == "so ask() needs a name: --annotator 'ann'."
+    )
+    assert in_options("the class 'id=3' is unknown") == "the class 'id=3' is unknown"
