@@ -1,0 +1,76 @@
+"""What the number of a group rests on: its own labels, what was learned elsewhere, or too little to tell it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fewlabels.estimates import estimate
+from fewlabels.metrics import Accuracy
+from fewlabels.plots.words import FEW, is_thin
+from fewlabels.priors import Learned, Uniform
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.table import Table
+
+Evidence = Literal["enough", "scores", "few", "unasked", "empty"]
+
+NARROWED = 0.5
+"""The interval must be at most this share of its length for somebody who knows nothing."""
+LEARNED_FROM = 30
+"""Labels in all from which what the learned prior says of a group with few labels is told."""
+
+RULE = (
+    f"A {{noun}} has enough labels when at least {FEW} of its items are labelled (or all, where the question is about "
+    "exactly these items) and its range is at most half as long as it would be for somebody who knows nothing."
+)
+LEARNED_RULE = (
+    "Where the range is that short with fewer labels, the number rests on what the classifier's scores turned out to "
+    "mean in the other {nouns}; it is marked as such."
+)
+
+
+def judge(audit: Assessment, estimates: Table, level: float) -> list[Evidence]:
+    """What the number of each group rests on, in the order of the groups.
+
+    "enough": labels of its own. "scores": few of its own, and what was learned of the scores elsewhere. "few": not
+    enough to tell a number, as in the plots. "unasked": not part of the question. "empty": no items.
+
+    Parameters
+    ----------
+    estimates
+        One row a group: of the assessment's metric, or of accuracy where the metric has a value for each class.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, classes=["cat", "dog"])
+    >>> audit = fl.create(None, "pets", pool)
+    >>> _ = audit.tell({str(item): "cat" for item in range(10)}, adopt=True)
+    >>> judge(audit, audit.estimates(), 0.95)
+    ['enough', 'few']
+    """
+    asked = audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups)).tolist()
+    learned = isinstance(audit.spec.prior, Learned) and sum(estimates["labelled"]) >= LEARNED_FROM
+    found: list[Evidence] = []
+    for row, is_asked, longest in zip(estimates.rows(), asked, _ignorance(audit, level), strict=True):
+        if not row["n"]:
+            found.append("empty")
+        elif not is_asked:
+            found.append("unasked")
+        elif row["high"] - row["low"] > NARROWED * longest:
+            found.append("few")
+        elif not is_thin(row["labelled"], row["n"], audit.spec.target):
+            found.append("enough")
+        else:
+            found.append("scores" if learned else "few")
+    return found
+
+
+def _ignorance(audit: Assessment, level: float) -> list[float]:
+    """How long each group's interval is for somebody who knows nothing; 0 for a group without items."""
+    metric = Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric
+    cells = metric.cells(audit.pool, audit.groups)
+    belief = Uniform().belief(cells, np.zeros((len(cells), len(cells.outcomes))), "population")
+    table = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
+    return [(row["high"] or 0.0) - (row["low"] or 0.0) for row in table.rows()]

@@ -1,0 +1,81 @@
+"""The report as one HTML file: nothing is loaded, everything that comes from data is escaped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from fewlabels import plots
+from fewlabels.plots.words import shortened
+from fewlabels.report.facts import HEADINGS, facts, note, place, strip
+from fewlabels.report.numbers import percent, sureness
+
+if TYPE_CHECKING:
+    from fewlabels.report.content import Report
+
+FOLD = 50
+"""A longer table shows so many rows on a screen until a button is pressed; paper always has all."""
+# What a browser may not be handed even when escaped.
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+def html(report: Report) -> str:
+    """The whole report. By its content policy a browser runs only this script, has only these styles, loads nothing."""
+    environment = Environment(
+        loader=PackageLoader("fewlabels.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalized,
+    )
+    environment.filters |= {"percent": percent, "sureness": sureness, "shortened": shortened}
+    source = environment.loader
+    assert source is not None  # noqa: S101  (it was just given)
+    script = source.get_source(environment, "report.js")[0].strip()
+    style = f"{plots.stylesheet()}\n{source.get_source(environment, 'report.css')[0].strip()}"
+    known = [row for row in report.groups if row.evidence in ("enough", "scores")]
+    others = {head: [row for row in report.groups if row.evidence == kind] for kind, head in HEADINGS.items()}
+    return environment.get_template("report.html").render(
+        report=report,
+        words=report.words,
+        style=report.words.style,
+        known=known,
+        unknown={head: rows for head, rows in others.items() if rows},
+        named=report.answer.groups if report.labels.labelled else (),
+        ranked=any(row.chance is not None for row in report.groups),
+        place={row.group: place(row, len(report.groups)) for row in report.groups},
+        note=note,
+        strip=strip(report),
+        facts=facts(report),
+        figures=[(numbers, Markup(plots.figure(numbers))) for numbers in report.plots.values()],  # noqa: S704
+        fold=FOLD,
+        version=report.version,
+        css=Markup(style),  # noqa: S704  (a file of the package)
+        script=Markup(script),  # noqa: S704  (a file of the package)
+        policy="; ".join(
+            [
+                "default-src 'none'",
+                f"script-src '{_digest(script)}'",
+                f"style-src '{_digest(style)}'",
+                "img-src data:",
+                "base-uri 'none'",
+                "form-action 'none'",
+            ]
+        ),
+    )
+
+
+def _digest(text: str) -> str:
+    """How a content policy names a text: the base64 of its SHA-256."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _finalized(value: object) -> object:
+    """What is put in a page: texts without the characters that no page can hold."""
+    return _UNFIT.sub("\ufffd", value) if type(value) is str else value

@@ -1,0 +1,137 @@
+"""Where the labels come from, and some that show a mistake of the classifier."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.report.numbers import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from fewlabels.assessment import Assessment
+
+_TEXT = 280
+_IMAGE = 20_000
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How many labels count, what became of the requests, who labelled, and from when to when.
+
+    `pending` are out for labelling; `unresolved` were answered by all who were asked, with skips or labels that differ,
+    and wait for the owner.
+    """
+
+    labelled: int
+    pending: int
+    unresolved: int
+    adopted: int
+    replaced: int
+    withdrawn: int
+    decided: int
+    people: int
+    agreement: str
+    first: datetime | None
+    last: datetime | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        times = {name: at and at.isoformat() for name, at in (("first", self.first), ("last", self.last))}
+        return asdict(self) | times
+
+    def sentences(self) -> list[str]:
+        """The same in words, without what is 0."""
+        found = ["No item has a label yet."] if not self.labelled else [self._labelled()]
+        if self.pending:
+            be = "is" if self.pending == 1 else "are"
+            found.append(f"{counted(self.pending, 'item')} {be} out for labelling, without a label that counts yet.")
+        if self.replaced:
+            found.append(f"{counted(self.replaced, 'label')} replaced an earlier one of the same item.")
+        if self.decided:
+            found.append(f"In {counted(self.decided, 'case')} the owner of the assessment decided.")
+        return [*found, self.agreement] if self.agreement else found
+
+    def _labelled(self) -> str:
+        who = f" by {counted(self.people, 'person').replace('persons', 'people')}" if self.people else ""
+        when = ""
+        if self.first is not None and self.last is not None:
+            days = [f"{at.day} {at:%B %Y}" for at in (self.first, self.last)]
+            when = f" on {days[0]}" if days[0] == days[1] else f" from {days[0]} to {days[1]}"
+        return f"{counted(self.labelled, 'item')} {'was' if self.labelled == 1 else 'were'} labelled{who}{when}."
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A labelled item that the classifier got wrong.
+
+    `text` is what the annotator saw, shortened, and `image` the same as a data: address, where it is one.
+    """
+
+    id: str
+    predicted: str
+    label: str
+    confidence: float | None
+    text: str | None
+    image: str | None
+
+
+def count_labels(audit: Assessment) -> Labels:
+    """Read the log, and where the items stand."""
+    log = list(audit.log().rows())
+    counting = audit.labels()
+    asked = {row["item"] for row in log if row["kind"] == "request"}
+    said = [row for row in log if row["kind"] in ("label", "decide") and row["item"] in counting]
+    # A second word of the same person about the same item replaces the first.
+    votes = Counter((row["item"], row["annotator"]) for row in said if row["kind"] == "label")
+    unresolved = len(audit.disputed())
+    agreed = audit.agreement()
+    return Labels(
+        labelled=len(counting),
+        pending=len(audit.pending()) - unresolved,
+        unresolved=unresolved,
+        adopted=len(counting.keys() - asked),
+        replaced=sum(votes.values()) - len(votes),
+        withdrawn=len({row["item"] for row in log if row["kind"] == "withdraw"} - counting.keys()),
+        decided=len({row["item"] for row in said if row["kind"] == "decide"}),
+        people=len({row["annotator"] for row in said if row["annotator"]}),
+        agreement=agreed.words if agreed.items else "",
+        first=said[0]["at"] if said else None,
+        last=said[-1]["at"] if said else None,
+    )
+
+
+def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[Mistake, ...]:
+    """Some labelled items whose prediction is wrong: those of the named groups first, then the surest predictions."""
+    pool, labels = audit.pool, audit.labels()
+    items = pool.positions(labels)
+    wrong = [
+        (item, name, label)
+        for item, (name, label) in zip(items.tolist(), labels.items(), strict=True)
+        if pool.classes[pool.predicted[item]] != label
+    ]
+    named = set(groups)
+    sure = pool.confidence
+    wrong.sort(
+        key=lambda found: (
+            audit.groups.names[audit.groups.group[found[0]]] not in named,
+            0.0 if sure is None else -float(sure[found[0]]),
+        )
+    )
+    content = None if pool.content is None else pool.column(pool.content)
+    found = []
+    for item, name, label in wrong[:most]:
+        seen = None if content is None else content[item].as_py()
+        image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
+        text = None if seen is None or str(seen).startswith("data:") else _cut(str(seen))
+        confidence = None if sure is None else float(sure[item])
+        found.append(Mistake(name, pool.classes[pool.predicted[item]], label, confidence, text, image))
+    return tuple(found)
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _TEXT else text[: _TEXT - 1].rstrip() + "…"

@@ -1,0 +1,109 @@
+"""The report as Markdown: the same words and tables, without plots."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fewlabels.report.facts import facts, note, place, strip
+from fewlabels.report.numbers import counted, percent, sureness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fewlabels.report.content import Report
+
+# What Markdown, or HTML inside of it, would take for something else than text.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#&~!])")
+
+
+def escaped(text: object) -> str:
+    r"""Text that Markdown shows as it is, on one line.
+
+    >>> print(escaped("<b>a|b</b>"))
+    \<b\>a\|b\</b\>
+    """
+    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def markdown(report: Report) -> str:
+    """The whole report."""
+    words = report.words
+    parts = [
+        f"# {escaped(report.question)}",
+        f"**{escaped(report.headline)}**",
+        "\n".join(f"> {escaped(doubt)}" for doubt in report.doubts),
+        "\n".join(f"- {escaped(fact.name)}: {escaped(fact.text)}" for fact in strip(report)),
+        "## How to read this",
+        escaped(words.reading),
+        f"## The {words.nouns}",
+        _groups(report),
+        escaped(words.rule),
+        *_confusions(report),
+        *_mistakes(report),
+        "## How the labels were chosen",
+        *map(escaped, report.chosen),
+        *_learned(report),
+        "## What more labels would change",
+        *map(escaped, report.more.sentences()),
+        "## Settings",
+        _table(("setting", "value"), ((fact.name, fact.text) for fact in facts(report))),
+        "## Words",
+        "\n".join(f"- **{escaped(word)}**: {escaped(meaning)}" for word, meaning in words.glossary.items()),
+        f"Made by fewlabels {report.version} on {report.made:%Y-%m-%d}.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *([escaped(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _groups(report: Report) -> str:
+    style, ranked = report.words.style, report.groups[0].chance is not None
+    head = [report.words.noun, "items", "labels", report.words.metric, "range"]
+    head += ["chance", "place"] if ranked else []
+    rows = []
+    for row in report.groups:
+        known = row.evidence in ("enough", "scores")
+        value = [style.value(row.mean), f"{style.value(row.low)} – {style.value(row.high)}"] if row.n else ["–", "–"]
+        value[0] = value[0] if known else note(row)
+        value[0] += f" ({note(row)})" if row.evidence == "scores" else ""
+        chance = ["–" if row.chance is None else sureness(row.chance), place(row, len(report.groups))]
+        rows.append([row.group, f"{row.n:,}", f"{row.labelled:,}", *value, *(chance if ranked else [])])
+    return _table(head, rows)
+
+
+def _confusions(report: Report) -> list[str]:
+    if not report.confusions:
+        return []
+    rows = [(pair.group, pair.true, pair.words) for pair in report.confusions]
+    return ["## What is mixed up most", _table(("it says", "truly", "how often, where it says so"), rows)]
+
+
+def _mistakes(report: Report) -> list[str]:
+    if not report.mistakes:
+        return []
+    rows = [
+        (m.id, m.predicted, "–" if m.confidence is None else percent(m.confidence), m.label, m.text or "")
+        for m in report.mistakes
+    ]
+    return ["## Some labelled mistakes", _table(("item", "it says", "how sure", "truly", "what was seen"), rows)]
+
+
+def _learned(report: Report) -> list[str]:
+    if not report.learned:
+        return []
+    rows = [
+        (
+            f"{percent(band.said_from)} – {percent(band.said_to)}",
+            f"{band.items:,}",
+            percent(band.said),
+            f"{percent(band.mean)} ({percent(band.low)} – {percent(band.high)})",
+        )
+        for band in report.learned
+    ]
+    items = sum(band.items for band in report.learned)
+    intro = f"What the classifier's confidence turned out to mean, for all {counted(items, 'item')}:"
+    return [intro, _table(("it says", "items", "on average", "right"), rows)]

@@ -1,0 +1,65 @@
+"use strict";
+// Sorts tables by click or Enter on a column name, each body on its own: what is not known never mixes with what is.
+const value = (cell) => {
+  if (cell.dataset.v !== undefined) return cell.dataset.v === "" ? NaN : Number(cell.dataset.v);
+  const text = cell.textContent.trim();
+  return /^[\d,]+$/.test(text) ? Number(text.replaceAll(",", "")) : text;
+};
+const before = (a, b) => {
+  if (typeof a === "string") return a.localeCompare(b, "en", { numeric: true });
+  return Number.isNaN(a) - Number.isNaN(b) || a - b;
+};
+for (const button of document.querySelectorAll("thead button")) {
+  button.addEventListener("click", () => {
+    const head = button.parentElement;
+    const index = head.cellIndex;
+    const first = head.classList.contains("t") ? "ascending" : "descending";
+    const second = first === "ascending" ? "descending" : "ascending";
+    const order = head.getAttribute("aria-sort") === first ? second : first;
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", order);
+    for (const body of head.closest("table").tBodies) {
+      const rows = [...body.rows].filter((row) => !row.classList.contains("divider"));
+      const keyed = rows.map((row) => [value(row.cells[index]), row]);
+      const sign = order === "ascending" ? 1 : -1;
+      keyed.sort(([a], [b]) => {
+        const missing = Number.isNaN(a) - Number.isNaN(b);
+        return missing || sign * before(a, b);
+      });
+      body.append(...keyed.map(([, row]) => row));
+    }
+    fold();
+  });
+}
+// Long tables show their first rows on a screen until asked for all, or the rows that a search finds.
+const table = document.getElementById("table");
+const find = document.getElementById("find");
+const all = document.getElementById("all");
+const most = Number(table.dataset.fold);
+const everything = () => [...table.tBodies].flatMap((body) => [...body.rows]);
+let open = false;
+function fold() {
+  const wanted = find.value.trim().toLowerCase();
+  const rows = everything();
+  const long = rows.length > most;
+  let shown = 0;
+  for (const row of rows) {
+    const divider = row.classList.contains("divider");
+    const fits = divider ? !wanted : row.cells[0].textContent.toLowerCase().includes(wanted);
+    const room = open || wanted !== "" || !long || shown < most;
+    row.classList.toggle("folded", !(fits && room));
+    shown += fits && room && !divider;
+  }
+  document.getElementById("found").textContent =
+    wanted || (long && !open) ? `${shown.toLocaleString("en")} shown` : "";
+  all.hidden = !long || open || wanted !== "";
+}
+if (everything().length > 15) {
+  document.querySelector(".tools").hidden = false;
+  find.addEventListener("input", fold);
+  all.addEventListener("click", () => {
+    open = true;
+    fold();
+  });
+}
+fold();

@@ -1,0 +1,57 @@
+"""From a report to a file: which format, and the text in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    import os
+
+    from fewlabels.report.content import Report
+
+FORMATS = ("html", "md", "json")
+_SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a file name asks for; InputError if it is none of them.
+
+    >>> format_of("audit.html"), format_of("AUDIT.MD")
+    ('html', 'md')
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InputError(
+            f"cannot tell the format of a report from the name {str(path)!r}. "
+            "Use a name that ends in .html, .md or .json."
+        )
+    return _SUFFIXES[suffix]
+
+
+def rendered(report: Report, form: str) -> str:
+    """The report as text in one of `FORMATS`."""
+    if form == "html":
+        return report.html()
+    if form == "md":
+        return report.markdown()
+    return json.dumps(report.to_json(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def write(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Write the report to a file, in the format of its name; returns its path."""
+    form = format_of(path)  # a wrong name is said before anything is made
+    return save(rendered(report, form), path)
+
+
+def save(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write a report that was made; InputError if the file cannot be written."""
+    target = Path(path)
+    try:
+        target.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"cannot write the report to {str(path)!r}: {error.strerror}. Use another file.") from None
+    return target
