@@ -1,0 +1,58 @@
+"""Draws from the posterior as an xarray DataTree, which ArviZ reads. Needs the extra `arviz`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.metrics.base import Metric
+
+_CHAINS = 4  # the draws are independent; ArviZ's diagnostics want several chains
+
+
+def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | None = None) -> xr.DataTree:
+    """The posterior of a metric in each group: dimensions (chain, draw, group), and `true` for a confusion matrix.
+
+    The draws are independent, laid out as four chains, so that ArviZ's summaries, plots and diagnostics work.
+
+    Parameters
+    ----------
+    audit
+        The assessment.
+    draws
+        How many in all; a multiple of 4.
+    metric
+        Another metric than the assessment's own.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> audit = fl.create(None, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"]))
+    >>> fl.to_datatree(audit, 400)["posterior"]["Accuracy"].dims
+    ('chain', 'draw', 'group')
+    """
+    try:
+        import xarray as xr  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise InputError("this needs the package xarray, which is missing: pip install 'fewlabels[arviz]'") from error
+    if draws < _CHAINS or draws % _CHAINS:
+        raise InputError(f"The number of draws must be a multiple of {_CHAINS}, such as 4000. Got {draws!r} instead.")
+    metric = metric or audit.spec.task.metric
+    values = audit.draws(draws, metric=metric)
+    values = values[: len(values) // _CHAINS * _CHAINS]  # fewer come back where a draw is very large
+    dims = ["chain", "draw", "group"]
+    coordinates: dict[str, Any] = {"group": list(audit.groups.names)}
+    if metric.vector:
+        dims.append("true")
+        coordinates["true"] = list(audit.pool.classes)
+    data = xr.Dataset(
+        {type(metric).__name__: (dims, values.reshape(_CHAINS, -1, *values.shape[1:]))},
+        coords=coordinates,
+        attrs={"inference_library": "fewlabels", "assessment": audit.name, "target": audit.spec.target},
+    )
+    return xr.DataTree.from_dict({"posterior": data})

@@ -1,0 +1,187 @@
+"""Label Studio: batches as its tasks with a matching labelling configuration, and its export back as labels."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from xml.sax.saxutils import quoteattr
+
+from fewlabels.errors import InputError, LabelError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.batch import Batch
+
+Kind = Literal["text", "image"]
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg")
+_MANY = 24  # classes, from which on a list to search replaces the buttons
+_HOTKEYS = "123456789"
+_SKIPPED = "skipped in Label Studio"
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What one person said of one item in Label Studio: a label, or None for a skip."""
+
+    item: str
+    label: str | None
+    annotator: str | None
+
+
+def write_label_studio(
+    batch: Batch, path: str | os.PathLike[str], classes: Sequence[str], *, kind: Kind | None = None
+) -> Path:
+    """Write a batch as Label Studio tasks (JSON), and beside it the labelling configuration; returns the path of that.
+
+    The tasks have the item's id and content and nothing of the model: predictions would un-blind the annotators.
+
+    Parameters
+    ----------
+    batch
+        From `ask`.
+    path
+        The tasks, such as tasks.json. The configuration is tasks.xml.
+    classes
+        The labels to choose from, as in `pool.classes`.
+    kind
+        What the content is; by its looks if not given.
+
+    Examples
+    --------
+    >>> import fewlabels as fl, tempfile, pathlib
+    >>> batch = fl.Batch((fl.Request("a", group="cat", why="step 1", content="a furry thing"),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     config = fl.write_label_studio(batch, pathlib.Path(folder) / "tasks.json", ["cat", "dog"])
+    ...     print(config.read_text())
+    <View>
+      <Text name="text" value="$text"/>
+      <Choices name="label" toName="text" choice="single" required="true">
+        <Choice value="cat" hotkey="1"/>
+        <Choice value="dog" hotkey="2"/>
+      </Choices>
+    </View>
+    <BLANKLINE>
+    """
+    path = Path(path)
+    kind = kind or _kind(request.content for request in batch)
+    tasks = [
+        {"data": {kind: request.id if request.content is None else str(request.content), "item_id": request.id}}
+        for request in batch
+    ]
+    path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), encoding="utf-8")
+    config = path.with_suffix(".xml")
+    config.write_text(label_studio_config(classes, kind), encoding="utf-8")
+    return config
+
+
+def label_studio_config(classes: Sequence[str], kind: Kind = "text") -> str:
+    """The labelling configuration that goes with the tasks: one choice among the classes."""
+    layout = ' layout="select"' if len(classes) > _MANY else ""
+    shown = {"text": '<Text name="text" value="$text"/>', "image": '<Image name="image" value="$image"/>'}[kind]
+    keys = [f' hotkey="{key}"' for key in _HOTKEYS] if not layout else []
+    keys += [""] * (len(classes) - len(keys))
+    choices = "".join(f"    <Choice value={quoteattr(name)}{key}/>\n" for name, key in zip(classes, keys, strict=False))
+    head = f'<Choices name="label" toName="{kind}" choice="single" required="true"{layout}>'
+    return f"<View>\n  {shown}\n  {head}\n{choices}  </Choices>\n</View>\n"
+
+
+def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:
+    """The answers in Label Studio's JSON export: one for each annotation; a skip has the label None.
+
+    Examples
+    --------
+    >>> import fewlabels as fl, json, tempfile, pathlib
+    >>> task = {"data": {"item_id": "a"}, "annotations": [
+    ...     {"completed_by": 3, "result": [{"type": "choices", "value": {"choices": ["cat"]}}]}]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "export.json"
+    ...     _ = file.write_text(json.dumps([task]))
+    ...     fl.read_label_studio(file)
+    [Annotation(item='a', label='cat', annotator='3')]
+    """
+    try:
+        tasks = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no JSON: {error}. Export from Label Studio as JSON.") from error
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise InputError(f"{path} is no list of tasks. Export from Label Studio as JSON (not JSON-MIN or CSV).")
+    return [one for number, task in enumerate(tasks, 1) for one in _votes(task, f"task {number} of {path}")]
+
+
+def tell_annotations(audit: Assessment, annotations: Iterable[Annotation]) -> tuple[int, int]:
+    """Take annotations as labels and skips, each by its annotator; returns how many of each.
+
+    If one person is enough for an item but several have answered it, their answers must agree.
+    """
+    annotations = list(annotations)
+    if audit.spec.overlap == 1:
+        _check_agreement(annotations)
+    labels: dict[str | None, dict[str, str]] = {}
+    skips: dict[str | None, list[str]] = {}
+    for one in annotations:
+        if one.label is None:
+            skips.setdefault(one.annotator, []).append(one.item)
+        else:
+            labels.setdefault(one.annotator, {})[one.item] = one.label
+    # Everything is checked before anything is written, so that a wrong item does not leave half of a file behind.
+    audit.pool.positions({one.item for one in annotations})
+    audit.pool.class_positions({one.label for one in annotations if one.label is not None})
+    told = sum(audit.tell(given, annotator=who) for who, given in labels.items())
+    skipped = sum(audit.skip(items, reason=_SKIPPED, annotator=who) for who, items in skips.items())
+    return told, skipped
+
+
+def _check_agreement(annotations: Sequence[Annotation]) -> None:
+    said: dict[str, set[str]] = {}
+    for one in annotations:
+        if one.label is not None:
+            said.setdefault(one.item, set()).add(one.label)
+    if disputed := [item for item, labels in said.items() if len(labels) > 1]:
+        more = f" (and {len(disputed) - 1:,} more)" if len(disputed) > 1 else ""
+        raise LabelError(
+            f"{disputed[0]!r}{more} has different labels by several people, and this assessment takes one person for "
+            "an item. Settle them in Label Studio, or make the assessment with overlap=2 or more. Nothing was changed."
+        )
+
+
+def _votes(task: dict[str, Any], where: str) -> list[Annotation]:
+    item = task.get("data", {}).get("item_id") if isinstance(task.get("data"), dict) else None
+    if item is None:
+        raise InputError(f"{where} has no data.item_id. Import the tasks that fewlabels wrote, and export those.")
+    annotations = task.get("annotations")
+    if annotations is None:
+        raise InputError(f"{where} has no annotations. Export from Label Studio as JSON (not JSON-MIN or CSV).")
+    return [Annotation(str(item), _choice(one, where), _who(one)) for one in annotations]
+
+
+def _choice(annotation: dict[str, Any], where: str) -> str | None:
+    if annotation.get("was_cancelled"):
+        return None
+    chosen = [
+        choice
+        for result in annotation.get("result", [])
+        if result.get("type", "choices") == "choices"
+        for choice in result.get("value", {}).get("choices", [])
+    ]
+    if len(chosen) > 1:
+        many = ", ".join(repr(one) for one in Counter(chosen))
+        raise LabelError(f"{where} has several labels at once ({many}). Use the configuration that fewlabels wrote.")
+    return str(chosen[0]) if chosen else None
+
+
+def _who(annotation: dict[str, Any]) -> str | None:
+    who = annotation.get("completed_by")
+    if isinstance(who, dict):
+        who = who.get("email") or who.get("username") or who.get("id")
+    return None if who is None else str(who)
+
+
+def _kind(contents: Iterable[Any]) -> Kind:
+    shown = [str(content).lower().split("?")[0] for content in contents if content is not None]
+    return "image" if shown and all(one.endswith(_IMAGES) or one.startswith("data:image/") for one in shown) else "text"

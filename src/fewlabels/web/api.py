@@ -1,0 +1,225 @@
+"""The HTTP API, version 1: ask, tell, skip, retract, withdraw, decide, and what is known so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
+from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.security import APIKeyCookie, HTTPBearer
+
+from fewlabels.people import Person
+from fewlabels.web import messages as m
+from fewlabels.web.content import file_of, media_type
+from fewlabels.web.desk import Desk
+from fewlabels.web.errors import ErrorBody
+from fewlabels.web.guard import COOKIE
+from fewlabels.web.live import stream
+
+if TYPE_CHECKING:
+    from fewlabels.table import Table
+
+_STATUSES = (400, 401, 403, 404, 405, 409, 413, 422, 429, 503)
+# Declared for the OpenAPI document; who is signed in was decided before the request came here.
+_SCHEMES = [Security(HTTPBearer(auto_error=False)), Security(APIKeyCookie(name=COOKIE, auto_error=False))]
+
+router = APIRouter(
+    prefix="/api/v1",
+    dependencies=_SCHEMES,
+    responses={status: {"model": ErrorBody} for status in _STATUSES},
+)
+
+
+def desk_of(request: Request) -> Desk:
+    """What the app holds."""
+    return request.app.state.desk
+
+
+def person_of(request: Request) -> Person:
+    """Who is signed in."""
+    return request.state.person
+
+
+def owner_of(request: Request) -> Person:
+    """Who is signed in, if they are an owner."""
+    person = person_of(request)
+    if person.role != "owner":
+        raise HTTPException(403, "this is for the owner of the assessment. Sign in with the owner's link.")
+    return person
+
+
+Here = Annotated[Desk, Depends(desk_of)]
+Anyone = Annotated[Person, Depends(person_of)]
+Owner = Annotated[Person, Depends(owner_of)]
+Level = Annotated[float, Query(gt=0, lt=1, description="Of the intervals.")]
+Most = Annotated[int, Query(ge=1, le=10_000, description="At most so many rows.")]
+Which = Annotated[str, Query(min_length=1, max_length=1000)]
+ONE = "/assessments/{name:path}"
+
+# --- people
+
+
+@router.get("/me", tags=["people"])
+def me(person: Anyone) -> m.Me:
+    """Who is signed in."""
+    return m.Me(name=person.name, role=person.role)
+
+
+@router.get("/people", tags=["people"])
+def people(desk: Here, _owner: Owner) -> list[m.Known]:
+    """Everybody who was invited."""
+    known = desk.people.list()
+    return [m.Known(name=one.name, role=one.role, revoked=one.revoked_at is not None) for one in known]
+
+
+@router.post("/people", tags=["people"], status_code=201)
+def invite(body: m.Invite, desk: Here, _owner: Owner) -> m.Invited:
+    """A personal token for somebody. It is shown once and kept only as a hash."""
+    if body.name in _valid(desk):
+        raise HTTPException(409, f"{body.name!r} was invited already. Choose another name, or lock them out first.")
+    return m.Invited(name=body.name, token=desk.people.invite(body.name, body.role))
+
+
+@router.post("/people/revoke", tags=["people"])
+def revoke(body: m.Name, desk: Here, owner: Owner) -> m.Taken:
+    """Lock somebody out, at once. Their answers stay."""
+    if body.name == owner.name:
+        raise HTTPException(409, "you cannot lock out yourself. Another owner can.")
+    if body.name not in _valid(desk):
+        raise HTTPException(409, f"there is nobody called {body.name!r} with a valid link.")
+    desk.people.revoke(body.name)
+    return m.Taken(taken=1)
+
+
+def _valid(desk: Desk) -> set[str]:
+    return {one.name for one in desk.people.list() if one.revoked_at is None}
+
+
+# --- labelling
+
+
+@router.get("/assessments", tags=["assessments"])
+def assessments(desk: Here, _person: Anyone) -> list[m.Summary]:
+    """The assessments there are, the oldest first."""
+    return [desk.summary(name) for name in desk.names()]
+
+
+@router.get(ONE + "/classes", tags=["labelling"])
+def classes(name: str, desk: Here, _person: Anyone) -> m.Classes:
+    """The classes to choose from."""
+    return m.Classes(classes=list(desk.audit(name).pool.classes))
+
+
+@router.post(ONE + "/ask", tags=["labelling"])
+def ask(name: str, body: m.Ask, desk: Here, person: Anyone) -> m.Asked:
+    """The items to label next: this person's open ones first, then new ones."""
+    audit = desk.audit(name)
+    audit.expire(desk.settings.lease, people=desk.everybody())
+    requests = list(audit.held(person.name))[: body.n]
+    if len(requests) < body.n:
+        requests += audit.ask(body.n - len(requests), annotator=person.name)
+    return m.Asked(requests=[desk.item(name, request.id) for request in requests])
+
+
+@router.post(ONE + "/tell", tags=["labelling"])
+def tell(name: str, body: m.Tell, desk: Here, person: Anyone) -> m.Taken:
+    """Take labels; they are on disk when this returns."""
+    labels = {one.id: one.label for one in body.labels}
+    return m.Taken(taken=desk.audit(name).tell(labels, annotator=person.name, note=body.note, key=body.key))
+
+
+@router.post(ONE + "/skip", tags=["labelling"])
+def skip(name: str, body: m.Skip, desk: Here, person: Anyone) -> m.Taken:
+    """Note that this person cannot answer: the item waits for others, or for the owner."""
+    return m.Taken(taken=desk.audit(name).skip(body.ids, reason=body.reason, annotator=person.name, key=body.key))
+
+
+@router.post(ONE + "/retract", tags=["labelling"])
+def retract(name: str, body: m.Retract, desk: Here, person: Anyone) -> m.Taken:
+    """Take back this person's own answers: the items are theirs to answer again."""
+    return m.Taken(taken=desk.audit(name).retract(body.ids, annotator=person.name, key=body.key))
+
+
+@router.get(ONE + "/content", tags=["labelling"], response_class=FileResponse)
+def content(name: str, id: Which, column: Which, desk: Here, _person: Anyone) -> FileResponse:  # noqa: A002
+    """The image file that a column of an item names, from the owner's content folder."""
+    value = desk.seen(name, id).get(column)
+    file = None if value is None else file_of(str(value), desk.settings.content)
+    kind = None if file is None else media_type(file)
+    if file is None or kind is None:
+        raise HTTPException(404, "there is no such image.")
+    # An SVG opened on its own could hold a script: it gets no rights at all.
+    rights = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+    return FileResponse(file, media_type=kind, headers=rights | {"cache-control": "private, max-age=3600"})
+
+
+# --- the owner's part
+
+
+@router.post(ONE + "/withdraw", tags=["owner"])
+def withdraw(name: str, body: m.Withdraw, desk: Here, owner: Owner) -> m.Taken:
+    """Take back everything about items: they can be asked again."""
+    return m.Taken(taken=desk.audit(name).withdraw(body.ids, annotator=owner.name, note=body.note))
+
+
+@router.post(ONE + "/decide", tags=["owner"])
+def decide(name: str, body: m.Tell, desk: Here, owner: Owner) -> m.Taken:
+    """The owner's word: it counts whatever people said or will say."""
+    labels = {one.id: one.label for one in body.labels}
+    return m.Taken(taken=desk.audit(name).decide(labels, annotator=owner.name, note=body.note, key=body.key))
+
+
+@router.get(ONE + "/disputed", tags=["owner"])
+def disputed(name: str, desk: Here, _owner: Owner, most: Most = 100) -> list[m.Disputed]:
+    """The items that wait for the owner, the oldest first."""
+    return desk.disputed(name, most)
+
+
+@router.get(ONE + "/estimates", tags=["results"])
+def estimates(name: str, desk: Here, _owner: Owner, level: Level = 0.95) -> m.Rows:
+    """Mean and interval of each group."""
+    return _rows(desk.kept(name, f"estimates {level}", lambda audit: audit.estimates(level=level)))
+
+
+@router.get(ONE + "/answer", tags=["results"])
+def answer(name: str, desk: Here, _owner: Owner, level: Level = 0.95) -> m.Answer:
+    """What the task concludes from the labels so far, and how sure it is."""
+    found = desk.kept(name, f"answer {level}", lambda audit: audit.answer(level=level))
+    return m.Answer(words=found.words, probability=found.probability, **_rows(found.table).model_dump())
+
+
+@router.get(ONE + "/standing", tags=["results"])
+def standing(name: str, desk: Here, _owner: Owner) -> dict[str, Any]:
+    """How it stands with the stopping rules."""
+    return desk.kept(name, "standing", lambda audit: audit.standing()).to_json()
+
+
+@router.get(ONE + "/agreement", tags=["results"])
+def agreement(name: str, desk: Here, _owner: Owner) -> m.Rows:
+    """How far people agree who labelled the same items: overall in the settings, pairs in the rows."""
+    found = desk.audit(name).agreement()
+    overall = {"items": found.items, "raw": found.raw, "alpha": found.alpha, "words": found.words}
+    return m.Rows(rows=list(found.pairs.rows()), settings=overall)
+
+
+@router.get(ONE + "/by-person", tags=["results"])
+def by_person(name: str, desk: Here, _owner: Owner) -> m.Rows:
+    """What each person has done."""
+    return _rows(desk.audit(name).by_person())
+
+
+@router.get(ONE + "/by-group", tags=["results"])
+def by_group(name: str, desk: Here, _owner: Owner) -> m.Rows:
+    """How far each group is."""
+    return _rows(desk.audit(name).by_group())
+
+
+@router.get(ONE + "/live", tags=["results"], response_class=StreamingResponse)
+def live(name: str, desk: Here, _owner: Owner) -> StreamingResponse:
+    """Server-sent events: `change` whenever the log has grown."""
+    desk.audit(name)
+    return stream(desk, name)
+
+
+def _rows(table: Table) -> m.Rows:
+    return m.Rows(rows=list(table.rows()), settings=dict(table.settings))

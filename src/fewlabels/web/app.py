@@ -1,0 +1,65 @@
+"""The web app, a function of the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.staticfiles import StaticFiles
+
+from fewlabels.web import api, pages
+from fewlabels.web.desk import Desk
+from fewlabels.web.errors import add_handlers
+from fewlabels.web.guard import Headed, SignedIn, Sized
+from fewlabels.web.settings import Settings
+
+if TYPE_CHECKING:
+    from fewlabels.store import Store
+
+_ABOUT = """Ask which items to label, tell the labels, and read what is known so far.
+
+Send your token as `Authorization: Bearer TOKEN`.
+Every error has the body `{"error": {"code": ..., "message": ...}}`."""
+
+
+def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
+    """Labelling page, dashboard and HTTP API over the assessments of a store.
+
+    Parameters
+    ----------
+    store
+        Where the assessments and their people are kept.
+    settings
+        What the owner chose; see `Settings`.
+
+    Examples
+    --------
+    >>> from fewlabels.store import Store
+    >>> app = create_app(Store(None))
+    >>> app.title
+    'fewlabels'
+    """
+    settings = settings or Settings()
+    desk = Desk(store, settings)
+    app = FastAPI(
+        title="fewlabels",
+        version="1",
+        description=_ABOUT,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        middleware=[
+            Middleware(Headed, settings=settings),
+            Middleware(Sized, settings=settings),
+            Middleware(SignedIn, people=desk.people, settings=settings),
+        ],
+    )
+    app.state.desk = desk
+    app.state.pages = pages.environment()
+    add_handlers(app)
+    app.include_router(api.router)
+    app.include_router(pages.router, include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+    return app

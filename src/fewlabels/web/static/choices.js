@@ -1,0 +1,148 @@
+// Choosing a class: buttons with keys for few classes, search for many. Both end in one call: onChoose(name).
+
+const RESERVED = new Set(["s", "u", "n"]); // skip, undo, note
+const KEYS = [..."123456789", ..."abcdefghijklmnopqrstuvwxyz".split("").filter((key) => !RESERVED.has(key))];
+export const MOST_BUTTONS = 24;
+const SHOWN = 8;
+
+// How well a class fits what was typed: 0 best, null not at all.
+export function fit(name, typed) {
+  const text = name.toLocaleLowerCase();
+  if (text === typed) return 0;
+  if (text.startsWith(typed)) return 1;
+  if (text.split(/[\s_\-/,.()]+/).some((word) => word.startsWith(typed))) return 2;
+  if (text.includes(typed)) return 3;
+  const words = typed.split(/\s+/).filter(Boolean);
+  return words.length > 1 && words.every((word) => text.includes(word)) ? 4 : null;
+}
+
+export function found(classes, typed, most = SHOWN) {
+  const wanted = typed.trim().toLocaleLowerCase();
+  if (!wanted) return [];
+  return classes
+    .map((name, i) => ({ name, i, rank: fit(name, wanted) }))
+    .filter((one) => one.rank !== null)
+    .sort((a, b) => a.rank - b.rank || a.name.length - b.name.length || a.i - b.i)
+    .slice(0, most)
+    .map((one) => one.name);
+}
+
+export class Choices {
+  constructor(place, classes, onChoose) {
+    this.classes = classes;
+    this.onChoose = onChoose;
+    this.few = classes.length <= MOST_BUTTONS;
+    if (this.few) this.makeButtons(place);
+    else this.makeSearch(place);
+  }
+
+  makeButtons(place) {
+    const group = document.createElement("div");
+    group.className = "choices";
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "Classes");
+    this.buttons = this.classes.map((name, i) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      if (KEYS[i]) {
+        const key = document.createElement("kbd");
+        key.textContent = KEYS[i];
+        button.append(key);
+        button.setAttribute("aria-keyshortcuts", KEYS[i]);
+      }
+      button.append(name);
+      button.addEventListener("click", () => this.onChoose(name));
+      group.append(button);
+      return button;
+    });
+    place.replaceChildren(group);
+  }
+
+  makeSearch(place) {
+    const box = document.createElement("div");
+    box.className = "search";
+    const label = document.createElement("label");
+    label.htmlFor = "search";
+    label.textContent = `Type to find one of ${this.classes.length.toLocaleString()} classes`;
+    this.input = Object.assign(document.createElement("input"), { id: "search", type: "text", autocomplete: "off", spellcheck: false });
+    for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "false", "aria-controls": "found", "aria-autocomplete": "list", autocapitalize: "off" })) this.input.setAttribute(name, value);
+    this.list = Object.assign(document.createElement("ul"), { id: "found", hidden: true });
+    this.list.setAttribute("role", "listbox");
+    this.list.setAttribute("aria-label", "Classes found");
+    this.none = Object.assign(document.createElement("p"), { className: "soft small", hidden: true });
+    this.none.setAttribute("role", "status");
+    box.append(label, this.input, this.list, this.none);
+    place.replaceChildren(box);
+    this.at = 0;
+    this.input.addEventListener("input", () => this.show(0));
+    this.input.addEventListener("keydown", (event) => this.steer(event));
+  }
+
+  show(at) {
+    const names = found(this.classes, this.input.value);
+    this.at = Math.max(0, Math.min(at, names.length - 1));
+    this.list.replaceChildren(
+      ...names.map((name, i) => {
+        const line = document.createElement("li");
+        line.id = `found-${i}`;
+        line.setAttribute("role", "option");
+        line.setAttribute("aria-selected", String(i === this.at));
+        line.textContent = name;
+        line.addEventListener("click", () => this.take(name));
+        return line;
+      }),
+    );
+    this.list.hidden = !names.length;
+    this.none.hidden = !this.input.value.trim() || names.length > 0;
+    this.none.textContent = this.none.hidden ? "" : "No class has that in its name. If it is not in the list, skip and say so.";
+    this.input.setAttribute("aria-expanded", String(names.length > 0));
+    if (names.length) this.input.setAttribute("aria-activedescendant", `found-${this.at}`);
+    else this.input.removeAttribute("aria-activedescendant");
+  }
+
+  steer(event) {
+    if (event.isComposing) return;
+    const names = found(this.classes, this.input.value);
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (names.length) this.show((this.at + (event.key === "ArrowDown" ? 1 : names.length - 1)) % names.length);
+    } else if (event.key === "Enter" && names.length) {
+      event.preventDefault();
+      this.take(names[this.at]);
+    } else if (event.key === "Escape") {
+      if (this.input.value) this.clear();
+      else this.input.blur();
+    }
+  }
+
+  take(name) {
+    this.clear();
+    this.onChoose(name);
+  }
+
+  clear() {
+    if (!this.input) return;
+    this.input.value = "";
+    this.show(0);
+  }
+
+  // A key pressed anywhere on the page; whether it was ours.
+  press(key) {
+    if (!this.few) {
+      if (key !== "/") return false;
+      this.input.focus();
+      return true;
+    }
+    const i = KEYS.indexOf(key.toLowerCase());
+    if (i < 0 || i >= this.classes.length) return false;
+    this.onChoose(this.classes[i]);
+    return true;
+  }
+
+  // A new item: nothing typed, and on machines with a keyboard ready for typing.
+  ready(earlier) {
+    this.clear();
+    if (this.buttons) for (const [i, button] of this.buttons.entries()) button.classList.toggle("chosen", this.classes[i] === earlier);
+    else if (matchMedia("(pointer: fine)").matches) this.input.focus({ preventScroll: true });
+  }
+}

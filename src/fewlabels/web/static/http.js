@@ -1,0 +1,32 @@
+// Talking to the server: JSON in and out, with the token that shows the request comes from this page.
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const csrf = () => document.querySelector("meta[name=csrf]")?.content ?? "";
+
+export async function call(method, path, body) {
+  const headers = { accept: "application/json", "x-csrf-token": csrf() };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  const answer = await fetch(path, {
+    method,
+    headers,
+    credentials: "same-origin",
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await answer.text();
+  let data = {};
+  try {
+    data = text ? JSON.parse(text) : {};
+  } catch {
+    data = {};
+  }
+  if (!answer.ok) throw new Refused(answer.status, data?.error?.message ?? `The server answered ${answer.status}.`);
+  return data;
+}
+
+export const path = (assessment, verb) => `/api/v1/assessments/${encodeURIComponent(assessment)}/${verb}`;

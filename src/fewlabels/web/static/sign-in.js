@@ -1,0 +1,31 @@
+// A personal link carries its token after the #, which browsers keep to themselves. It is sent once, in a body, and
+// then taken out of the address bar and the history.
+
+const form = document.getElementById("sign-in");
+const said = document.getElementById("said");
+
+async function signIn(token) {
+  const answer = await fetch("/sign-in", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    credentials: "same-origin",
+    body: JSON.stringify({ token }),
+  });
+  if (answer.ok) {
+    location.replace((await answer.json()).to);
+    return;
+  }
+  const body = await answer.json().catch(() => ({}));
+  said.textContent = body?.error?.message ?? "That did not work. Try again.";
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  signIn(new FormData(form).get("token").trim()).catch(() => (said.textContent = "No connection. Try again."));
+});
+
+if (location.hash.length > 1) {
+  const token = decodeURIComponent(location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+  signIn(token).catch(() => (said.textContent = "No connection. Open your link again."));
+}
