@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment, create, load
     from fewlabels.batch import Batch, Request
     from fewlabels.belief import Belief
-    from fewlabels.data import load_digits
+    from fewlabels.data import load_digits, load_fashion
+    from fewlabels.interop import pool_from_estimator, read_label_studio, to_datatree, write_label_studio
     from fewlabels.io import read_labels, read_pool
     from fewlabels.metrics import (
         F1,
@@ -32,10 +33,14 @@ if TYPE_CHECKING:
         TruePositiveRate,
     )
     from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
+    from fewlabels.people import People
+    from fewlabels.planning import forecast, plan
     from fewlabels.policies import UCB, EpsilonGreedy, Greedy, Thompson, TopTwo, UniformGroups, UniformItems
     from fewlabels.pool import Pool
     from fewlabels.priors import Informed, Learned, Uniform
     from fewlabels.simulation.study import simulate
+    from fewlabels.stopping import Stop
+    from fewlabels.store import Store
     from fewlabels.table import Table
     from fewlabels.tasks import Answer, Compare, Estimate, Identify
 
@@ -47,7 +52,8 @@ _NAMES = {
     "assessment": ("Assessment", "create", "load"),
     "batch": ("Batch", "Request"),
     "belief": ("Belief",),
-    "data": ("load_digits",),
+    "data": ("load_digits", "load_fashion"),
+    "interop": ("pool_from_estimator", "read_label_studio", "to_datatree", "write_label_studio"),
     "io": ("read_labels", "read_pool"),
     "metrics": (
         "F1",
@@ -62,9 +68,13 @@ _NAMES = {
     ),
     "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),
     "policies": ("UCB", "EpsilonGreedy", "Greedy", "Thompson", "TopTwo", "UniformGroups", "UniformItems"),
+    "people": ("People",),
+    "planning": ("forecast", "plan"),
     "pool": ("Pool",),
     "priors": ("Informed", "Learned", "Uniform"),
     "simulation.study": ("simulate",),
+    "stopping": ("Stop",),
+    "store": ("Store",),
     "table": ("Table",),
     "tasks": ("Answer", "Compare", "Estimate", "Identify"),
 }
@@ -93,12 +103,15 @@ __all__ = [
     "LabelError",
     "Learned",
     "Partition",
+    "People",
     "Pool",
     "PoolChangedError",
     "Precision",
     "Recall",
     "Request",
     "SpecError",
+    "Stop",
+    "Store",
     "StoreError",
     "Table",
     "Thompson",
@@ -113,12 +126,19 @@ __all__ = [
     "by_score",
     "create",
     "cross",
+    "forecast",
     "load",
     "load_digits",
+    "load_fashion",
+    "plan",
+    "pool_from_estimator",
+    "read_label_studio",
     "read_labels",
     "read_pool",
     "simulate",
+    "to_datatree",
     "whole",
+    "write_label_studio",
 ]
 
 
