@@ -1,0 +1,291 @@
+"""What so many labels will probably buy, before any is bought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError, SpecError
+from fewlabels.metrics import Accuracy
+from fewlabels.partition import by_predicted
+from fewlabels.planning.asking import Game
+from fewlabels.planning.readings import Reading
+from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
+from fewlabels.planning.words import alike, never, recommendation, rounded, too_soon
+from fewlabels.planning.worlds import draw_world
+from fewlabels.policies import Policy, Thompson
+from fewlabels.priors import Learned, Prior, Uniform
+from fewlabels.spec import Spec, to_json
+from fewlabels.stopping import LEVEL, Stop, has_probability
+from fewlabels.table import Table
+from fewlabels.tasks import Compare, Estimate, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fewlabels.belief import Target
+    from fewlabels.cells import Cells
+    from fewlabels.partition import Partition
+    from fewlabels.planning.worlds import World
+    from fewlabels.pool import Pool
+
+# Draws at a look, and the worlds that are played: fewer where one draw has many numbers.
+_DRAWS = 300
+_WORK, _FEWEST, _MOST = 16_000, 12, 120
+# A recommended budget is enough in this share of the worlds.
+ENOUGH = 0.8
+# No budget is recommended for a rule whose answers are true this much less often than they say.
+_TOO_FAR = 0.15
+# Beyond the largest budget, worlds are played on to this many times as many labels until the rule is met.
+_FARTHER = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """What budgets will probably buy.
+
+    Parameters
+    ----------
+    table
+        A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95 % interval of the
+        average over the pool, and held, the share of worlds where it holds the truth; width and widest of the groups'
+        intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong, the probability
+        that it gives itself, and right, the share of worlds where it is; found, of the groups looked for the share that
+        is named; reached, the share of worlds where the rule has been met by then.
+    recommended
+        The number of labels by which the rule is met in four worlds of five; None if none that was tried.
+    stop
+        The rule.
+    is_set
+        Whether that was given, or is a usual one because none was.
+    stopped, honesty
+        How many worlds stopped by the rule, and how often what it went by was true then: that the answer is right, or
+        that the intervals hold the truth. Worlds that stop are where the plan checks its own assumptions.
+    words
+        The recommendation in plain words, and what the worlds are like.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b"] * 100})
+    >>> list(plan(pool, budgets=[10], runs=1).table.columns)
+    ['labels', 'overall', 'held', 'width', 'widest', 'rmse', 'reached']
+    """
+
+    table: Table
+    recommended: int | None
+    stop: Stop
+    is_set: bool
+    stopped: int
+    honesty: float | None
+    words: str
+
+    def __repr__(self) -> str:
+        return f"{self.words}\n\n{self.table}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "recommended": self.recommended,
+            "words": self.words,
+            "stop": self.stop.rules,
+            "is_set": self.is_set,
+            "stopped": self.stopped,
+            "honesty": self.honesty,
+            "rows": list(self.table.rows()),
+            "settings": dict(self.table.settings),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """How it went in one world: numbers at each budget, when the rule was met, and if what it went by was true then."""
+
+    at: Sequence[dict[str, float]]
+    met: float
+    honesty: float
+    promise: float
+    accuracy: float
+
+
+def plan(
+    pool: Pool,
+    groups: Partition | None = None,
+    *,
+    task: Task | None = None,
+    prior: Prior | None = None,
+    policy: Policy | None = None,
+    target: Target = "population",
+    stop: Stop | None = None,
+    budgets: Iterable[int] = (50, 100, 200, 500),
+    expect: float | None = None,
+    worlds: Prior | None = None,
+    runs: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """Play an assessment in many worlds before a label is bought, and see what each budget buys.
+
+    Parameters
+    ----------
+    pool, groups, task, prior, policy, target
+        The assessment, as in `create`.
+    stop
+        When it would be enough; if not given, an answer that is right with probability 0.95, or an interval of the
+        average of a tenth.
+    budgets
+        Numbers of labels to tell about.
+    expect
+        The accuracy to expect over the pool, if you know about what it is, such as 0.9.
+    worlds
+        What to draw worlds from; `Learned()` if not given, whose classifiers are like public ones. The prior of the
+        assessment is often no good for this: the uniform one holds groups of any accuracy equally likely.
+    runs
+        How many worlds; as many as take some seconds if not given.
+    seed
+        The same seed gives the same plan.
+    progress
+        Called with the worlds done and the worlds in all.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> from fewlabels.stopping import Stop
+    >>> pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
+    >>> made = plan(pool, budgets=(20, 80), stop=Stop(overall=0.2), expect=0.8, runs=20)
+    >>> made.table["labels"], made.recommended is not None
+    ([20, 80], True)
+    """
+    partition = by_predicted(pool) if groups is None else groups
+    if len(partition.group) != len(pool):
+        raise InputError("the groups are not of this pool: they have another number of items.")
+    task = task or Estimate(Accuracy())
+    spec = Spec(task, partition.recipe, prior or Uniform(), policy or Thompson(), target, seed, stop or Stop())
+    game = Game(spec, spec.cells(pool, partition))
+    at = _budgets(budgets, spec.stop, game.open)
+    source = worlds or Learned()
+    source.check(game.cells)
+    _check(expect)
+    blank = source.belief(game.cells, np.zeros((len(game.cells), len(game.cells.outcomes))), target)
+    runs = affordable_runs(spec, game.cells) if runs is None else runs
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise InputError(f"The 'runs' of plan() must be a whole number from 1 up. Got {runs!r} instead.")
+    goal = spec.stop if spec.stop.rules.keys() - {"labels"} else usual_stop(task)
+    courses = []
+    for run in range(runs):
+        rng = generator(seed, run)
+        world = draw_world(blank, game.cells, game.told, rng, expect)
+        courses.append(_course(game, world, goal, at, rng))
+        if progress is not None:
+            progress(run + 1, runs)
+    return _plan(game, goal, at, courses, source, expect)
+
+
+def affordable_runs(spec: Spec, cells: Cells) -> int:
+    """How many worlds take some seconds: fewer for many groups, and for a prior that is fitted."""
+    blank = spec.prior.belief(cells, np.zeros((len(cells), len(cells.outcomes))), spec.target)
+    return int(np.clip(_WORK // (blank.numbers + 20), _FEWEST, _MOST))
+
+
+def _check(expect: float | None) -> None:
+    if expect is not None and (isinstance(expect, bool) or not 0 < expect < 1):
+        raise InputError(f"The 'expect' of plan() must lie between 0 and 1, such as 0.9. Got {expect!r} instead.")
+
+
+def _budgets(given: Iterable[int], stop: Stop, room: int) -> list[int]:
+    """Label counts, ascending, none beyond the items there are; the budget of the rule is one of them."""
+    counts = [*given, *([] if stop.labels is None else [stop.labels])]
+    for count in counts:
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise InputError(f"The 'budgets' of plan() must be whole numbers from 1 up. Got {count!r} instead.")
+    if not counts:
+        raise InputError("plan() needs at least one budget, such as budgets=[200].")
+    if not room:
+        raise SpecError("plan() cannot plan for a pool without items. Read one that has some.")
+    return sorted({min(int(count), room) for count in counts})
+
+
+def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: np.random.Generator) -> _Course:
+    """Play one world."""
+    spec, cells = game.spec, game.cells
+    truth = world.value(spec.task.metric, cells, spec.target)
+    watch, met = Watch(game, goal), None
+    at: list[dict[str, float]] = []
+    for labels, belief in game.play(world, rng, min(_FARTHER * budgets[-1], game.open), budgets):
+        if met is None:
+            met = watch.met(labels, belief, rng)
+        if labels in budgets:
+            at.append(_numbers(Reading(spec.task, cells, belief, rng, _DRAWS), truth))
+        if labels >= budgets[-1] and met is not None:
+            break
+    if met is None:
+        return _Course(at, np.inf, np.nan, np.nan, world.right(cells))
+    promise = goal.rules["probability"] if met.rule == "probability" else LEVEL
+    return _Course(at, met.labels, met.reading.honesty(met.rule, truth), promise, world.right(cells))
+
+
+def _numbers(reading: Reading, truth: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+    """What the table has for one world and budget."""
+    task, cells = reading.task, reading.cells
+    numbers: dict[str, float] = {}
+    if not isinstance(task, Compare):
+        numbers |= {"overall": reading.overall, "held": reading.honesty("overall", truth)}
+    numbers |= {"width": float(reading.widths.mean()), "widest": reading.width}
+    square = (reading.mean - truth) ** 2
+    square = square.sum(axis=1) if task.metric.vector else square
+    weight = cells.partition.shares * task.askable(cells)
+    numbers["rmse"] = float(np.sqrt(weight @ square / weight.sum()))
+    if has_probability(task):
+        numbers |= {"probability": reading.probability, "right": float(reading.is_right(truth))}
+    if task.plays > 1:
+        numbers["found"] = reading.found(truth)
+    return numbers
+
+
+def _plan(
+    game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_Course], worlds: Prior, expect: float | None
+) -> Plan:
+    met = np.array([course.met for course in courses])
+    columns: dict[str, list[Any]] = {"labels": list(budgets)}
+    for name in courses[0].at[0]:
+        columns[name] = [float(np.mean([course.at[i][name] for course in courses])) for i in range(len(budgets))]
+    columns["reached"] = [float((met <= budget).mean()) for budget in budgets]
+    spec = game.spec
+    settings = {
+        "task": to_json(spec.task),
+        "groups": to_json(spec.groups),
+        "prior": repr(spec.prior),
+        "policy": repr(spec.policy),
+        "target": spec.target,
+        "level": LEVEL,
+        "worlds": repr(worlds),
+        "expect": expect,
+        "runs": len(courses),
+        "seed": spec.seed,
+        "items": len(game.cells.cell),
+    }
+    is_set = bool(spec.stop.rules.keys() - {"labels"})
+    stopped = [course for course in courses if np.isfinite(course.met)]
+    honesty = float(np.mean([course.honesty for course in stopped])) if stopped else None
+    recommended, advice = _advice(game, goal, budgets, courses)
+    low, high = np.quantile([course.accuracy for course in courses], [0.1, 0.9]).tolist()
+    said = [] if is_set else ["No stopping rule was given, so a usual one is planned for."]
+    said += [advice, alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]
+    table = Table(columns, settings)
+    return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(said))
+
+
+def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_Course]) -> tuple[int | None, str]:
+    """The recommended budget, if there is one, and the reasons."""
+    stopped = [course for course in courses if np.isfinite(course.met)]
+    honesty = float(np.mean([course.honesty for course in stopped])) if stopped else 1.0
+    promise = float(np.mean([course.promise for course in stopped])) if stopped else 1.0
+    by_chance = 2 * np.sqrt(promise * (1 - promise) / max(len(stopped), 1))
+    if honesty < promise - _TOO_FAR - by_chance:
+        return None, too_soon(honesty, promise, goal, repr(game.spec.prior))
+    when = quantile([course.met for course in courses], ENOUGH)
+    if np.isinf(when):
+        far = min(_FARTHER * budgets[-1], game.open)
+        return None, never(len(stopped) / len(courses), far, goal)
+    recommended = min(max(rounded(when, up=True), 1), game.open)
+    return recommended, recommendation(recommended, ENOUGH, honesty, goal)

@@ -1,0 +1,217 @@
+"""How many more labels an assessment will probably take until its stopping rule is met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError
+from fewlabels.planning.asking import Game
+from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
+from fewlabels.planning.words import aim, more_labels
+from fewlabels.planning.worlds import draw_world
+from fewlabels.priors import Learned
+from fewlabels.stopping import Standing, Stop, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.belief import Belief
+    from fewlabels.planning.worlds import World
+    from fewlabels.priors import Prior
+
+_UNSET = "No stopping rule is set."
+# Draws for where a rule stands that is not the assessment's own.
+_DRAWS = 2_000
+# The worlds that are played: fewer where one draw has many numbers.
+_WORK, _FEWEST, _MOST = 5_000, 9, 49
+# How far ahead to look, unless told: so many labels, or so many times those there are.
+_AHEAD, _TIMES = 1_000, 4
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How many more labels until the stopping rule is met, in worlds that the labels so far leave possible.
+
+    Parameters
+    ----------
+    more
+        The median; None if most worlds did not get there within `most` labels.
+    low, high
+        Four worlds of five lie between; None where that is beyond `most`.
+    share
+        The share of worlds that got there.
+    most
+        How many more labels were tried at most: to the end of the budget, or of the items.
+    runs
+        How many worlds were played.
+    stop
+        The rule.
+    is_set
+        Whether that is the assessment's own rule, or a usual one because it has none.
+    words
+        All of it in a sentence or two.
+
+    >>> import fewlabels as fl
+    >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
+    >>> forecast(audit).words
+    '30 more labels use up the budget.'
+    """
+
+    more: int | None
+    low: int | None
+    high: int | None
+    share: float
+    most: int
+    runs: int
+    stop: Stop
+    is_set: bool
+    words: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        names = ("more", "low", "high", "share", "most", "runs", "is_set", "words")
+        return {name: getattr(self, name) for name in names} | {"stop": self.stop.rules}
+
+
+def forecast(
+    audit: Assessment,
+    *,
+    stop: Stop | None = None,
+    runs: int | None = None,
+    most: int | None = None,
+    seed: int = 0,
+    worlds: Prior | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Forecast:
+    """Play an assessment on, in worlds that the labels so far leave possible, until its rule is met.
+
+    Parameters
+    ----------
+    stop
+        Another rule than the assessment's own.
+    runs
+        How many worlds; as many as take some seconds if not given.
+    most
+        How many more labels to try at most; to the end of the budget, else 1,000 or four times the labels so far.
+    seed
+        The same seed and labels give the same forecast.
+    worlds
+        What to draw worlds from: what this prior believes after the labels so far. `Learned()` if not given: the real
+        world is rarely like the uniform prior, and on real classifiers forecasts from it are far off.
+    progress
+        Called with the worlds done and the worlds in all.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
+    >>> audit = fl.create(None, "pets", pool, stop=Stop(overall=0.1))
+    >>> print(forecast(audit, runs=20).words)
+    Probably ... more labels until the interval of the average is at most 0.1 wide (80 %: ... to ...).
+    """
+    game = _game(audit)
+    goal, is_set, now = _goal(audit, game, stop, seed)
+    labels = len(game.told[0])
+    ahead = _ahead(game, goal, labels, most)
+    if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
+        return _known(goal, is_set, now, ahead)
+    belief = _believed(worlds or Learned(), game)
+    runs = affordable_runs(audit.belief().numbers) if runs is None else runs
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise InputError(f"The 'runs' of forecast() must be a whole number from 1 up. Got {runs!r} instead.")
+    needed: list[float] = []
+    for run in range(runs):
+        rng = generator(seed, run)
+        world = draw_world(belief, game.cells, game.told, rng)
+        needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
+        if progress is not None:
+            progress(run + 1, runs)
+    return _forecast(needed, goal, is_set, ahead)
+
+
+def affordable_runs(numbers: int) -> int:
+    """How many worlds take some seconds, if one draw from the belief has so many numbers."""
+    return int(np.clip(_WORK // (numbers + 20), _FEWEST, _MOST))
+
+
+def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Generator) -> float:
+    """The number of labels at which the rule is met in a world; infinite if it is not."""
+    looks = game.play(world, rng, most)
+    next(looks)  # the belief now, which is known
+    for labels, belief in looks:
+        met = watch.met(labels, belief, rng)
+        if met is not None:
+            return met.labels
+    return np.inf
+
+
+def _game(audit: Assessment) -> Game:
+    """The assessment as it stands."""
+    spec, pool = audit.spec, audit.pool
+    cells = spec.cells(pool, audit.groups)
+    labels = audit.labels()
+    items = pool.positions(list(labels))
+    told = items, spec.task.metric.outcome(pool, items, pool.class_positions(list(labels.values())))
+    return Game(spec, cells, told, pool.positions(audit.pending()))
+
+
+def _believed(prior: Prior, game: Game) -> Belief:
+    """What a prior believes after the labels so far."""
+    items, outcomes = game.told
+    counts = np.zeros((len(game.cells), len(game.cells.outcomes)))
+    np.add.at(counts, (game.cells.cell[items], outcomes), 1)
+    prior.check(game.cells)
+    return prior.belief(game.cells, counts, game.spec.target, game.told)
+
+
+def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[Stop, bool, Standing]:
+    """The rule, whether it was set, and where it stands."""
+    rule = audit.spec.stop if stop is None else stop
+    rule.check(audit.spec.task)
+    if stop is None and rule.rules:
+        return rule, True, audit.standing()
+
+    def at(goal: Stop) -> Standing:
+        return standing(goal, audit.spec.task, audit.belief(), game.cells, lambda: generator(seed, 0), draws=_DRAWS)
+
+    goal = rule if rule.rules else usual_stop(audit.spec.task, at(rule).rules[1].now)
+    return goal, bool(rule.rules), at(goal)
+
+
+def _ahead(game: Game, stop: Stop, labels: int, most: int | None) -> int:
+    """How many more labels to try: as far as asked, and as there is budget and there are items."""
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        raise InputError(f"The 'most' of forecast() must be a whole number from 1 up. Got {most!r} instead.")
+    far = max(_AHEAD, _TIMES * labels) if most is None else most
+    return min(far, game.open, *([] if stop.labels is None else [max(stop.labels - labels, 0)]))
+
+
+def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
+    """What needs no simulation: the rule is met, nothing is left to ask, or only the budget counts."""
+    if now.reached:
+        words = now.words if is_set else f"{_UNSET} {now.words.replace('Enough:', 'By a usual one it is enough:')}"
+        return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
+    if not ahead:
+        words = f"Nothing is left to ask. What was wanted is not reached: {aim(stop)}."
+        return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
+    left = int(stop.labels or 0) - int(now.rules[0].now)
+    if left > ahead:
+        words = (
+            f"Only {ahead:,} more items can be asked about, fewer than the budget of {stop.labels:,} labels has left."
+        )
+        return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
+    return Forecast(left, left, left, 1.0, ahead, 0, stop, is_set, f"{left:,} more labels use up the budget.")
+
+
+def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int) -> Forecast:
+    low, more, high = (quantile(needed, q) for q in (0.1, 0.5, 0.9))
+    share = float(np.isfinite(needed).mean())
+    found = [None if np.isinf(count) else round(count) for count in (more, low, high)]
+    words = more_labels(low, more, high, share, stop, ahead)
+    if not is_set:
+        words = f"{_UNSET} {words}"
+    return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words)

@@ -1,0 +1,116 @@
+"""Watching a stopping rule while an assessment is played: at how many labels it is first met."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.metrics import Cost
+from fewlabels.planning.readings import Reading
+from fewlabels.stopping import Stop, has_probability, is_reached
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.belief import Belief
+    from fewlabels.planning.asking import Game
+    from fewlabels.stopping import Standing
+    from fewlabels.tasks import Task
+
+# Draws at a look, and where a rule may be met.
+_QUICK, _SHARP = 60, 1_000
+# The widths that are aimed for where no rule is set, in parts of the range of the metric.
+_LEAST = 1e-9
+_WIDTHS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
+
+
+def usual_stop(task: Task, now: float | None = None) -> Stop:
+    """A goal where no rule is set: an answer that is right with probability 0.95, or intervals of a round width.
+
+    Before the first label that is an average known to a tenth. On the way, with `now` the widest interval of a group,
+    it is the next round width below it: of the average a prior may be too sure, where many groups have few labels.
+
+    >>> import fewlabels as fl
+    >>> usual_stop(fl.Identify(fl.Accuracy(), lowest=1)).rules
+    {'probability': 0.95}
+    >>> usual_stop(fl.Estimate(fl.Accuracy())).rules, usual_stop(fl.Estimate(fl.Accuracy()), now=0.37).rules
+    ({'overall': 0.1}, {'width': 0.3})
+    """
+    if has_probability(task):
+        return Stop(probability=0.95)
+    unit = (float(np.ptp(np.array(task.metric.matrix))) or 1.0) if isinstance(task.metric, Cost) else 1.0
+    if now is None:
+        return Stop(overall=unit / 10)
+    return Stop(width=next((unit * width for width in _WIDTHS if unit * width < now), max(now / 2, _LEAST)))
+
+
+@dataclass(frozen=True)
+class Met:
+    """A rule was met: after how many labels, which, and what was read then."""
+
+    labels: int
+    rule: str
+    reading: Reading
+
+
+class Watch:
+    """The rules about the answer, watched from look to look in one world."""
+
+    def __init__(self, game: Game, stop: Stop, labels: int = 0, now: Standing | None = None) -> None:
+        self._game = game
+        self._rules = {name: wanted for name, wanted in stop.rules.items() if name != "labels"}
+        self._labels = labels
+        self._last = {} if now is None else {rule.rule: rule.now for rule in now.rules}
+
+    def met(self, labels: int, belief: Belief, rng: np.random.Generator) -> Met | None:
+        """The rule that is met first, if one is at this look; the label count is interpolated between two looks."""
+        reading = Reading(self._game.spec.task, self._game.cells, belief, rng, _QUICK)
+        now = self._read(reading)
+        if any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items()):
+            # Few draws find 0.95 where it is 0.94 too often, and many looks make many chances for it.
+            reading = Reading(self._game.spec.task, self._game.cells, belief, rng, _SHARP)
+            now = self._read(reading)
+        found = [
+            Met(self._crossing(name, now[name], wanted, labels), name, reading)
+            for name, wanted in self._rules.items()
+            if is_reached(name, now[name], wanted)
+        ]
+        self._last, self._labels = now, labels
+        return min(found, key=lambda one: one.labels, default=None)
+
+    def _read(self, reading: Reading) -> dict[str, float]:
+        return {name: float(getattr(reading, name)) for name in self._rules}
+
+    def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
+        """Where a straight line from the last look to this one crosses what is wanted."""
+        before = self._last.get(name, now)
+        if before == now or is_reached(name, before, wanted):
+            return labels
+        return self._labels + math.ceil((wanted - before) / (now - before) * (labels - self._labels))
+
+
+def _is_near(name: str, now: float, wanted: float) -> bool:
+    """Whether a rule may be met, to within what few draws can tell."""
+    return now >= wanted - 0.15 if name == "probability" else now <= 1.5 * wanted
+
+
+def quantile(counts: Sequence[float], q: float) -> float:
+    """The q-quantile at position q(n+1) of the sorted counts; inf for those that never got there stay inf.
+
+    The next one of the same kind lies below it with probability q, however few there are (from 1/q − 1 on).
+
+    >>> quantile([10, 20, 30, 40, 50, 60, 70, 80, 90], 0.1), quantile([1, 2, np.inf], 0.9)
+    (10.0, inf)
+    """
+    ordered = np.sort(np.asarray(counts, dtype=float))
+    place = np.clip(q * (len(ordered) + 1) - 1, 0, len(ordered) - 1)
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return float(low if low == high else high if np.isinf(high) else low + (place - math.floor(place)) * (high - low))
+
+
+def generator(seed: int, run: int) -> np.random.Generator:
+    """The generator of one world: another stream than that of any step of an assessment."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x706C616E, run)))

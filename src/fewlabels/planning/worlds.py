@@ -1,0 +1,124 @@
+"""Worlds as a belief holds them possible: what the label of every item would show, and the truth behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, logit
+
+from fewlabels.trust import ItemBelief
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
+
+    Told = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+# Chances of being right are kept this far from 0 and 1 when they are moved to an expected average.
+_EDGE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """One possible truth.
+
+    Parameters
+    ----------
+    outcome
+        What the label of each item shows, shape (items,).
+    shares
+        The share of each outcome in the population behind each cell, shape (cells, outcomes).
+    """
+
+    outcome: NDArray[np.int64]
+    shares: NDArray[np.float64]
+
+    def value(self, metric: Metric, cells: Cells, target: str) -> NDArray[np.float64]:
+        """The true metric of each group, shape (groups,) or (groups, outcomes): of the population, or of the pool."""
+        if target == "population":
+            return metric.value(self.shares, cells)
+        counts = np.zeros_like(self.shares)
+        np.add.at(counts, (cells.cell, self.outcome), 1)
+        return metric.value(counts / cells.size[:, None], cells)
+
+    def right(self, cells: Cells) -> float:
+        """The share of the pool's items whose prediction is right."""
+        wanted = 0 if cells.right is None else cells.right[cells.cell]
+        return float((self.outcome == wanted).mean())
+
+
+def draw_world(
+    belief: Belief, cells: Cells, told: Told, rng: np.random.Generator, expect: float | None = None
+) -> World:
+    """A world drawn from a belief: θ first, then what the label of every unlabelled item shows.
+
+    From a model of single items (the learned prior) each item has a chance of its own, by its confidence. With `expect`
+    the log-odds of being right are moved by the same amount everywhere, until the pool's average is that.
+
+    Parameters
+    ----------
+    told
+        The labelled items and what their labels show, two of shape (labels,); these are as they are.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a"] * 500 + ["b"] * 500})
+    >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+    >>> nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    >>> belief = fl.Learned().belief(cells, np.zeros((2, 2)), "population")
+    >>> world = draw_world(belief, cells, nothing, np.random.default_rng(1), expect=0.9)
+    >>> round(float(cells.size @ world.shares[:, 0] / 1000), 6)
+    0.9
+    """
+    if isinstance(belief, ItemBelief):
+        strips = belief.model.strips
+        right = belief.model.draws(rng, 1)[0]
+        if expect is not None:
+            right = _moved(right, strips.size, expect)
+        outcome = (rng.random(len(strips.strip)) >= right[strips.strip]).astype(np.int64)
+        share = np.bincount(strips.cell, strips.size * right, minlength=len(cells)) / cells.size
+        shares = np.column_stack([share, 1 - share])
+    else:
+        shares = belief.shares(rng, 1)[0]
+        if expect is not None:
+            shares = _expected(shares, cells, expect)
+        outcome = _outcomes(shares, cells.cell, rng)
+    items, known = told
+    outcome[items] = known
+    return World(outcome, shares)
+
+
+def _outcomes(shares: NDArray[np.float64], cell: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int64]:
+    """An outcome for each item by the shares of its cell, shape (items,)."""
+    outcomes = shares.shape[1]
+    # The cumulated shares of cell c lie between c and c + 1, so that one search finds cell and outcome.
+    edges = np.minimum(np.cumsum(shares, axis=1), 1.0)
+    # An item beyond the last possible outcome by a rounding error shows that outcome.
+    edges[edges >= edges[:, -1:]] = 1.0
+    place = np.searchsorted((edges + np.arange(len(shares))[:, None]).ravel(), rng.random(len(cell)) + cell, "right")
+    return np.minimum(place - outcomes * cell.astype(np.int64), outcomes - 1)
+
+
+def _moved(right: NDArray[np.float64], size: NDArray[np.int64], expect: float) -> NDArray[np.float64]:
+    """Chances of being right, all log-odds moved by the same amount so that the average over items is `expect`."""
+    odds = logit(np.clip(right, _EDGE, 1 - _EDGE))
+    low, high = -60.0, 60.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if size @ expit(odds + middle) < expect * size.sum() else (low, middle)
+    return expit(odds + (low + high) / 2)
+
+
+def _expected(shares: NDArray[np.float64], cells: Cells, expect: float) -> NDArray[np.float64]:
+    """Shares of outcomes with "right" moved to an average of `expect`; the other outcomes keep their proportions."""
+    own = np.zeros(len(cells), dtype=np.int64) if cells.right is None else cells.right
+    at = np.arange(len(cells))
+    before = np.clip(shares[at, own], _EDGE, 1 - _EDGE)
+    after = _moved(before, cells.size, expect)
+    moved = shares * ((1 - after) / (1 - before))[:, None]
+    moved[at, own] = after
+    return moved / moved.sum(axis=1, keepdims=True)
