@@ -21,7 +21,7 @@ from fewlabels.simulation.confusion import ask_confusion
 from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_thompson
 from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_thompson
 from fewlabels.simulation.known import Known, Progress, known_pool, start
-from fewlabels.simulation.value import ask_value
+from fewlabels.simulation.value import ask_value, ask_value_contest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -47,14 +47,14 @@ def pool(groups: int, cells: int, outcomes: int) -> tuple[Known, np.ndarray, np.
 
 
 def seconds_per_label(ask: Ask, fresh: Callable[[], Any], labels: int) -> float:
-    """The best of three measurements, each of as many runs as take 20 ms; less what a run without labels takes."""
+    """Processor time: the best of three measurements, each of as many runs as take 20 ms, less a run without labels."""
 
     def one(until: int) -> float:
         spent, runs = 0.0, 0
         while spent < 0.02:
-            state, began = fresh(), time.perf_counter()
+            state, began = fresh(), time.process_time()
             ask(np.random.default_rng(runs), state, until)
-            spent, runs = spent + time.perf_counter() - began, runs + 1
+            spent, runs = spent + time.process_time() - began, runs + 1
         return spent / runs
 
     one(labels)  # compiles
@@ -95,7 +95,12 @@ def cases(groups: int) -> dict[str, tuple[Ask, Ask | None, Known, np.ndarray, np
             lambda r, run, n: twins.scored_twin(r, run, 1, n, twins.lowest_rewards(run, pool=False)),
             *a,
         ),
-        "calibration error": (
+        "calibration, few drawn": (
+            lambda r, p, n: ask_value_contest(r, bins, p, bin_prior, weight, centre, 1, n),
+            None,
+            *b,
+        ),
+        "calibration, all drawn": (
             lambda r, p, n: ask_value(r, bins, p, bin_prior, weight, centre, 1, False, ts, n),
             value(weight, centre, of_bins),
             *b,
@@ -115,7 +120,7 @@ def cases(groups: int) -> dict[str, tuple[Ask, Ask | None, Known, np.ndarray, np
 
 def main() -> None:
     """Print a table."""
-    print(f"{'kernel':20} {'groups':>8} {'µs a label':>12} {'twin ÷ kernel':>14}")
+    print(f"{'kernel':22} {'groups':>8} {'µs a label':>12} {'twin ÷ kernel':>14}")
     for groups in (10, 100, 1_000, 10_000, 100_000):
         for name, (ask, twin, known, prior, group, cell) in cases(groups).items() if groups < 100_000 else step():
             labels = min(len(known.items) // 2, 2_000 if groups <= 1_000 or "few" in name else 200)
@@ -127,11 +132,11 @@ def main() -> None:
                 shape = (groups, len(prior), known.outcomes)
                 make = partial(twins.Run, group, cell, outcome, *shape, prior)
                 ratio = f"{seconds_per_label(twin, make, 30) / fast:,.0f}"
-            print(f"{name:20} {groups:8,} {fast * 1e6:12.2f} {ratio:>14}", flush=True)
+            print(f"{name:22} {groups:8,} {fast * 1e6:12.2f} {ratio:>14}", flush=True)
     known, prior, _, _ = pool(2, 1, 2)
     for name, by in (("compare, confidence", CONFIDENCE), ("compare, Neyman", NEYMAN)):
         taken = seconds_per_label(partial(_compare, known, prior, by), partial(start, known), 50)
-        print(f"{name:20} {2:8} {taken * 1e6:12.2f}", flush=True)
+        print(f"{name:22} {2:8} {taken * 1e6:12.2f}", flush=True)
 
 
 def _compare(known: Known, prior: np.ndarray, by: int, rng: np.random.Generator, state: Progress, until: int) -> None:

@@ -1,25 +1,36 @@
-"""The learned prior on real classifiers: error, coverage and cost of a refit, beside the paper's priors.
+"""The learned prior on real classifiers: error, coverage, bins, small pools and cost, beside the paper's priors.
 
-python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [--what error,coverage,identify,refit]
+python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [--what error,coverage,bins,small]
 
-Without --data: the cost of a refit, and the built-in digits.
+Without --data: the cost of a refit, groups that are unrelated, and the built-in data (--what refit,unrelated,builtin).
 
-DIR has NPZ files of predictions with labels. For ImageNet a fifth of the runs is made.
+DIR has NPZ files of predictions with labels. For ImageNet a fifth of the runs is made. Asking well is in asking.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fewlabels as fl
+from fewlabels.data import load_digits, load_fashion
+from fewlabels.simulation.methods import method
+from fewlabels.simulation.order import asker, is_compiled
 from fewlabels.simulation.study import simulate
+from fewlabels.simulation.truth import truth as truth_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief, Target
+    from fewlabels.cells import Cells
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.priors import Prior
@@ -27,7 +38,9 @@ if TYPE_CHECKING:
 POOLS = ("cifar100", "imagenet", "svhn", "newsgroups", "dbpedia", "cifar100_wrn", "stance_gpt4o", "adult", "compas")
 METHODS = ("uniform+items", "informed+items", "informed+thompson", "learned+items+pool")
 PER_GROUP = (0, 0.5, 1, 2, 5, 10)
+COVERED = (2, 5, 10)
 LEVEL = 0.95
+DRAWS = 500
 
 
 def read(folder: Path, name: str) -> tuple[Pool, Partition, list[int]]:
@@ -42,103 +55,208 @@ def read(folder: Path, name: str) -> tuple[Pool, Partition, list[int]]:
         return pool, groups, file["labels"].tolist()
 
 
-def error(folder: Path, name: str, runs: int, jobs: int) -> None:
-    """RMSE × 100 of groupwise accuracy at so many labels a group."""
-    pool, groups, labels = read(folder, name)
-    budgets = sorted({round(per * len(groups)) for per in PER_GROUP})
-    table = simulate(
-        pool, labels, groups, task=fl.Estimate(fl.Accuracy()), methods=METHODS, budgets=budgets, runs=runs, jobs=jobs
-    )
-    for method in METHODS:
-        row = [f"{r['mean']:6.2f}" for r in table.where(method=method, score="rmse").rows()]
-        print(f"error     {name:13s} {method:22s} runs {runs:5d}  at {budgets}: {' '.join(row)}", flush=True)
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Cells of right and wrong whose labels are all known."""
+
+    cells: Cells
+    outcome: NDArray[np.int64]
+
+    @property
+    def truth(self) -> NDArray[np.float64]:
+        """The share right in each cell, shape (cells,)."""
+        right: NDArray[np.float64] = 1 - np.bincount(self.cells.cell, self.outcome) / self.cells.size
+        return right
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """The share of the items in each cell, shape (cells,)."""
+        return self.cells.size / self.cells.size.sum()
+
+    @property
+    def said(self) -> NDArray[np.float64]:
+        """The mean confidence in each cell, shape (cells,)."""
+        assert self.cells.confidence is not None
+        return self.cells.confidence
+
+    def believe(self, prior: Prior, target: Target, items: NDArray[np.int64]) -> Belief:
+        """The belief once some items are labelled."""
+        counts = np.zeros((len(self.cells), 2))
+        np.add.at(counts, (self.cells.cell[items], self.outcome[items]), 1)
+        return prior.belief(self.cells, counts, target, (items, self.outcome[items]))
+
+    def rmse(self, belief: Belief) -> float:
+        """Σ_g p_g (θ^_g − θ_g)², its root, × 100."""
+        return float(100 * np.sqrt(self.weight @ (belief.mean()[:, 0] - self.truth) ** 2))
 
 
-def coverage(folder: Path, name: str, runs: int) -> None:
-    """The share of groups whose pool value lies in its 95 % interval (target pool, items at random)."""
-    pool, groups, labels = read(folder, name)
+def labelled(pool: Pool, groups: Partition, labels: Sequence[int]) -> Labelled:
+    """The cells of accuracy with all labels."""
     metric = fl.Accuracy()
-    cells = metric.cells(pool, groups)
-    outcome = metric.outcome(pool, np.arange(len(pool)), np.array(labels, dtype=np.int32))
-    truth = 1 - np.bincount(cells.cell, outcome) / cells.size
-    priors: tuple[Prior, ...] = (fl.Uniform(), fl.Informed(), fl.Learned())
-    for prior in priors:
+    every = metric.outcome(pool, np.arange(len(pool)), np.array(labels, dtype=np.int32))
+    return Labelled(metric.cells(pool, groups), every)
+
+
+def say(what: str, name: str, who: str, runs: int, at: object, numbers: Sequence[float], digits: int = 2) -> None:
+    """One line of a table."""
+    row = " ".join(f"{number:7.{digits}f}" for number in numbers)
+    print(f"{what:9s} {name:13s} {who:24s} runs {runs:5d}  at {at}: {row}", flush=True)
+
+
+def error(name: str, pool: Pool, groups: Partition, labels: Sequence[object], runs: int, jobs: int) -> None:
+    """RMSE × 100 of groupwise accuracy at so many labels a group, and the largest over that at zero labels."""
+    budgets = sorted({round(per * len(groups)) for per in PER_GROUP})
+    task = fl.Estimate(fl.Accuracy())
+    table = simulate(pool, labels, groups, task=task, methods=METHODS, budgets=budgets, runs=runs, jobs=jobs)
+    for one in METHODS:
+        row = [float(r["mean"]) for r in table.where(method=one, score="rmse").rows()]
+        say("error", name, one, runs, budgets, row)
+        say("hurt", name, one, runs, "worst label count over none", [max(row) / row[0]])
+
+
+def coverage(name: str, pool: Pool, groups: Partition, labels: Sequence[int], runs: int) -> None:
+    """The share of groups whose pool value lies in its 95 % interval (target pool, items at random)."""
+    case = labelled(pool, groups, labels)
+    for prior in (fl.Uniform(), fl.Informed(), fl.Learned()):
         found = []
-        for per in PER_GROUP[2:]:
+        for per in COVERED:
             inside = []
             for run in range(runs):
-                rng = np.random.default_rng([run, int(10 * per)])
-                items = rng.permutation(len(pool))[: round(per * len(groups))]
-                counts = np.zeros((len(cells), 2))
-                np.add.at(counts, (cells.cell[items], outcome[items]), 1)
-                belief = prior.belief(cells, counts, "pool", (items, outcome[items]))
-                ends = np.quantile(belief.draws(rng, 500)[..., 0], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-                inside.append(((ends[0] <= truth + 1e-9) & (truth <= ends[1] + 1e-9)).mean())
-            found.append(f"{np.mean(inside):.3f}")
-        print(
-            f"coverage  {name:13s} {prior!r:24s} runs {runs}  at {PER_GROUP[2:]} a group: {' '.join(found)}", flush=True
+                rng = np.random.default_rng([run, per])
+                belief = case.believe(prior, "pool", rng.permutation(len(pool))[: per * len(groups)])
+                ends = np.quantile(belief.draws(rng, DRAWS)[..., 0], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+                inside.append(((ends[0] <= case.truth + 1e-9) & (case.truth <= ends[1] + 1e-9)).mean())
+            found.append(float(np.mean(inside)))
+        say("coverage", name, type(prior).__name__, runs, f"{COVERED} a group", found, 3)
+
+
+def guesses(belief: Belief, case: Labelled, rng: np.random.Generator) -> dict[str, float]:
+    """Ways to name one number for the ECE, from the belief about its bins."""
+    weight, said = case.weight, case.said
+    draws = belief.draws(rng, 2 * DRAWS)[..., 0]
+    away = draws - said
+    value = np.abs(away) @ weight
+    order = np.argsort(value)
+    below = np.cumsum(1 / value[order])
+    settled = np.abs((away > 0).mean(axis=0) - (away < 0).mean(axis=0))
+    return {
+        "value at the means": float(weight @ np.abs(belief.mean()[:, 0] - said)),
+        "mean": float(value.mean()),
+        "median": float(np.median(value)),
+        "median for relative error": float(value[order][np.searchsorted(below, below[-1] / 2)]),
+        "weighted by settled signs": float(weight @ (settled * np.abs(away).mean(axis=0))),
+        "less its variance": float(weight @ np.sqrt(np.maximum(away.mean(axis=0) ** 2 - away.var(axis=0), 0))),
+        "value at the medians": float(weight @ np.abs(np.median(away, axis=0))),
+    }
+
+
+def bins(name: str, pool: Pool, labels: Sequence[int], runs: int) -> None:
+    """RMSE × 100 of the accuracy of ten score bins of equal weight, and the error of their ECE in percent.
+
+    A third of the runs where every label is a refit.
+    """
+    groups, budgets = fl.by_score(pool, 10, "weight"), (20, 50, 100)
+    case = labelled(pool, groups, labels)
+    true = float(case.weight @ np.abs(case.truth - case.said))
+    full = runs
+    for who in ("informed+thompson", "learned+items+pool", "learned+greedy+pool"):
+        one = method(who)
+        known = truth_of(pool, labels, groups, fl.Estimate(fl.Accuracy()), [one])
+        ask, runs = asker(known, one), full if is_compiled(known, one) else max(full // 3, 2)
+        squares = np.zeros(len(budgets))
+        wrong: dict[str, NDArray[np.float64]] = {}
+        for run in range(runs):
+            rng = np.random.default_rng([run, 2])
+            order = ask(rng, budgets[-1])
+            for i, budget in enumerate(budgets):
+                belief = case.believe(one.prior, one.target, order[:budget])
+                squares[i] += case.rmse(belief) / runs
+                for guess, value in guesses(belief, case, rng).items():
+                    wrong.setdefault(guess, np.zeros(len(budgets)))[i] += 100 * abs(value - true) / true / runs
+        say("bins", name, who, runs, budgets, squares.tolist())
+        for guess, values in wrong.items():
+            say("ece", name, f"{who}: {guess}", runs, budgets, values.tolist(), 1)
+
+
+def small(name: str, pool: Pool, groups: Partition, labels: Sequence[int], runs: int) -> None:
+    """RMSE × 100 on groups of at most 15 items, most of which get labelled."""
+    ways: tuple[tuple[Prior, Target], ...] = (
+        (fl.Uniform(), "population"),
+        (fl.Informed(), "population"),
+        (fl.Uniform(), "pool"),
+        (fl.Informed(), "pool"),
+        (fl.Learned(), "population"),
+        (fl.Learned(), "pool"),
+    )
+    assert pool.confidence is not None
+    shares = (0.1, 0.3, 0.5, 0.7, 0.9)
+    found = np.zeros((len(ways), len(shares)))
+    for run in range(runs):
+        rng = np.random.default_rng([run, 3])
+        order = rng.permutation(len(pool))
+        rank = np.empty(len(pool), dtype=np.int64)
+        by_group = order[np.argsort(groups.group[order], kind="stable")]
+        rank[by_group] = np.arange(len(pool)) - np.searchsorted(groups.group[by_group], groups.group[by_group])
+        few = np.flatnonzero(rank < 15)
+        part = fl.read_pool(
+            {"predicted": pool.predicted[few], "confidence": pool.confidence[few], "group": groups.group[few]},
+            classes=list(pool.classes),
         )
+        case = labelled(part, fl.by_column(part, "group"), np.array(labels)[few].tolist())
+        asked = rng.permutation(len(few))
+        for i, (prior, target) in enumerate(ways):
+            for j, share in enumerate(shares):
+                found[i, j] += case.rmse(case.believe(prior, target, asked[: round(share * len(few))])) / runs
+    for (prior, target), row in zip(ways, found, strict=True):
+        say("small", name, f"{type(prior).__name__} {target}", runs, f"{shares} of the items", row.tolist())
 
 
-def identify(folder: Path, name: str, runs: int, jobs: int) -> None:
-    """The share of the pool to label until the mean MRR exceeds 0.99, for the worst and for the ten (three) worst."""
-    pool, groups, labels = read(folder, name)
-    for m in (1, 10 if len(groups) >= 100 else 3):
-        methods = ["informed+thompson", "uniform+thompson", "learned+thompson+pool", "learned+toptwo+pool"]
-        shares = ("5%", "10%", "20%", "40%", "60%")
-        task = fl.Identify(fl.Accuracy(), lowest=m)
-        table = simulate(pool, labels, groups, task=task, methods=methods, budgets=shares, runs=runs, jobs=jobs)
-        for method in methods:
-            rows = list(table.where(method=method).rows())
-            row = [f"{r['mean']:.3f}" for r in rows if r["score"] == "mrr"]
-            count = next(r["mean"] for r in rows if r["score"] == "labels-to-identify")
-            share = "not reached" if count is None else f"{100 * count / len(pool):.1f} %"
-            at = f"MRR at {', '.join(shares)}: {' '.join(row)}"
-            print(
-                f"identify  {name:13s} worst {m:2d} {method:22s} runs {runs}  {at}  identified at {share}", flush=True
-            )
+def unrelated(runs: int) -> None:
+    """Error over that of the uniform prior where confidence is noise and groups have nothing in common."""
+    per_group, found = (0.5, 1, 2, 5, 20), np.zeros((2, 5))
+    for run in range(runs):
+        rng = np.random.default_rng([run, 4])
+        group = np.repeat(np.arange(40), 80)
+        columns = {"predicted": ["a"] * 3200, "confidence": rng.uniform(0.3, 1, 3200), "group": group}
+        pool = fl.read_pool(columns, classes=["a", "b"])
+        labels = (rng.random(3200) > rng.random(40)[group]).astype(int).tolist()
+        case = labelled(pool, fl.by_column(pool, "group"), labels)
+        asked = rng.permutation(3200)
+        for i, prior in enumerate((fl.Learned(), fl.Uniform())):
+            for j, per in enumerate(per_group):
+                found[i, j] += case.rmse(case.believe(prior, "pool", asked[: round(40 * per)])) / runs
+    say("unrelated", "40 groups", "Learned over Uniform", runs, f"{per_group} a group", (found[0] / found[1]).tolist())
 
 
-def digits() -> None:
-    """RMSE × 100 on the built-in digits, whose confidences are nearly all 1."""
-    data = fl.load_digits()
-    pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
-    methods, task = ["informed+items", "learned+items+pool"], fl.Estimate(fl.Accuracy())
-    table = simulate(pool, data.labels, task=task, methods=methods, budgets=[20, 50, 100, 500], runs=100, seed=1)
-    for method in methods:
-        row = [f"{r['mean']:6.2f}" for r in table.where(method=method, score="rmse").rows()]
-        print(f"error     digits        {method:22s} runs   100  at [20, 50, 100, 500]: {' '.join(row)}")
+def builtin(runs: int, jobs: int) -> None:
+    """The error on the built-in data: digits, whose confidences are nearly all 1, and clothes."""
+    for name, load in (("digits", load_digits), ("fashion", load_fashion)):
+        data = load()
+        pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
+        error(name, pool, fl.by_predicted(pool), data.labels, runs, jobs)
 
 
-def refit() -> None:
-    """The time of one refit at 100 and 1,000 groups, and as a ratio to a belief of the uniform prior."""
+def refit(times: int = 20) -> None:
+    """Milliseconds of processor time of one refit at 100 and 1,000 groups, with its means."""
     for groups in (100, 1000):
         rng = np.random.default_rng(0)
         size = groups * 100
-        columns = {"predicted": rng.integers(groups, size=size), "confidence": rng.uniform(0.3, 1, size)}
+        confidence = rng.uniform(0.3, 1, size)
+        columns = {"predicted": rng.integers(groups, size=size), "confidence": confidence}
         pool = fl.read_pool(columns, classes=[f"class {k}" for k in range(groups)])
-        metric = fl.Accuracy()
-        cells = metric.cells(pool, fl.by_predicted(pool))
         items = rng.permutation(size)[: groups * 5]
-        outcome = (
-            (rng.random(len(items)) > pool.confidence[items]).astype(np.int64) if pool.confidence is not None else items
-        )
-        counts = np.zeros((groups, 2))
-        np.add.at(counts, (cells.cell[items], outcome), 1)
-        times = {}
-        for prior in (fl.Uniform(), fl.Learned()):
-            prior.belief(cells, counts, "pool", (items, outcome)).mean()
-            taken = []
-            for _ in range(20):
-                begin = time.perf_counter()
-                prior.belief(cells, counts, "pool", (items, outcome)).draws(rng, 1)
-                taken.append(time.perf_counter() - begin)
-            times[repr(prior)] = float(np.median(taken))
-        slow = times["Learned()"]
-        print(
-            f"refit     {groups} groups, {len(items)} labels: {1e3 * slow:.1f} ms with one draw, "
-            f"{slow / times['Uniform(strength=None)']:.0f} times a uniform belief"
-        )
+        cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+        case = Labelled(cells, (rng.random(size) > confidence).astype(np.int64))
+        case.believe(fl.Learned(), "pool", items)
+        taken = np.zeros((times, 2))
+        for i in range(times):
+            begin = time.process_time()
+            belief = case.believe(fl.Learned(), "pool", items)
+            taken[i, 0] = time.process_time() - begin
+            belief.mean()
+            taken[i, 1] = time.process_time() - begin
+        found = (1e3 * np.median(taken, axis=0)).tolist()
+        say("refit", f"{groups} groups", "ms: fit; fit and means", times, f"{len(items)} labels", found)
 
 
 def main() -> None:
@@ -148,21 +266,34 @@ def main() -> None:
     parser.add_argument("--pools", default=",".join(POOLS))
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--what", default="refit")
+    parser.add_argument("--what", default="refit,unrelated,builtin")
     args = parser.parse_args()
-    if "refit" in args.what:
+    what = set(args.what.split(","))
+    if "refit" in what:
         refit()
-        digits()
-    for name in args.pools.split(",") if args.what != "refit" else ():
+    if "unrelated" in what:
+        unrelated(max(args.runs // 10, 2))
+    if "builtin" in what:
+        builtin(args.runs, args.jobs)
+    if what & {"error", "coverage", "bins", "small"}:
         if args.data is None:
             raise SystemExit("name the folder with the NPZ files by --data.")
+        on_pools(args, what)
+
+
+def on_pools(args: argparse.Namespace, what: set[str]) -> None:
+    """What needs public predictions."""
+    for name in args.pools.split(","):
         runs = max(args.runs // 5, 2) if name.startswith("imagenet") else args.runs
-        if "error" in args.what:
-            error(args.data, name, runs, args.jobs)
-        if "coverage" in args.what:
-            coverage(args.data, name, max(runs // 5, 2))
-        if "identify" in args.what:
-            identify(args.data, name, max(runs // 50, 2), args.jobs)
+        pool, groups, labels = read(args.data, name)
+        if "error" in what:
+            error(name, pool, groups, labels, runs, args.jobs)
+        if "coverage" in what:
+            coverage(name, pool, groups, labels, max(runs // 10, 2))
+        if "bins" in what:
+            bins(name, pool, labels, max(args.runs // 3, 2))
+        if "small" in what:
+            small(name, pool, groups, labels, max(runs // 10, 2))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def told(n: int, classes: tuple[str, ...] = CLASSES, place: bool = False, **spec
     """An assessment after n labels."""
     items, truth = pool(classes)
     groups = fl.by_column(items, "place") if place else None
-    audit = fl.create(None, "the <b>audit</b>", items, groups, seed=3, **spec)
+    audit = fl.create(None, "the <b>audit</b>", items, groups, **{"seed": 3, "prior": fl.Uniform()} | spec)
     while n:
         batch = audit.ask(min(n, 20))
         n -= audit.tell({item: truth[item] for item in batch.ids}, annotator="ann")
@@ -46,7 +46,7 @@ def told(n: int, classes: tuple[str, ...] = CLASSES, place: bool = False, **spec
 def told_exactly(counts: dict[str, tuple[int, int]], **spec) -> fl.Assessment:
     """An assessment with so many right and wrong labels in each class."""
     items, _ = pool()
-    audit = fl.create(None, "counts", items, **spec)
+    audit = fl.create(None, "counts", items, **{"prior": fl.Uniform()} | spec)
     free = {name: np.flatnonzero(items.predicted == k).tolist() for k, name in enumerate(CLASSES)}
     labels = {}
     for name, (right, wrong) in counts.items():

@@ -40,7 +40,7 @@ def audited(
         fl.by_column(pool, "site"),
         task=task,
         target=target,
-        prior=prior,
+        prior=prior or fl.Uniform(),  # the formulas below are those of independent groups
         policy=policy,  # type: ignore[arg-type]
     )
     truth = dict(zip(pool.ids.to_pylist(), np.where(right, "x", "y").tolist(), strict=True))

@@ -109,7 +109,7 @@ def test_within_a_group_every_item_left_is_asked_alike(n: int) -> None:
 def test_thompson_asks_in_a_group_as_often_as_it_is_believed_the_worst() -> None:
     """Probability matching: P(ask in a) = P(θ_a < θ_b) = ∫ f_b F_a."""
     known = _known([10, 10], [0.5, 0.5])
-    audit = fl.create(None, "match", known.pool, task=fl.Identify(fl.Accuracy(), lowest=1), seed=6)
+    audit = fl.create(None, "match", known.pool, task=fl.Identify(fl.Accuracy(), lowest=1), prior=fl.Uniform(), seed=6)
     audit.tell(known.labels([f"i{i}" for i in (3, 4, 5, 12, 13, 14, 15)]), adopt=True)
     a, b = audit.belief().alpha
     assert (a.tolist(), b.tolist()) == ([3, 2], [4, 2])

@@ -270,7 +270,7 @@ def test_threads_share_an_assessment(audit: fl.Assessment) -> None:
 
 def test_the_views_agree_where_they_must() -> None:
     """Labels asked at random are counted as they are; the groups of asking are read as they are."""
-    audit = fl.create(None, "views", KNOWN.pool, policy=fl.UniformItems())
+    audit = fl.create(None, "views", KNOWN.pool, prior=fl.Uniform(), policy=fl.UniformItems())
     audit.tell(KNOWN.labels(audit.ask(12).ids))
     own = audit.estimates()
     assert audit.estimates(groups=fl.by_predicted(KNOWN.pool)).columns == own.columns
@@ -285,7 +285,9 @@ def test_the_views_agree_where_they_must() -> None:
 @pytest.mark.parametrize("policy", [fl.UniformItems(), fl.Thompson()], ids=repr)
 def test_a_comparison_of_two_groups_says_nothing_of_the_others(policy: Policy) -> None:
     """Labels came from two groups only, so the whole pool is weighted by groups, the others at their prior mean."""
-    audit = fl.create(None, "pair", KNOWN.pool, task=fl.Compare(fl.Accuracy(), "ant", "bee"), policy=policy)
+    audit = fl.create(
+        None, "pair", KNOWN.pool, task=fl.Compare(fl.Accuracy(), "ant", "bee"), prior=fl.Uniform(), policy=policy
+    )
     audit.tell(KNOWN.labels(audit.ask(16).ids))
     mean = audit.estimates()["mean"]
     expected = sum(m * n for m, n in zip(mean, audit.groups.sizes, strict=True) if n) / 30

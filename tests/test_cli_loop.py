@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.cli.words import POLICIES, PRIORS
+from fewlabels.report import read as read_report
 from fewlabels.simulation import methods
 
 CLASSES = ("ant", "bee", "cat")
@@ -74,7 +75,7 @@ def test_from_a_file_to_an_answer(folder) -> None:
     assert "20 labels so far" in shown.stderr
     assert shown.stdout.split("\n")[0].split() == ["group", "n", "labelled", "mean", "low", "high"]
     answer = run("answer", "audit.db").stdout
-    assert answer.startswith("Accuracy, averaged over the pool's groups, is 0.")
+    assert answer.startswith("The classifier is right for ")
 
 
 def test_the_commands_do_what_python_does(folder) -> None:
@@ -142,6 +143,7 @@ def test_telling_by_hand_with_other_case_and_blanks(audit) -> None:
     said = run("tell", "audit.db", "worst", f"{first}= ANT", f"{second}=bee").stderr
     assert "'ANT' was taken as 'ant' (once)." in said
     assert audit.labels()[first] == "ant"
+    assert "1 label taken (1 said the same before)." in run("tell", "audit.db", "worst", f"{first}=ant").stderr
     batch = f"id,label\n{third},\n{second},cat\n"
     said = run("tell", "audit.db", "-", "--annotator", "ann", "--note", "again", stdin=batch).stderr
     assert "1 label taken (1 replaced an earlier one; skipped 1 row without a label)" in said
@@ -219,6 +221,16 @@ def test_ranks_are_printed_as_places(audit) -> None:
     assert lines[2].split() == ["group", "n", "labelled", "chance", "rank", "mean", "low", "high"]
     assert all(set(line.split()[4]) <= set("123-") for line in lines[3:])
     assert len(run("answer", "audit.db", "--top", 1).stdout.splitlines()) == 4
+
+
+def test_the_answer_is_said_as_the_report_says_it(audit) -> None:
+    report = read_report(audit, foresee=False)
+    told = json.loads(run("answer", "audit.db", "--json").stdout)
+    plain = [text.replace("\N{NO-BREAK SPACE}", " ") for text in (report.headline, *report.doubts)]
+    assert [told["headline"], *told["doubts"]] == plain
+    assert run("answer", "audit.db").stdout.startswith(f"{plain[0]}\n\n")
+    shown = run("show", "audit.db").stderr.splitlines()
+    assert shown[2 : 2 + len(plain)] == plain
 
 
 def test_stopping_rule_and_forecast(folder) -> None:
@@ -327,7 +339,7 @@ def test_a_dry_run_writes_nothing(folder) -> None:
         (["--content", "x"], "has no column 'x', named by --content"),
         (["--content", "text,x"], "has no column 'x'"),
         (["--stop-probability", "0.9"], "cannot stop at a probability"),
-        (["--lowest", "3"], "cannot pick 3 of 3 groups"),
+        (["--lowest", "3"], "--lowest 3 of 3 groups is all of them. Say --lowest 2 or less"),
         (["--content", "p_ant"], "not blind"),
         (["more", "words"], "one name and one file are needed"),
     ],

@@ -143,6 +143,7 @@ def test_it_works(tmp_path, name: str, data: str) -> None:
     ("name", "data", "said"),
     [
         ("sign.csv", "id,p_a,p_b\n1,90%,10%\n", "'90%' is not a number. Leave out the percent sign"),
+        ("excel.csv", "Nr;Ja;Nein\n1;7,9 %;92,1 %\n2;9,5 %;90,5 %\n", "'Ja', 'Nein' have a percent sign after their"),
         ("missing.csv", "id,p_a,p_b\n1,0.5,0.5\n2,,0.4\n", "row 2 (line 3), column 'p_a': the score is missing"),
         ("na.csv", "id,p_a,p_b\n1,0.5,0.5\n2,NA,0.4\n", "row 2 (line 3), column 'p_a': 'NA' seems to stand for a mis"),
         ("twice.csv", "id,predicted\n1,a\n2,b\n1,b\n", "row 3 (line 4), column 'id': the id '1' is already that of"),

@@ -221,7 +221,8 @@ def test_regions_along_a_comparison(target, first):
     progress = start(known)
     ask_compare(rng, known, progress, prior, first, 0.05, NEYMAN, target, choose.THOMPSON, 100)
     assert progress.done[0] == 23
-    mu = regions_curve(known, progress.asked, prior, first, 0.05, target, 23)
+    mu = regions_curve(known, progress.asked, prior, first, 0.05, target, 0, 23)
+    assert regions_curve(known, progress.asked, prior, first, 0.05, target, 9, 23) == pytest.approx(mu[9:], abs=1e-10)
     counts = counts_at(known, progress.asked, np.arange(24))
     for n in range(24):
         sides = []

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fewlabels.simulation.contest import enter, leave, new_contest, play
+from fewlabels.simulation import choose
+from fewlabels.simulation.contest import leave, new_contest
 from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_thompson
 from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_thompson
 from fewlabels.simulation.jit import kernel
 from fewlabels.simulation.known import known_pool, start
+from fewlabels.simulation.linear import enter_linear, new_linear, play_linear
+from fewlabels.simulation.sums import enter_sums, new_sums, play_sums
+from fewlabels.simulation.value import ask_value, ask_value_contest
 
 STEPS = 40_000
 
@@ -19,17 +23,17 @@ STEPS = 40_000
 def _frequencies(rng, belief, m, steps, again, warm):
     """How often each group is first, second, ... m-th, shape (m, groups)."""
     groups = len(belief)
-    contest, chosen = new_contest(groups, m), np.empty(m, dtype=np.int64)
+    contest, field, chosen = new_contest(groups), new_linear(groups, m), np.empty(m, dtype=np.int64)
     for g in range(groups):
-        enter(contest, g, belief[g, 0], belief[g, 1], belief[g, 2], belief[g, 3])
+        enter_linear(contest, field, g, belief[g, 0], belief[g, 1], belief[g, 2], belief[g, 3])
     out = np.zeros((m, groups))
     for step in range(warm + steps):
-        for i in range(play(rng, contest, chosen)):
+        for i in range(play_linear(rng, contest, field, chosen)):
             g = chosen[i]
             if step >= warm:
                 out[i, g] += 1
             if again:
-                enter(contest, g, belief[g, 0], belief[g, 1], belief[g, 2], belief[g, 3])
+                enter_linear(contest, field, g, belief[g, 0], belief[g, 1], belief[g, 2], belief[g, 3])
     return out
 
 
@@ -51,42 +55,98 @@ def test_picks_are_distributed_as_if_all_were_drawn(linear, m, groups, again):
     for rank in range(m):
         expected = np.bincount(drawn[:, rank], minlength=groups)
         assert found[rank].sum() == STEPS
-        both = np.array([found[rank], expected])
-        rare = both.sum(axis=0) < 20
-        table = np.column_stack([both[:, ~rare], both[:, rare].sum(axis=1) + 0.5])
-        assert stats.chi2_contingency(table).pvalue > 1e-6
+        same_shares(found[rank], expected)
+
+
+@kernel
+def _value_frequencies(rng, first, belief, weight, centre, m, steps, again, warm):
+    """As `_frequencies`, for values that are sums over cells."""
+    groups = len(first) - 1
+    contest, field = new_contest(groups), new_sums(first, belief, weight, centre, m)
+    chosen, out = np.empty(m, dtype=np.int64), np.zeros((m, groups))
+    for g in range(groups):
+        enter_sums(contest, field, g)
+    for step in range(warm + steps):
+        for i in range(play_sums(rng, contest, field, chosen)):
+            if step >= warm:
+                out[i, chosen[i]] += 1
+            if again:
+                enter_sums(contest, field, chosen[i])
+    return out
+
+
+@pytest.mark.parametrize("m", [1, 4])
+@pytest.mark.parametrize("groups", [5, 40])
+@pytest.mark.parametrize("again", [False, True], ids=["marks left", "marks set anew"])
+def test_picks_by_value_are_distributed_as_if_all_were_drawn(m, groups, again):
+    rng = np.random.default_rng([m, groups, again])
+    first = np.concatenate([[0], np.cumsum(rng.integers(1, 6, groups))])
+    cells = first[-1]
+    belief = rng.choice([0.02, 0.3, 1, 1.9, 8, 60], (cells, 2)) * rng.uniform(0.8, 1.2, (cells, 2))
+    weight = rng.choice([0.0, 0.004, 0.1, 0.3, 0.6], cells)
+    weight[first[:-1]] = 0.5
+    centre = rng.choice([0.0, 0.05, 0.5, 0.93, 1.0], cells)
+    found = _value_frequencies(rng, first, belief, weight, centre, m, STEPS, again, 50)
+    theta = rng.beta(belief[:, 0], belief[:, 1], size=(STEPS, cells))
+    value = np.add.reduceat(weight * np.abs(theta - centre), first[:-1], axis=1)
+    drawn = np.lexsort((rng.random(value.shape), -value), axis=1)[:, :m]
+    for rank in range(m):
+        expected = np.bincount(drawn[:, rank], minlength=groups)
+        assert found[rank].sum() == STEPS
+        same_shares(found[rank], expected)
+
+
+def same_shares(found, expected):
+    """Two counts of picks by group do not differ more than by chance."""
+    both = np.array([found, expected])
+    rare = both.sum(axis=0) < 20
+    table = np.column_stack([both[:, ~rare], both[:, rare].sum(axis=1) + 0.5])
+    assert stats.chi2_contingency(table).pvalue > 1e-6
 
 
 def test_trees_stay_in_order():
     """The root has the highest mark and the sum of all weights, whatever enters, leaves and is played."""
     rng = np.random.default_rng(1)
-    contest, chosen = _contest(13, 2), np.empty(2, dtype=np.int64)
+    (contest, field), chosen = _contest(13, 2), np.empty(2, dtype=np.int64)
     for _ in range(300):
         g = int(rng.integers(13))
         if rng.random() < 0.3:
             _leave(contest, g)
         else:
-            _enter(contest, g, *rng.uniform(0.2, 20, 2), rng.uniform(0, 1), rng.uniform(0, 2))
-        _play(rng, contest, chosen)
+            _enter(contest, field, g, *rng.uniform(0.2, 20, 2), rng.uniform(0, 1), rng.uniform(0, 2))
+        _play(rng, contest, field, chosen)
         assert contest.mark[contest.peak[1]] == contest.mark.max()
         assert contest.weight[1] == pytest.approx(contest.weight[len(contest.mark) :].sum())
 
 
-@pytest.mark.parametrize("task", ["estimate", "identify"])
+@pytest.mark.parametrize("task", ["estimate", "identify", "value"])
 def test_whole_runs_ask_in_the_groups_as_often(task):
     """Labels in each group after 60 of 300, over 400 runs of either kind: means within 4.5 standard errors."""
     rng = np.random.default_rng(6)
     group = np.repeat(np.arange(12), 25)
     known = known_pool(group, (rng.random(300) > np.linspace(0.3, 0.95, 12)[group]).astype(int), groups=12)
     prior = np.column_stack([np.linspace(1.8, 0.9, 12), np.linspace(0.2, 1.1, 12)])
+    bin_prior, centre = np.repeat(prior, 2, axis=0), np.full((24, 2), 0.8)
+    weight = np.column_stack([np.tile([0.6, 0.4], 12), np.zeros(24)])
+    binned = known_pool(
+        group,
+        (rng.random(300) > np.linspace(0.3, 0.95, 12)[group]).astype(int),
+        groups=12,
+        cell=2 * group + rng.integers(2, size=300),
+        cell_group=np.repeat(np.arange(12), 2),
+    )
     taken = np.zeros((2, 400, 12))
     for run in range(400):
         for kind in range(2):
-            progress, rng = start(known), np.random.default_rng([run, kind])
+            progress, rng = start(binned if task == "value" else known), np.random.default_rng([run, kind])
             if task == "estimate" and kind:
                 ask_estimate_contest(rng, known, progress, prior, 60)
             elif task == "estimate":
                 ask_estimate_thompson(rng, known, progress, prior, False, 60)
+            elif task == "value" and kind:
+                ask_value_contest(rng, binned, progress, bin_prior, weight, centre, 3, 60)
+            elif task == "value":
+                ask_value(rng, binned, progress, bin_prior, weight, centre, 3, False, choose.THOMPSON, 60)
             elif kind:
                 ask_lowest_contest(rng, known, progress, prior, 3, 60)
             else:
@@ -99,12 +159,12 @@ def test_whole_runs_ask_in_the_groups_as_often(task):
 
 @kernel
 def _contest(groups, m):
-    return new_contest(groups, m)
+    return new_contest(groups), new_linear(groups, m)
 
 
 @kernel
-def _enter(contest, g, a, b, c0, c1):
-    enter(contest, g, a, b, c0, c1)
+def _enter(contest, field, g, a, b, c0, c1):
+    enter_linear(contest, field, g, a, b, c0, c1)
 
 
 @kernel
@@ -113,5 +173,5 @@ def _leave(contest, g):
 
 
 @kernel
-def _play(rng, contest, chosen):
-    return play(rng, contest, chosen)
+def _play(rng, contest, field, chosen):
+    return play_linear(rng, contest, field, chosen)

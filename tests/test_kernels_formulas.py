@@ -12,9 +12,9 @@ from fewlabels.belief import Belief
 from fewlabels.simulation.draws import draw_beta, draw_dirichlet, draw_odds
 from fewlabels.simulation.formulas import beta_drops, beta_variance, dirichlet_drop
 from fewlabels.simulation.jit import kernel
-from fewlabels.simulation.rope import rope_regions
+from fewlabels.simulation.rope import rope_flow, rope_regions
 from fewlabels.simulation.special import betainc, betaln, quantile, tails
-from fewlabels.simulation.tails import draw_below_cut, rare_cut
+from fewlabels.simulation.tails import draw_below_cut, draw_between, rare_cut
 from fewlabels.tasks.rope import rope_probabilities
 
 COUNTS = [1e-6, 1e-4, 0.01, 0.3, 0.999, 1.0, 1.5, 3.0, 9.99, 10.0, 10.01, 40.0, 300.0, 3000.0, 5e4]
@@ -83,6 +83,39 @@ def test_draws_have_their_distribution(a, b, cut):
         assert stats.kstest(level, "uniform").pvalue > 1e-5
 
 
+@kernel
+def _many_between(rng, a, b, low, high, out):
+    for i in range(len(out)):
+        out[i] = draw_between(rng, a, b, low, high)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "low", "high"),
+    # All of it, a power at either end, a flat density, the mode inside, a steep side, a density that has no mode.
+    [
+        (0.3, 0.2, 0.0, 1.0),
+        (0.3, 0.2, 0.0, 0.4),
+        (0.3, 0.2, 0.4, 1.0),
+        (1.9, 0.4, 0.9, 1.0),
+        (1.9, 0.4, 0.0, 0.2),
+        (1.0, 1.0, 0.0, 0.1),
+        (1.0, 4.0, 0.0, 0.3),
+        (9.0, 1.0, 0.95, 1.0),
+        (30.0, 10.0, 0.7, 0.8),
+        (300.0, 100.0, 0.60, 0.63),
+        (300.0, 100.0, 0.88, 0.92),
+        (0.3, 0.2, 0.3, 0.6),
+    ],
+)
+def test_draws_between_two_values_have_their_distribution(a, b, low, high):
+    out = np.empty(20_000)
+    _many_between(np.random.default_rng(4), a, b, low, high, out)
+    # Far from the mean the other tail keeps the digits.
+    tail = special.betainc if low < a / (a + b) else lambda a, b, x: -special.betaincc(a, b, x)
+    start, end = tail(a, b, low), tail(a, b, high)
+    assert stats.kstest((tail(a, b, out) - start) / (end - start), "uniform").pvalue > 1e-5
+
+
 def test_tiny_counts_are_a_coin_toss_between_the_ends():
     out = np.empty((3, 4000))
     _many_draws(np.random.default_rng(2), 1e-6, 3e-6, 0.5, 0.75, out)
@@ -118,6 +151,19 @@ def test_rope_against_the_librarys_quadrature():
         rope = float(rng.choice([0.0, 0.001, 0.05, 0.3]))
         expected = rope_probabilities(np.array([a, b]), np.array([c, d]), rope)
         assert rope_regions(a, b, c, d, rope) == pytest.approx(expected, abs=1e-10)
+
+
+def test_a_label_moves_the_rope_probabilities_by_the_flow():
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        a, b, c, d = rng.choice([1e-6, 1e-3, 0.1, 1, 1.9, 4, 30, 200, 3000], 4)
+        rope = float(rng.choice([0.0, 0.05, 0.3]))
+        less = rope_regions(a, b, c, d, rope)[0]
+        own, other = rope_flow(a, b, c, d, rope), rope_flow(d, c, b, a, rope)
+        moved = [less - own / a, less + own / b, less + other / c, less - other / d]
+        for change, found in zip(np.eye(4), moved, strict=True):
+            x, y = np.split(np.array([a, b, c, d]) + change, 2)
+            assert found == pytest.approx(rope_probabilities(x, y, rope)[0], abs=2e-10)
 
 
 @pytest.mark.parametrize("target", ["population", "pool"])

@@ -8,6 +8,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -17,6 +18,7 @@ from fewlabels.cli.main import cli
 from fewlabels.cli.paper import paper
 from fewlabels.paper import comparing, estimating, identifying, quirks, ways
 from fewlabels.paper.figures import beliefs, draw_all
+from fewlabels.paper.made import command, notes
 from fewlabels.paper.plan import Plan
 from fewlabels.paper.pools import SCORED, SOURCES, PaperPool, chosen, load
 from fewlabels.paper.published import Cell, published
@@ -312,8 +314,15 @@ def test_rows_of_a_table(table, as_published, folder, tmp_path) -> None:
     assert sum(row["paper"] is not None for row in rows) > 0
     assert found["settings"] == {"runs": 3, "as_published": as_published, "seed": 0}
     assert len(found["footnotes"][table]) >= 2
-    [path] = tmp_path.iterdir()
-    assert path.name == f"{table}{'-as-published' * as_published}.csv"
+    name = f"{table}{'-as-published' * as_published}.csv"
+    path = tmp_path / name
+    assert {file.name for file in tmp_path.iterdir()} == {name, "made.json"}
+    [(of, made)] = notes(tmp_path).items()
+    assert (of, made["cpu_seconds"] > 0) == (name, True)
+    words = command(made).split()
+    assert words[:3] == ["fewlabels", "paper", table]
+    assert words[5:7] == ["--runs", "3"]
+    assert ("--as-published" in words) == as_published
     with path.open(encoding="utf-8") as lines:
         written = list(csv.DictReader(lines))
     assert list(written[0]) == list(COLUMNS)
@@ -343,9 +352,9 @@ def test_rows_do_not_depend_on_jobs(folder) -> None:
 def test_long_runs_are_fewer_unless_all_are_asked_for(folder) -> None:
     plan = Plan(folder, runs=1000)
     imagenet = SOURCES[1]
-    assert plan.runs_of("least-accurate", imagenet) == 200
+    assert plan.runs_of("least-calibrated", imagenet) == 200
     assert plan.runs_of("accuracy", imagenet) == 1000
-    assert replace(plan, all_runs=True).runs_of("least-accurate", imagenet) == 1000
+    assert replace(plan, all_runs=True).runs_of("least-calibrated", imagenet) == 1000
 
 
 def test_ours_stand_beside_the_papers() -> None:
@@ -362,7 +371,7 @@ def test_ours_stand_beside_the_papers() -> None:
 
 
 def test_the_command_is_there() -> None:
-    assert cli.commands["paper"] is paper
+    assert cli.get_command(click.Context(cli), "paper") is paper
 
 
 @pytest.mark.parametrize(

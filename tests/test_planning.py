@@ -186,7 +186,7 @@ def test_rounds_ask_as_single_steps_do(policy: Policy, task: Task) -> None:
 
 
 def test_widths_of_a_population_are_exact() -> None:
-    audit = fl.create(None, "exact", zoo().pool, seed=2)
+    audit = fl.create(None, "exact", zoo().pool, prior=fl.Uniform(), seed=2)
     audit.tell(zoo().labels(audit.ask(14).ids))
     cells = cells_of(audit.pool)
     reading = Reading(ESTIMATE, cells, audit.belief(), np.random.default_rng(0), 10)
@@ -232,7 +232,8 @@ def test_under_its_own_prior_a_plan_keeps_what_it_promises() -> None:
     # Worlds from the assessment's own prior: among those that stop at 0.9, at least 90 % are right, though the
     # probability was looked at again and again; and at a fixed budget the stated probability is right on average.
     stop, runs = Stop(probability=0.9), 120
-    made = plan(pool_of(3, 100), task=LOWEST, worlds=fl.Uniform(), stop=stop, budgets=[10, 30], runs=runs, seed=4)
+    flat = fl.Uniform()
+    made = plan(pool_of(3, 100), task=LOWEST, prior=flat, worlds=flat, stop=stop, budgets=[10, 30], runs=runs, seed=4)
     assert made.stopped > 80
     assert made.honesty is not None
     assert made.honesty * made.stopped >= stats.binom.ppf(TAIL, made.stopped, 0.9)
@@ -247,7 +248,7 @@ def test_under_its_own_prior_a_plan_keeps_what_it_promises() -> None:
 
 def test_a_prior_that_is_too_sure_of_the_average_is_found_out() -> None:
     # A hundred groups under the uniform prior: their average is sure to be near a half before there is a label.
-    made = plan(pool_of(100, 20), stop=Stop(overall=0.15), expect=0.9, budgets=[20], runs=10)
+    made = plan(pool_of(100, 20), prior=fl.Uniform(), stop=Stop(overall=0.15), expect=0.9, budgets=[20], runs=10)
     assert made.recommended is None
     assert made.honesty == 0
     assert "the rule would stop too soon" in made.words
@@ -257,7 +258,7 @@ def test_a_prior_that_is_too_sure_of_the_average_is_found_out() -> None:
 def test_a_budget_that_is_never_enough_is_said_to_be() -> None:
     made = plan(pool_of(2, 200), stop=Stop(width=0.01), budgets=[10, 20], runs=5)
     assert made.recommended is None
-    assert re.search(r"No budget can be recommended: with 80 labels .* in 0 % of the worlds", made.words)
+    assert re.search(r"No budget can be recommended: with 80 labels .* in 0 % of the simulated worlds", made.words)
 
 
 def test_a_recommended_budget_is_enough() -> None:
@@ -333,7 +334,8 @@ def test_forecasts_come_true_in_eight_of_ten_cases() -> None:
         rng = np.random.default_rng([seed, 1])
         world = draw_world(blank(fl.Uniform(), cells), cells, NOTHING, rng)
         truth = [pool.classes[k] if w == 0 else "other" for k, w in zip(pool.predicted, world.outcome, strict=True)]
-        audit = fl.create(None, "come true", pool, task=LOWEST, policy=fl.UniformItems(), stop=stop, seed=seed)
+        how = {"prior": fl.Uniform(), "policy": fl.UniformItems()}
+        audit = fl.create(None, "come true", pool, task=LOWEST, stop=stop, seed=seed, **how)  # type: ignore[arg-type]
         audit.tell({i: truth[int(i)] for i in audit.ask(15).ids})
         seen = forecast(audit, runs=9, seed=seed, worlds=fl.Uniform())
         assert seen.low is not None

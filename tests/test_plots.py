@@ -29,7 +29,7 @@ def labelled(
     **more: object,
 ) -> fl.Assessment:
     """An assessment with some labels told, in two batches."""
-    audit = fl.create(None, "audit", known.pool, groups, seed=5, **more)
+    audit = fl.create(None, "audit", known.pool, groups, **{"seed": 5, "prior": fl.Uniform()} | more)
     for part in (labels // 2, labels - labels // 2):
         if part:
             audit.tell(known.labels(audit.ask(part).ids))
@@ -243,7 +243,7 @@ def test_the_curve_is_what_was_known_after_fewer_labels() -> None:
     assert final == pytest.approx(audit.answer().probability, abs=1e-12)  # by quadrature, so without noise
     told = [row for row in audit.log().rows() if row["kind"] == "label"]
     for count in (0, 3, 6):
-        fresh = fl.create(None, "fresh", known.pool, task=task)
+        fresh = fl.create(None, "fresh", known.pool, task=task, prior=fl.Uniform())
         fresh.tell({row["item"]: row["label"] for row in told[:count]}, adopt=True)
         at = chance.labels.index(count)
         assert chance.mean[at] == pytest.approx(fresh.answer().probability, abs=1e-12)
@@ -343,8 +343,8 @@ def test_a_label_that_nobody_asked_for_ends_the_random_sample() -> None:
 
 def test_one_group_is_not_swayed() -> None:
     known = zoo()
-    assert not swayed(fl.create(None, "a", known.pool, fl.whole(known.pool)))[0]
-    assert swayed(fl.create(None, "b", known.pool))[0]  # five groups without a label
+    assert not swayed(fl.create(None, "a", known.pool, fl.whole(known.pool), prior=fl.Uniform()))[0]
+    assert swayed(fl.create(None, "b", known.pool, prior=fl.Uniform()))[0]  # five groups without a label
     assert not swayed(fl.create(None, "c", known.pool, prior=fl.Learned()))[0]
 
 
@@ -353,7 +353,7 @@ def test_a_group_with_few_labels_is_hollow() -> None:
     data = {"id": [f"i{i}" for i in range(60)], "predicted": ["few"] * 20 + ["some"] * 20 + ["all"] * 20}
     known = Known(fl.read_pool(data, classes=["few", "some", "all"]), rng.integers(0, 3, 60).astype(np.int32))
     told = known.labels([f"i{i}" for i in (*range(4), *range(20, 26), *range(40, 60))])
-    audit = fl.create(None, "a", known.pool)
+    audit = fl.create(None, "a", known.pool, prior=fl.Uniform())
     audit.tell(told, adopt=True)
     hollow = {row.group: row.thin for row in read(audit, "forest").rows}
     assert hollow == {"few": True, "some": True, "all": False}  # six labels leave an interval of more than a half

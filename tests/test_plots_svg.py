@@ -33,7 +33,7 @@ UNFIT = "[\x07\uffff\ufffd]"  # what XML cannot hold, and what stands in its pla
 
 def told(pool: fl.Pool, groups: fl.Partition | None, labels: int, **more: object) -> fl.Assessment:
     """An assessment in which every third label says that the prediction is wrong."""
-    audit = fl.create(None, "audit", pool, groups, seed=3, **more)
+    audit = fl.create(None, "audit", pool, groups, **{"seed": 3, "prior": fl.Uniform()} | more)
     if labels:
         ids = audit.ask(labels).ids
         at = pool.predicted[pool.positions(ids)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -15,6 +15,7 @@ import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
 from fewlabels.report import FORMAT, read, rendered, write
+from fewlabels.report.headline import headline
 from fewlabels.report.markdown import escaped
 from fewlabels.report.numbers import Style, percent, sureness
 from tests.reports import CLASSES, EVIL, QUESTIONS, pool, told, told_exactly
@@ -185,6 +186,23 @@ def test_every_policy_prior_and_metric_has_plain_words() -> None:
         assert kinds - {"Policy", "Prior", "Counts", "Metric"} == set(words)
 
 
+@pytest.mark.parametrize(
+    ("sure", "said"),
+    [
+        (0.95, "The two classes it gets wrong most often are "),
+        (0.6, "The two classes it gets wrong most often are probably "),
+        (0.3, "The best guess for the two classes it gets wrong most often is "),
+    ],
+)
+def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) -> None:
+    audit = told(200, task=fl.Identify(fl.Accuracy(), lowest=2))
+    report = read(audit, draws=500, foresee=False)
+    rows = [replace(row, chance=0.7, evidence="enough") for row in report.groups]
+    words = headline(audit, replace(report.answer, probability=sure), rows, report.overall, ())
+    assert words.startswith(said)
+    assert ("probably" in words) == (sure == 0.6)
+
+
 def test_too_early_is_said() -> None:
     report = read(told(6, task=fl.Identify(fl.Accuracy(), lowest=1)), draws=500, foresee=False)
     assert report.headline.startswith("It is too early to name the class it gets wrong most often.")
@@ -266,7 +284,7 @@ def test_the_average_is_not_told_where_the_prior_would_decide_it() -> None:
     """Many groups with a label in some: the average leans to 0.5, and its interval does not hold the truth, 1."""
     items = many(200)
     for policy, enough in ((fl.UniformGroups(), False), (fl.UniformItems(), True)):
-        audit = fl.create(None, "many", items, policy=policy)
+        audit = fl.create(None, "many", items, prior=fl.Uniform(), policy=policy)
         audit.tell({item: f"class number {int(item) % 200}" for item in audit.ask(60).ids})
         overall = read(audit, foresee=False, draws=200).overall
         assert overall.enough == enough

@@ -156,7 +156,7 @@ def test_pages_escape_what_the_pool_says() -> None:
     audit.skip(audit.ask(2, annotator=SCRIPT).ids, reason=SCRIPT, annotator=SCRIPT)
     path = quote(SCRIPT, safe="")
     with client_of(site) as client:
-        for page in (f"/label/{path}", f"/decide/{path}", f"/dashboard/{path}", f"/dashboard/{path}/live"):
+        for page in (f"/label/{path}", f"/decide/{path}", f"/dashboard/{path}", f"/part/live/{path}"):
             answer = client.get(page, headers=bearer(site.owner))
             assert answer.status_code == 200, page
             assert SCRIPT not in answer.text
@@ -169,11 +169,11 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
     audit = site.audit()
     audit.tell(dict.fromkeys(audit.ask(6).ids, "class 0"))
     with client_of(site) as client:
-        live = client.get("/dashboard/audit/live", headers=bearer(site.owner)).text
-        forecast = client.get("/dashboard/audit/forecast", headers=bearer(site.owner)).text
-        labels = client.get("/dashboard/audit/labels.csv", headers=bearer(site.owner))
-        report = client.get("/dashboard/audit/report.html", headers=bearer(site.owner))
-        log = client.get("/dashboard/audit/log.csv", headers=bearer(site.owner)).text
+        live = client.get("/part/live/audit", headers=bearer(site.owner)).text
+        forecast = client.get("/part/forecast/audit", headers=bearer(site.owner)).text
+        labels = client.get("/download/labels/audit", headers=bearer(site.owner))
+        report = client.get("/download/report/audit", headers=bearer(site.owner))
+        log = client.get("/download/log/audit", headers=bearer(site.owner)).text
     assert audit.answer().words in live
     assert audit.standing().words in live
     assert live.count("<figure>") == 3

@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from starlette.testclient import TestClient
 
 import fewlabels as fl
-from fewlabels.errors import InputError
-from fewlabels.web import Settings
+from fewlabels.assessment import Assessment
+from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.people import People
+from fewlabels.web import Settings, create_app
 from fewlabels.web.content import file_of
-from fewlabels.web.guard import COOKIE, Rates, csrf_token
+from fewlabels.web.guard import Rates, csrf_token, seal
 from tests.web import bearer, client_of, events_of, make_site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ONE = "/api/v1/assessments/audit"
@@ -23,7 +27,7 @@ PNG = bytes.fromhex("89504e470d0a1a0a")
 def test_strangers_learn_nothing_but_that_they_are_strangers() -> None:
     site = make_site()
     with client_of(site, attempts=1000) as client:
-        for headers in ({}, bearer("wrong"), bearer(""), {"cookie": f"{COOKIE}=wrong"}, {"cookie": ";;=;"}):
+        for headers in ({}, bearer("wrong"), bearer(""), {"cookie": "fewlabels=wrong"}, {"cookie": ";;=;"}):
             for path in ("me", "assessments", "assessments/audit/classes", "assessments/none/x", "nowhere"):
                 assert client.get(f"/api/v1/{path}", headers=headers).status_code == 401
             assert client.post(f"{ONE}/ask", content=b"{not json", headers=headers).status_code == 401
@@ -47,7 +51,8 @@ def test_a_cookie_needs_the_pages_own_token() -> None:
         page = client.get("/label/audit").text
         assert csrf_token(site.ann) in page
         assert site.ann not in page
-        assert client.post("/sign-out", data={"csrf": "wrong"}).status_code == 403
+        client.post("/sign-out", data={"csrf": "wrong"})
+        assert client.get("/api/v1/me").status_code == 200  # still signed in
         assert client.post("/sign-out", data={"csrf": csrf_token(site.ann)}, follow_redirects=False).status_code == 303
         assert client.get("/api/v1/me").status_code == 401
     assert len(events_of(site)) == 1
@@ -56,7 +61,9 @@ def test_a_cookie_needs_the_pages_own_token() -> None:
 def test_secure_cookies_when_the_server_speaks_https() -> None:
     site = make_site()
     with client_of(site, secure=True) as client:
-        assert "secure" in client.post("/sign-in", json={"token": site.ann}).headers["set-cookie"].lower()
+        cookie = client.post("/sign-in", json={"token": site.ann}).headers["set-cookie"]
+    assert cookie.startswith("__Host-")  # which no neighbouring host can set
+    assert "secure" in cookie.lower()
 
 
 def test_every_answer_has_the_headers() -> None:
@@ -79,7 +86,7 @@ def test_pages_hold_no_inline_script_or_style() -> None:
     audit = site.audit()
     audit.skip(audit.ask(1, annotator="ann").ids, annotator="ann")
     with client_of(site) as client:
-        for path in ("/", "/label/audit", "/decide/audit", "/dashboard/audit", "/dashboard/audit/live", "/people"):
+        for path in ("/", "/label/audit", "/decide/audit", "/dashboard/audit", "/part/live/audit", "/people"):
             text = client.get(path, headers=bearer(site.owner)).text
             for forbidden in (" style=", "<style", " onclick=", " onload=", "javascript:", "http://", "//cdn"):
                 assert forbidden not in text, (path, forbidden)
@@ -100,12 +107,59 @@ def test_large_bodies_are_refused_with_and_without_their_length(body: bytes) -> 
     assert events_of(site) == []
 
 
-def test_failed_attempts_run_out_and_come_back() -> None:
+def test_failed_attempts_run_out_and_lock_out_nobody_else() -> None:
     site = make_site()
     with client_of(site, attempts=3) as client:
         codes = [client.post("/sign-in", json={"token": "wrong"}).status_code for _ in range(5)]
         assert codes == [401, 401, 401, 429, 429]
         assert client.get("/api/v1/me", headers=bearer("wrong")).status_code == 429
+        # Others may share the address: a proxy's, or an office's.
+        assert client.get("/api/v1/me", headers=bearer(site.ann)).status_code == 200
+        assert client.post("/sign-in", json={"token": site.ann}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["cross-site", "same-site"])
+def test_other_sites_cannot_sign_anybody_in_or_out_or_answer(origin: str) -> None:
+    site = make_site()
+    with client_of(site) as client:
+        elsewhere = {"sec-fetch-site": origin}
+        refused = client.post("/sign-in", json={"token": site.bob}, headers=elsewhere)
+        assert (refused.status_code, "set-cookie" in refused.headers) == (403, False)
+        client.post("/sign-in", json={"token": site.ann}, headers={"sec-fetch-site": "same-origin"})
+        assert client.post("/sign-out", data={"csrf": csrf_token(site.ann)}, headers=elsewhere).status_code == 403
+        with_csrf = elsewhere | {"x-csrf-token": csrf_token(site.ann)}
+        assert client.post(f"{ONE}/ask", json={}, headers=with_csrf).status_code == 403
+        assert client.get("/api/v1/me").json()["name"] == "ann"
+    assert events_of(site) == []
+
+
+def test_a_sign_in_without_a_content_type_is_not_read() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        for kind in ({}, {"content-type": "text/plain"}):
+            answer = client.post("/sign-in", content=f'{{"token": "{site.ann}"}}', headers=kind)
+            assert answer.status_code == 422
+
+
+def test_servers_on_two_ports_keep_their_own_cookies() -> None:
+    one, other = make_site(), make_site()
+    with client_of(one) as client, client_of(other) as second:
+        first = client.post("/sign-in", json={"token": one.ann}, headers={"host": "localhost:8000"})
+        both = second.post("/sign-in", json={"token": other.ann}, headers={"host": "localhost:8001"})
+        cookies = "; ".join(answer.headers["set-cookie"].split(";")[0] for answer in (first, both))
+        for reader, port in ((client, 8000), (second, 8001)):
+            headers = {"host": f"localhost:{port}", "cookie": cookies}
+            assert reader.get("/api/v1/me", headers=headers).status_code == 200
+
+
+def test_a_cookie_that_is_valid_no_more_is_taken_back() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        client.post("/sign-in", json={"token": site.ann})
+        People(site.store).revoke("ann")
+        answer = client.get("/")
+    assert 'id="sign-in"' in answer.text
+    assert "max-age=0" in answer.headers["set-cookie"].lower()
 
 
 def test_one_person_cannot_ask_for_ever() -> None:
@@ -119,7 +173,7 @@ def test_one_person_cannot_ask_for_ever() -> None:
 def test_rates_come_back_with_time_and_stay_bounded() -> None:
     rates = Rates(2.0, 3, most=10)
     assert [rates.take("a", now=0.0) for _ in range(4)] == [True, True, True, False]
-    assert rates.spent("a", now=0.4)
+    assert not rates.take("a", now=0.4)
     assert rates.take("a", now=0.5)
     for i in range(1000):
         rates.take(str(i), now=1.0)
@@ -195,12 +249,15 @@ def test_content_over_http(folder: Path) -> None:
         }  # fmt: skip
         assert part["e"]["value"] == "a text"
         good = client.get(part["a"]["value"], headers=bearer(site.ann))
+        for other in (site.bob, site.owner):  # it was handed to ann
+            assert client.get(part["a"]["value"], headers=bearer(other)).status_code == 404
         assert good.content == PNG
         assert good.headers["content-type"] == "image/png"
         assert "sandbox" in good.headers["content-security-policy"]
-        for item in "bcdf":
-            assert client.get(f"{ONE}/content?id={item}&column=file", headers=bearer(site.ann)).status_code == 404
-        assert client.get(f"{ONE}/content?id=a&column=scores", headers=bearer(site.ann)).status_code == 404
+        for item in "abcdf":
+            query = {"id": item, "column": "file" if item != "a" else "scores"}
+            query["seal"] = seal(site.ann, "content", "audit", item)
+            assert client.get(f"{ONE}/content", params=query, headers=bearer(site.ann)).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -216,8 +273,82 @@ def test_texts_that_a_spreadsheet_would_run_are_made_harmless() -> None:
     audit = site.audit()
     audit.skip(audit.ask(1, annotator="ann").ids, reason="=HYPERLINK(1)", annotator="ann")
     with client_of(site) as client:
-        text = client.get("/dashboard/audit/log.csv", headers=bearer(site.owner)).text
+        text = client.get("/download/log/audit", headers=bearer(site.owner)).text
     assert "'=HYPERLINK(1)" in text
+
+
+def test_what_is_wrong_with_the_database_is_for_its_owner_only(caplog: pytest.LogCaptureFixture) -> None:
+    site = make_site()
+    secret = "cannot open /home/boss/audit.db on db.example.com"
+    with client_of(site) as client, pytest.MonkeyPatch.context() as patch:
+        for error in (StoreError(secret), PoolChangedError(secret)):
+            patch.setattr(Assessment, "ask", _raising(error))
+            answer = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann))
+            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+            assert secret not in answer.text
+    assert secret in caplog.text
+
+
+def test_even_a_crash_has_the_shape_of_an_error() -> None:
+    site = make_site()
+    app = create_app(site.store)
+    with TestClient(app, raise_server_exceptions=False) as client, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Assessment, "ask", _raising(ZeroDivisionError("a secret")))
+        answer = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "error")
+    assert "a secret" not in answer.text
+
+
+def _raising(error: Exception) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_who_looks_at_a_page_gets_errors_as_pages() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        headers = bearer(site.ann) | {"accept": "text/html,*/*"}
+        for path, status in (("/label/%3Cb%3E", 404), ("/dashboard/audit", 403), ("/nowhere", 404)):
+            answer = client.get(path, headers=headers)
+            assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+            assert "<b>" not in answer.text
+        assert client.get("/api/v1/nowhere", headers=headers).json()["error"]["code"] == "not-found"
+
+
+def test_nobody_is_sent_to_the_host_that_a_request_names() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        for path in ("/people/", "//evil.example/", "/label//evil.example", "/api/v1/me/"):
+            headers = bearer(site.owner) | {"host": "evil.example"}
+            assert "evil" not in client.get(path, headers=headers, follow_redirects=False).headers.get("location", "")
+
+
+def test_streams_are_bounded_and_end_for_who_is_locked_out() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        desk = client.app.state.desk
+        with client.stream("GET", f"{ONE}/live", headers=bearer(site.owner)) as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "event: change"
+            assert desk.streams == 1
+            People(site.store).revoke("boss")
+            assert "change" not in "".join(list(lines)[2:])  # and it ends
+        assert desk.streams == 0
+        desk.streams = 100
+        headers = bearer(People(site.store).invite("boss", "owner"))
+        assert client.get(f"{ONE}/live", headers=headers).status_code == 503
+
+
+def test_what_is_kept_stays_bounded() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        for level in (0.5, 0.6, 0.7):
+            for verb in ("estimates", "answer"):
+                params = {"level": level}
+                assert client.get(f"{ONE}/{verb}", params=params, headers=bearer(site.owner)).status_code == 200
+        assert len(client.app.state.desk._kept) == 2
 
 
 def test_no_secret_is_kept_or_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,7 +14,7 @@ from fewlabels.labelling import Labelling
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.partition import Partition, by_predicted, by_score, columns_of, cross
 from fewlabels.policies import Policy, Thompson
-from fewlabels.priors import Prior, Uniform
+from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
@@ -293,7 +293,8 @@ def create(
     task
         The question; `Estimate(Accuracy())` if not given.
     prior
-        `Uniform()` if not given, whose intervals hold whatever the classifier says of itself.
+        `Learned()` if not given: how far the classifier's scores can be trusted is learned from the labels. Under
+        `Uniform()` each group stands for itself, and averages over many groups with few labels are drawn to one half.
     policy
         `Thompson()` if not given.
     target
@@ -320,7 +321,7 @@ def create(
     spec = Spec(
         task=task or Estimate(Accuracy()),
         groups=groups.recipe,
-        prior=prior or Uniform(),
+        prior=prior or Learned(),
         policy=policy or Thompson(),
         target=target,
         seed=seed,

@@ -12,7 +12,7 @@ from fewlabels.errors import InputError
 from fewlabels.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -94,6 +94,9 @@ def estimate(
     Exact where the value is a share of one cell and the target is the population (Beta quantiles), by Monte
     Carlo elsewhere. A confusion row has a line for each true class, in a column `true`. A group
     without items has no mean, low and high: they are None.
+
+    Where the value is not linear in θ there is a column `median` as well. For calibration error it is the better guess:
+    each |θ − s| that is not settled adds to the mean, and less to the median (docs/learned-prior.md has the numbers).
     """
     check_level(level)
     labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
@@ -107,15 +110,17 @@ def estimate(
     else:
         values = value_draws(metric, belief, cells, rng, used)
         low, high = interval(values, level)
-    mean = metric.value(belief.mean(), cells) if metric.linear else values.mean(axis=0)
-    low, high = holding(mean, low, high)
+    numbers = {"mean": metric.value(belief.mean(), cells) if metric.linear else values.mean(axis=0)}
+    numbers["low"], numbers["high"] = holding(numbers["mean"], low, high)
+    if not metric.linear:
+        numbers["median"] = np.median(values, axis=0)
     settings = {
         "level": level,
         "target": belief.target,
         "draws": used or "exact",
         "labels": int(labelled.sum()),
     }
-    return _table(metric, cells, labelled, (mean, low, high), settings)
+    return _table(metric, cells, labelled, numbers, settings)
 
 
 def _share_quantiles(belief: Belief, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -144,7 +149,7 @@ def _table(
     metric: Metric,
     cells: Cells,
     labelled: NDArray[np.int64],
-    numbers: Sequence[NDArray[np.float64]],
+    numbers: Mapping[str, NDArray[np.float64]],
     settings: dict[str, Any],
 ) -> Table:
     partition = cells.partition
@@ -156,7 +161,7 @@ def _table(
     columns["n"] = partition.sizes[index].tolist()
     columns["labelled"] = labelled[index].tolist()
     there = partition.sizes[index] > 0
-    for name, values in zip(("mean", "low", "high"), numbers, strict=True):
+    for name, values in numbers.items():
         flat = values.reshape(-1).tolist()
         columns[name] = [value if ok else None for value, ok in zip(flat, there, strict=True)]
     return Table(columns, settings)

@@ -125,9 +125,10 @@ class Learned(Prior):
     """How far the classifier's scores can be trusted is learned from the labels, of all groups together.
 
     Where labels show right or wrong: P(right | confidence s, cell c) = σ(a + b·(logit s − x0) + u_c), u_c ~ N(0, τ²);
-    see `trust.py`. Where they show a class: θ_c ~ Dirichlet(κ m_c) with m_c the expected shares, tempered; see
+    see `trust/`. Where they show a class: θ_c ~ Dirichlet(κ m_c) with m_c the expected shares, tempered; see
     `rows.py`. Cells with few labels are judged by what the scores turn out to mean; where cells have nothing in
-    common, each is left to its own labels. Uncertainty about a, b, τ and κ is part of every interval.
+    common, each is left to its own labels. Uncertainty about a, b, τ and κ is part of every interval. What was learned
+    is in `audit.belief().summary()`, in words and numbers.
 
     >>> import fewlabels as fl
     >>> fl.Learned()

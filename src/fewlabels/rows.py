@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, gammaln
 
-from fewlabels.belief import Belief, dirichlet_draws
+from fewlabels.belief import dirichlet_draws
+from fewlabels.trust import LearnedBelief, Summary, in_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +48,8 @@ class Expectation:
         The outcome that a right prediction shows, shape (cells,).
     size
         Items in each cell, shape (cells,).
+    said
+        Whether these are the classifier's own scores, and not what is usual.
     raised
         `raise_right`, where these are some cells of a pool for which it is known.
     """
@@ -54,11 +57,12 @@ class Expectation:
     log_share: NDArray[np.float64]
     right: NDArray[np.int64]
     size: NDArray[np.int64]
+    said: bool = True
     raised: NDArray[np.float64] | None = None
 
     def rows(self, cells: slice | NDArray[np.intp]) -> Expectation:
         """The same for some of the cells."""
-        return Expectation(self.log_share[cells], self.right[cells], self.size[cells], self.raise_right)
+        return Expectation(self.log_share[cells], self.right[cells], self.size[cells], self.said, self.raise_right)
 
     @cached_property
     def _powered(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -68,6 +72,12 @@ class Expectation:
         total = np.array([np.where(possible, np.exp(b * finite), 0.0).sum(axis=1) for b in _B])
         top = np.exp(_B[:, None] * finite[np.arange(len(self.right)), self.right])
         return top, np.maximum(total - top, 1e-300)
+
+    @property
+    def confidence(self) -> float:
+        """How often the classifier expects to be right, over all items."""
+        peak = np.exp(self.log_share[np.arange(len(self.right)), self.right])
+        return float(self.size @ peak / self.size.sum())
 
     @cached_property
     def raise_right(self) -> NDArray[np.float64]:
@@ -79,9 +89,7 @@ class Expectation:
         if self.raised is not None:
             return self.raised
         top, rest = self._powered
-        weight = self.size / self.size.sum()
-        peak = np.exp(self.log_share[np.arange(len(self.right)), self.right])
-        goal = float(weight @ peak)
+        weight, goal = self.size / self.size.sum(), self.confidence
         low, high = np.full(len(_B), -60.0), np.full(len(_B), 60.0)
         for _ in range(60):
             middle = (low + high) / 2
@@ -107,16 +115,17 @@ def expectation(
     shares: NDArray[np.float64] | None, blank: NDArray[np.float64], right: NDArray[np.int64], size: NDArray[np.int64]
 ) -> Expectation:
     """From the shares that the classifier expects, if it says any; all of shape (cells, outcomes) but right."""
+    said = shares is not None
     if shares is None:
         shares = (1 - _RIGHT) * blank
         shares[np.arange(len(right)), right] += _RIGHT
     base = np.where(blank > 0, (1 - _FLOOR) * shares + _FLOOR * blank, 0.0)
     with np.errstate(divide="ignore"):
-        return Expectation(np.log(base / base.sum(axis=1, keepdims=True)), right, size)
+        return Expectation(np.log(base / base.sum(axis=1, keepdims=True)), right, size, said)
 
 
 @dataclass(frozen=True, eq=False)
-class RowBelief(Belief):
+class RowBelief(LearnedBelief):
     """A mixture of Dirichlet beliefs, one for each point of the grid that the labels leave possible.
 
     Parameters
@@ -132,8 +141,6 @@ class RowBelief(Belief):
     expectation: Expectation = field(kw_only=True)
     points: NDArray[np.intp] = field(kw_only=True)
     weights: NDArray[np.float64] = field(kw_only=True)
-
-    conjugate: ClassVar[bool] = False
 
     def _alpha(self, point: int) -> NDArray[np.float64]:
         a, b, k = self.points[point]
@@ -170,15 +177,44 @@ class RowBelief(Belief):
             self, prior=self.prior[cells], counts=self.counts[cells], size=self.size[cells], expectation=part
         )
 
-    def matched(self) -> Belief:
-        """Independent Dirichlets with the same means and total variances."""
-        return Belief(self.alpha - self.counts, self.counts, self.size, self.target)
-
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the shares in the population, shape (n, cells, outcomes)."""
         times = rng.multinomial(n, self.weights)
         parts = [dirichlet_draws(rng, self._alpha(i), int(times[i])) for i in np.flatnonzero(times).tolist()]
         return rng.permutation(np.concatenate(parts))
+
+    def summary(self) -> Summary:
+        """What was learned about the classifier's scores, in words and numbers.
+
+        >>> import fewlabels as fl, numpy as np
+        >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
+        >>> cells = fl.Confusion().cells(pool, fl.by_predicted(pool))
+        >>> print(fl.Learned().belief(cells, np.zeros((2, 2)), "pool").summary().words.split(". ")[3])
+        For a group, its scores count as much as about 15 labels of its own.
+        """
+        expected, share = self.expectation, self.size / self.size.sum()
+        cell, right = np.arange(len(share)), expected.right
+        a, b, kappa = _A[self.points[:, 0]], _B[self.points[:, 1]], _KAPPA[self.points[:, 2]]
+        means, variances, differences = np.empty(len(a)), np.empty(len(a)), np.empty(len(a))
+        for i, (at_a, at_b) in enumerate(self.points[:, :2].tolist()):
+            top = _B[at_b] * expected.log_share[cell, right] + expected.raise_right[at_a, at_b]
+            usual = np.exp(top - expected.log_total[at_a, at_b])
+            total = kappa[i] + self.counts.sum(axis=1)
+            mean = (kappa[i] * usual + self.counts[cell, right]) / total
+            means[i], variances[i] = share @ mean, share**2 @ (mean * (1 - mean) / (total + 1))
+            differences[i] = share @ (usual * (1 - usual) / (kappa[i] + 1))
+        accuracy, slope = float(self.weights @ means), float(self.weights @ b)
+        numbers = {
+            "labels": float(np.rint(self.counts.sum())),
+            "accuracy": accuracy,
+            "accuracy_sd": float(np.sqrt(self.weights @ (variances + (means - accuracy) ** 2))),
+            "difference": float(np.sqrt(self.weights @ differences)),
+            "worth": float(np.exp(self.weights @ np.log(kappa))),
+        }
+        if expected.said:
+            sd = float(np.sqrt(self.weights @ (b - slope) ** 2))
+            numbers |= {"confidence": expected.confidence, "slope": slope, "slope_sd": sd}
+        return Summary(in_words(numbers, "scores"), numbers)
 
 
 def learn_rows(expectation: Expectation, counts: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

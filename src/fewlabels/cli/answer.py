@@ -34,24 +34,34 @@ _SCREEN = 20
 def answer(address: str, name: str | None, *, top: int | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk  # noqa: PLC0415
+    from fewlabels.report import gist  # noqa: PLC0415
 
     audit = open_assessment(address, name)
-    answer = audit.answer(level=level)
+    found = gist(audit, level)
+    answer = found.answer
     if not audit.labels():
         where = f"{shown(address)} {quoted(audit.name)}"
-        talk(f"There are no labels yet, so this is a guess. Next: fewlabels label {where}")
+        talk(f"There are no labels yet: the table is only what is believed beforehand. Next: fewlabels label {where}")
     if as_json:
         rows = list(answer.table.rows())[:top]
-        known = {"words": answer.words, "probability": answer.probability, "groups": list(answer.groups)}
+        known = {
+            "headline": found.headline,
+            "doubts": list(found.doubts),
+            "words": answer.words,
+            "probability": answer.probability,
+            "groups": list(answer.groups),
+        }
         emit_json({**known, "rows": rows, "settings": dict(answer.table.settings)})
         return
-    click.echo(answer.words)
+    click.echo(found.headline)
     click.echo()
     table = _readable(answer.table)
     shown_rows = min(len(table), top or (max(_SCREEN, len(answer.groups)) if sys.stdout.isatty() else len(table)))
     emit(_part(table, shown_rows), as_json=False)
     if top is None and shown_rows < len(table):
         talk(f"... {len(table) - shown_rows:,} more groups; --top {len(table)} shows them.")
+    for doubt in found.doubts:
+        talk(doubt)
 
 
 def _part(table: Table, rows: int) -> Table:

@@ -44,9 +44,10 @@ Examples:
 
 @dataclass(frozen=True)
 class Run:
-    """One assessment from the first label to the last: its labels, and whether it got sure within the budget."""
+    """One assessment from the first label to the last: its labels, the class it named, and if it got sure in budget."""
 
     labels: int
+    named: str
     sure: bool
 
 
@@ -77,8 +78,8 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
     with contextlib.closing(audit):
         with watched() as watch:
             first = label(audit, truth, watch)
-        answer = audit.answer()
-        for line in ["", *result(answer, first), *check(answer, true_accuracy(pool, fashion.labels))]:
+        answer, accuracy = audit.answer(), true_accuracy(pool, fashion.labels)
+        for line in ["", *result(answer, first), *check(answer, accuracy)]:
             click.echo(line)
 
         lean = read_pool(columns, classes=fashion.classes)  # without the pictures, which nobody looks at here
@@ -88,7 +89,7 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
                 for run in range(begun, runs):
                     found.append(repeat(lean, truth, policy, seed + run))
                     bar(len(ways[0][0]) + len(ways[1][0]), 2 * runs)
-        for line in ["", *saving(ways[0][0], ways[1][0])]:
+        for line in ["", *saving(ways[0][0], ways[1][0], min(accuracy, key=lambda name: accuracy[name]))]:
             click.echo(line)
         path = write(read(audit), output)
     for line in ["", f"The report, with pictures of some mistakes: {path.resolve()}", "", *next_steps(keep)]:
@@ -117,11 +118,13 @@ def label(audit: Assessment, truth: Mapping[str, str], watch: Watch) -> Run:
         batch = audit.ask(BATCH)
         labels += audit.tell({item: truth[item] for item in batch.ids})
         answer = audit.answer(draws=DRAWS)
-        watch(labels, answer)
         # What looks like enough in a quick look must be so in a careful one, as the report takes it.
-        if (answer.probability or 0) >= SURE and (audit.answer().probability or 0) >= SURE:
-            return Run(labels, sure=True)
-    return Run(labels, sure=False)
+        if (answer.probability or 0) >= SURE:
+            answer = audit.answer()
+        watch(labels, answer)
+        if (answer.probability or 0) >= SURE:
+            return Run(labels, answer.groups[0], sure=True)
+    return Run(labels, answer.groups[0], sure=False)
 
 
 def repeat(pool: Pool, truth: Mapping[str, str], policy: Policy, seed: int) -> Run:
@@ -182,7 +185,7 @@ def check(answer: Answer, accuracy: Mapping[str, float]) -> list[str]:
     ]
 
 
-def saving(chosen: Sequence[Run], random: Sequence[Run]) -> list[str]:
+def saving(chosen: Sequence[Run], random: Sequence[Run], worst: str) -> list[str]:
     """How many labels the two ways of choosing items needed, in words that fit whoever won."""
     ours, theirs = _middle(chosen), _middle(random)
     least = "more than " if sum(not run.sure for run in random) * 2 > len(random) else ""
@@ -193,9 +196,9 @@ def saving(chosen: Sequence[Run], random: Sequence[Run]) -> list[str]:
     return [
         verdict,
         f"Measured just now: {len(random)} runs each way on these pictures, all else equal, until {SURE:.0%} sure.",
-        f"  fewlabels chooses: {_spread(chosen)}",
-        f"  random items:      {_spread(random)}",
-        "Question and data were picked to show the method; how much it saves on yours depends on both.",
+        f"  fewlabels chooses: {_spread(chosen, worst)}",
+        f"  random items:      {_spread(random, worst)}",
+        "Data, question and settings were picked to show the method; how much it saves on yours depends on them.",
     ]
 
 
@@ -204,11 +207,12 @@ def _middle(runs: Sequence[Run]) -> float:
     return statistics.median(run.labels for run in runs)
 
 
-def _spread(runs: Sequence[Run]) -> str:
+def _spread(runs: Sequence[Run], worst: str) -> str:
     counts = sorted(run.labels for run in runs)
     never = sum(not run.sure for run in runs)
     middle = f"{_middle(runs):.0f} labels in the middle, from {counts[0]} to {counts[-1]}"
-    return middle + (f", {never} of {len(runs)} not sure by then" if never else "")
+    right = f"; named the right class {sum(run.named == worst for run in runs)} of {len(runs)} times"
+    return middle + (f", {never} of {len(runs)} not sure by then" if never else "") + right
 
 
 def next_steps(kept: str | None) -> list[str]:
@@ -244,7 +248,7 @@ def _plain_lines() -> Watch:
     def told(labels: int, answer: Answer) -> None:
         nonlocal last
         if labels // 50 > last // 50 or (answer.probability or 0) >= SURE:
-            said = f"{labels:5d} labels: probably {answer.groups[0]}, {answer.probability:.0%} sure"
+            said = f"{labels:5d} labels: best guess {answer.groups[0]}, {answer.probability:.0%} sure"
             click.echo(said, err=True)
         last = labels
 

@@ -139,8 +139,11 @@ def _next(address: str, name: str) -> str:
     from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
 
     where = f"{shown(address)} {quoted(name)}"
-    return (
-        f"{name!r} is in {shown(address)}. Next:\n"
-        f"  fewlabels label {where}                    label here, one item at a time\n"
-        f"  fewlabels ask {where} -n 20 > batch.csv    or take 20 items away in a file"
-    )
+    typed = {
+        f"fewlabels label {where}": "label here, one item at a time",
+        f"fewlabels serve {shown(address)}": "or in the browser, alone or with others",
+        f"fewlabels ask {where} -n 20 > batch.csv": "or take 20 items away in a file",
+    }
+    wide = max(map(len, typed))
+    lines = [f"  {command:{wide}}    {what}" for command, what in typed.items()]
+    return "\n".join([f"{name!r} is in {shown(address)}. Next:", *lines])

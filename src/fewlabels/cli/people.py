@@ -34,7 +34,7 @@ def invite(database: str, name: str, address: str, *, owner: bool, again: bool, 
         if known.revoked_at is None:
             people.revoke(name)
     token = people.invite(name, role)
-    link = f"{address.rstrip('/')}/#{token}"
+    link = f"{address.rstrip('/')}/sign-in#{token}"
     if as_json:
         click.echo(json.dumps({"name": name, "role": role, "token": token, "link": link}))
         return

@@ -17,14 +17,9 @@ _HELP = """How many labels you will probably need, before you buy any.
 
 FILE has the predictions, as for `fewlabels new`, and no labels. The assessment is played in many simulated worlds; in
 each the classifier is as good as such classifiers are, as far as its confidences tell. The table says what each
-budget buys on average, and a budget is recommended that is enough in four worlds of five.
+number of labels buys on average, and a budget is recommended that is enough in four worlds of five.
 
-\b
-Columns: overall   width of the 95 % interval of the average, and held: how often it held the truth
-         width     of the groups' intervals on average, and widest: of the widest one
-         rmse      error of the groups' estimates
-         probability   that the answer gives itself, right: how often it is, found: share of the groups looked for
-         reached   share of the worlds where the stopping rule was met by then
+What the columns mean is said below the table.
 
 \b
 Examples:
@@ -32,6 +27,16 @@ Examples:
   fewlabels plan predictions.csv --lowest 3 --stop-probability 0.9 --budgets 100,300,1000
   fewlabels plan answers.csv --predicted answer --expect 0.9 --stop-overall 0.05
 """
+_COLUMNS = {
+    "overall": "overall: width of the 95 % interval of the average over the pool",
+    "held": "held: how often it held the truth",
+    "width": "width, widest: of the groups' intervals, on average and of the widest",
+    "rmse": "rmse: usual error of a group's estimate",
+    "probability": "probability: how sure the answer is of itself",
+    "right": "right: how often it is right",
+    "found": "found: share of the groups looked for that are named",
+    "reached": "reached: in how many worlds it was enough by then",
+}
 _PRIOR = "uniform, informed, learned; with a strength: informed:10."
 _POLICY = "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random)."
 _TARGET = "The classifier on items like these, or on exactly these."
@@ -43,7 +48,7 @@ _WORLDS = "Prior that the simulated worlds come from.  [default: learned]"
 @click.argument("file", type=click.Path())
 @pool_options
 @question_options
-@click.option("--prior", default="uniform", metavar="NAME", show_default=True, help=_PRIOR)
+@click.option("--prior", default="learned", metavar="NAME", show_default=True, help=_PRIOR)
 @click.option("--policy", default="thompson", metavar="NAME", show_default=True, help=_POLICY)
 @click.option(
     "--target", type=click.Choice(["population", "pool"]), default="population", show_default=True, help=_TARGET
@@ -63,8 +68,9 @@ def plan(file: str, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     if as_json:
         emit_json(made.to_json())
         return
+    talk(f"{made.words}\n")
     emit(made.table, as_json=False)
-    talk(f"\n{made.words}")
+    talk("\n" + "; ".join(words for name, words in _COLUMNS.items() if name in made.table.columns) + ".")
 
 
 def _planned(file: str, options: dict[str, Any]) -> Plan:

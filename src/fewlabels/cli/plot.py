@@ -61,8 +61,10 @@ Examples:
 def plot(address: str, name: str | None, *, kind: str | None, out: str | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels import plots  # noqa: PLC0415
-    from fewlabels.cli.common import emit_json, open_assessment, progress  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, names_in, open_assessment, progress  # noqa: PLC0415
 
+    if kind is None and name in (*KINDS, "all") and name not in names_in(address):
+        kind, name = name, None  # `plot audit.db ranking` can only mean the picture
     audit = open_assessment(address, name)
     kinds = plots.suited(audit) if kind == "all" else (kind or plots.main_kind(audit),)
     targets = {} if as_json and out is None else _targets(audit, kinds, out, many=kind == "all")

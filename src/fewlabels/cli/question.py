@@ -49,7 +49,7 @@ def question_options(command: Decorated) -> Decorated:
 def method_options(command: Decorated) -> Decorated:
     """--prior, --policy and --target."""
     for option in reversed((
-        click.option("--prior", default="uniform", metavar="NAME", show_default=True, help=_PRIORS),
+        click.option("--prior", default="learned", metavar="NAME", show_default=True, help=_PRIORS),
         click.option("--policy", default="thompson", metavar="NAME", show_default=True, help=_POLICIES),
         click.option("--target", type=_TARGETS, default="population", show_default=True, help=_ABOUT),
     )):  # fmt: skip

@@ -175,9 +175,24 @@ def _unclear(source: Source, truth: str | None) -> str:
     named = [name for name in ("p", "prob", "probability", "score") if source.called(name) in source.columns]
     if named and looks_numeric(source, source.called(named[0])):
         said += f"{named[0]!r} alone does not tell which class it is about: add a column with the predicted class. "
+    if (percents := _with_percent_sign(source)) and len(percents) > 1:
+        return (
+            f"{source.name}: {listed(percents, 4)} have a percent sign after their numbers. Leave it out (in a "
+            "spreadsheet: format them as numbers); then they are understood as scores."
+        )
     return (
-        f"{said}Say --predicted NAME for a column of predicted classes, or --scores 'p_*' for one of scores per class."
+        f"{said}Say --predicted NAME for a column of predicted classes, or --scores 'p_*' (or their names "
+        "with commas) for a column of scores for each class."
     )
+
+
+def _with_percent_sign(source: Source) -> list[str]:
+    """The columns whose first value ends in a percent sign."""
+    batch = next(iter(source.batches(source.columns, 1)), None)
+    if batch is None or not batch.num_rows:
+        return []
+    firsts = zip(source.columns, (column[0].as_py() for column in batch.columns), strict=True)
+    return [name for name, value in firsts if isinstance(value, str) and value.strip().endswith("%")]
 
 
 def _understood(found: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
@@ -190,7 +205,8 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any]) -> list[Under
     ]
     if pool.score_sums is not None:
         names = [found.scores] if isinstance(found.scores, str) else found.scores or ()
-        lines.append(Understood("scores", f"{listed(names, 4)}, {len(pool.classes):,} classes, {unit}", "--scores"))
+        few = listed(names, 4 if sum(map(len, names[:4])) < 30 else 2)
+        lines.append(Understood("scores", f"{few}, {len(pool.classes):,} classes, {unit}", "--scores"))
     best = "the class with the largest score"
     lines.append(Understood("predicted", f"column {found.predicted!r}" if found.predicted else best, "--predicted"))
     if found.verbal is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,12 @@ import click
 
 if TYPE_CHECKING:
     from fewlabels.people import People
+    from fewlabels.web.desk import Desk
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+_EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  (only to be recognised)
+_MOST = 500  # connections at once
+_LAST = 5  # seconds that open requests have to end
 
 _HELP = """Serve the labelling page, the dashboard and the HTTP API of a database.
 
@@ -55,11 +60,45 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa:
     settings = Settings(**options)
     store = Store(database, existing=True)
     app = create_app(store, settings)
-    shown = f"{'https' if options['secure'] else 'http'}://{'localhost' if host in _LOOPBACK else host}:{port}"
-    _greet(People(store), database, shown, host, secure=options["secure"])
+    _check_shown(app.state.desk)
+    listening = _listen(host, port)
     # Without a server header, and with no access log: there is nothing in it that the log of events has not.
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, access_log=False)
+    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
+    config.limit_concurrency, config.timeout_graceful_shutdown = _MOST, _LAST
+    server = uvicorn.Server(config)
+    app.state.desk.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
+    _greet(People(store), database, _address(host, listening, secure=settings.secure), host, secure=settings.secure)
+    server.run(sockets=[listening])
     store.close()
+
+
+def _check_shown(desk: Desk) -> None:
+    """Say now, to whoever can mend it, what annotators would run into later."""
+    from fewlabels.errors import InputError  # noqa: PLC0415
+
+    blind = {name: why for name in desk.names() if (why := desk.blind(name)) is not None}
+    if blind and desk.settings.columns and len(blind) == len(desk.names()):
+        raise InputError(next(iter(blind.values())))
+    for name, why in blind.items():
+        click.echo(f"fewlabels: annotators cannot look at the items of {name!r}: {why}", err=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    from fewlabels.errors import InputError  # noqa: PLC0415
+
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise InputError(
+            f"cannot listen at {host}, port {port}: {error.strerror}. Choose another with --port or --host."
+        ) from error
+
+
+def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
+    """Where people reach the server, as far as it can know."""
+    name = "localhost" if host in _LOOPBACK else socket.gethostname() if host in _EVERYWHERE else host
+    shown = f"[{name}]" if ":" in name else name
+    return f"{'https' if secure else 'http'}://{shown}:{listening.getsockname()[1]}"
 
 
 def _greet(people: People, database: str, address: str, host: str, *, secure: bool) -> None:
@@ -70,7 +109,7 @@ def _greet(people: People, database: str, address: str, host: str, *, secure: bo
         )
         click.echo(f"  fewlabels invite {database} {owners[0].name} --again --address {address}", err=True)
     else:
-        link = f"{address}/#{people.invite('owner', 'owner')}"
+        link = f"{address}/sign-in#{people.invite('owner', 'owner')}"
         click.echo("fewlabels: serving. Your personal link, shown only now; whoever has it is the owner:", err=True)
         click.echo(f"  {link}", err=True)
     if host not in _LOOPBACK and not secure:

@@ -65,7 +65,7 @@ def show(
     table = _first(_sorted(table, audit, sort), top)
     known = _progress(audit)
     if not as_json:
-        for line in _words(audit, known, address):
+        for line in _words(audit, known, address, level):
             talk(line)
         talk("")
         emit(table, as_json=False, most=_SCREEN if sys.stdout.isatty() and top is None else None)
@@ -124,8 +124,9 @@ def _progress(audit: Assessment) -> dict[str, Any]:
     }
 
 
-def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
+def _words(audit: Assessment, known: dict[str, Any], address: str, level: float) -> list[str]:
     from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
+    from fewlabels.report import gist  # noqa: PLC0415
 
     where = f"{shown(address)} {quoted(audit.name)}"
     of = f"{counted(known['items'], 'item')} in {counted(len(audit.groups), 'group')}"
@@ -141,8 +142,9 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     if not known["labels"]:
         lines.append(
             f"Without labels this is only what is believed beforehand. Next: fewlabels label {where}, "
-            f"or fewlabels ask {where} -n 20 > batch.csv"
+            f"fewlabels serve {shown(address)}, or fewlabels ask {where} -n 20 > batch.csv"
         )
-    elif len(audit.groups) > 1:
-        lines.append(audit.answer().words)
+    else:
+        found = gist(audit, level)
+        lines += [found.headline, *found.doubts]
     return lines

@@ -92,6 +92,7 @@ def tell(
     counts = {
         "told": told,
         "blank": sum(not row.label for row in rows),
+        "known": sum(before.get(item) == label for item, label in labels.items()),
         "replaced": sum(item in before and before[item] != label for item, label in labels.items()),
         "labels": len(audit.labels()),
         "pending": len(audit.pending()),
@@ -180,7 +181,8 @@ def _said(counts: dict[str, int], audit: Assessment, address: str) -> str:
     where = f"{shown(address)} {quoted(audit.name)}"
     if not counts["told"]:
         return f"No label was told: all {counts['blank']:,} rows are blank. Fill in the column label, then tell again."
-    extra = [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
+    extra = [f"{counts['known']:,} said the same before"] if counts["known"] else []
+    extra += [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
     extra += [f"skipped {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
     more = f" ({'; '.join(extra)})" if extra else ""
     words = [

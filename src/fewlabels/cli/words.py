@@ -144,6 +144,7 @@ def task_from(
     if kind == "identify":
         if lowest is None and highest is None:
             raise SpecError("--task identify needs --lowest M or --highest M, the number of groups to find.")
+        _some_are_left(lowest or highest or 0, "--lowest" if lowest else "--highest", partition)
         return Identify(metric, lowest, highest)
     if kind == "estimate":
         return Estimate(metric)
@@ -151,6 +152,16 @@ def task_from(
         raise SpecError("--task compare needs --compare A,B: the names of two groups.")
     a, b = _pair(compare, partition)
     return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+
+
+def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
+    """An error if so many groups are looked for that no other is left."""
+    there = int((partition.sizes > 0).sum())
+    if wanted >= there > 1:
+        raise SpecError(
+            f"{option} {wanted} of {there} groups is all of them. Say {option} {there - 1} or less, as in {option} 1; "
+            "or leave it out, to see each group with its interval."
+        )
 
 
 def _pair(text: str, partition: Partition) -> tuple[str, str]:

@@ -113,14 +113,17 @@ def labels_to_decide(
 def _decided(pair: Pair, method: Method, rng: np.random.Generator) -> int:
     """Labels until the answer is first right, −1 if never; the run goes on as long as that takes."""
     known, prior, progress = pair.known, pair.priors[method.name], start(pair.known)
-    until = _FIRST_LOOK
+    seen, until = 0, _FIRST_LOOK
     while True:
         if isinstance(method.policy, UniformItems):
             ask_items(rng, known, progress, until)
         else:
             ask_compare(rng, known, progress, prior, 0, ROPE, CONFIDENCE, False, THOMPSON, until)
         done = int(progress.done[0])
-        first = first_success(regions_curve(known, progress.asked, prior, 0, ROPE, False, done), pair.truth, TOLERANCE)
-        if first >= 0 or done == len(known.items):
-            return first
-        until *= 2
+        curve = regions_curve(known, progress.asked, prior, 0, ROPE, False, seen, done)
+        first = first_success(curve, pair.truth, TOLERANCE)
+        if first >= 0:
+            return seen + first
+        if done == len(known.items):
+            return -1
+        seen, until = done + 1, 2 * until

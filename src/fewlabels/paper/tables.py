@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import time
+from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.paper.comparing import comparison
 from fewlabels.paper.estimating import accuracy, bins, confusion, ece
 from fewlabels.paper.identifying import cost, least_accurate, least_calibrated
+from fewlabels.paper.made import note
 from fewlabels.table import Table
 
 if TYPE_CHECKING:
@@ -16,15 +20,28 @@ if TYPE_CHECKING:
 
     from fewlabels.paper.plan import Plan, Result, Row
 
+
+def _timed(table: Callable[[Plan], Result]) -> Callable[[Plan], Result]:
+    """The same table, which also says what it took."""
+
+    @wraps(table)
+    def run(plan: Plan) -> Result:
+        began = time.process_time()
+        result = table(plan)
+        return replace(result, cpu_seconds=time.process_time() - began)
+
+    return run
+
+
 TABLES: dict[str, Callable[[Plan], Result]] = {
-    "accuracy": accuracy,
-    "confusion": confusion,
-    "ece": ece,
-    "bins": bins,
-    "least-accurate": least_accurate,
-    "least-calibrated": least_calibrated,
-    "comparison": comparison,
-    "cost": cost,
+    "accuracy": _timed(accuracy),
+    "confusion": _timed(confusion),
+    "ece": _timed(ece),
+    "bins": _timed(bins),
+    "least-accurate": _timed(least_accurate),
+    "least-calibrated": _timed(least_calibrated),
+    "comparison": _timed(comparison),
+    "cost": _timed(cost),
 }
 """Every table of the paper and its supplement that has numbers."""
 
@@ -66,12 +83,14 @@ def _cell(row: Row) -> str:
 
 
 def write_csv(result: Result, path: Path) -> None:
-    """The rows of a table as CSV, one number to a line."""
+    """The rows of a table as CSV, one number to a line; how it was made goes to the folder's `made.json`."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         for row in result.rows:
             writer.writerow({name: _short(row[name]) for name in COLUMNS})
+    if result.cpu_seconds is not None:
+        note(path, {"name": result.name, **result.settings}, result.cpu_seconds)
 
 
 def read_csv(path: Path) -> list[Row]:

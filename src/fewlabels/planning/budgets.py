@@ -16,7 +16,7 @@ from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import alike, never, recommendation, rounded, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, Thompson
-from fewlabels.priors import Learned, Prior, Uniform
+from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, to_json
 from fewlabels.stopping import LEVEL, Stop, has_probability
 from fewlabels.table import Table
@@ -160,7 +160,7 @@ def plan(
     if len(partition.group) != len(pool):
         raise InputError("the groups are not of this pool: they have another number of items.")
     task = task or Estimate(Accuracy())
-    spec = Spec(task, partition.recipe, prior or Uniform(), policy or Thompson(), target, seed, stop or Stop())
+    spec = Spec(task, partition.recipe, prior or Learned(), policy or Thompson(), target, seed, stop or Stop())
     game = Game(spec, spec.cells(pool, partition))
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()

@@ -56,19 +56,20 @@ def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> st
 
     >>> from fewlabels.stopping import Stop
     >>> recommendation(320, 0.8, 0.97, Stop(probability=0.95))
-    'Recommended: 320 labels. In 80 % of the worlds the answer is right with probability 0.95 by then, and
+    'Recommended: 320 labels. In 80 % of the simulated worlds the answer is right with probability 0.95 by then, and
      where asking stopped by this rule it was in fact right in 97 %.'
     """
     return (
-        f"Recommended: {labels:,} labels. In {_percent(enough)} of the worlds {aim(stop)} by then, and where asking "
-        f"stopped by this rule {_fact(stop)} in {_percent(honesty)}."
+        f"Recommended: {labels:,} labels. In {_percent(enough)} of the simulated worlds {aim(stop)} by then, and where "
+        f"asking stopped by this rule {_fact(stop)} in {_percent(honesty)}."
     )
 
 
 def never(share: float, most: int, stop: Stop) -> str:
     """That none of the budgets tried is enough."""
     return (
-        f"No budget can be recommended: with {most:,} labels {aim(stop)} in {_percent(share)} of the worlds. "
+        f"No budget can be recommended: with {most:,} labels {aim(stop)} in {_percent(share)} of the simulated "
+        "worlds. "
         "Ask for less (a lower probability, wider intervals, fewer groups), or choose by the table."
     )
 
@@ -78,7 +79,7 @@ def too_soon(honesty: float, promise: float, stop: Stop, prior: str) -> str:
     other = "" if prior == "Learned()" else " Learned() may do better."
     return (
         f"No budget can be recommended: the rule would stop too soon. Where asking stopped because {aim(stop)}, "
-        f"{_fact(stop)} in {_percent(honesty)} of the worlds instead of {_percent(promise)}. "
+        f"{_fact(stop)} in {_percent(honesty)} of the simulated worlds instead of {_percent(promise)}. "
         f"The prior {prior} does not suit such worlds.{other}"
     )
 
@@ -100,7 +101,9 @@ def alike(low: float, high: float, runs: int, source: str, has_confidence: bool,
     else:
         how = "of classifiers of any usual accuracy, since the pool has no confidences"
     if expect is not None:
-        return f"The {runs:,} worlds are {how}, moved to an accuracy of {expect:g} over the pool as you expect."
-    hint = "" if has_confidence else " If you know better, say what accuracy you expect."
+        return (
+            f"The {runs:,} simulated worlds are {how}, moved to an accuracy of {expect:g} over the pool as you expect."
+        )
+    hint = "" if has_confidence else " If you know better, say what accuracy you expect (expect: 0.9, say)."
     span = f"{100 * low:.0f} to {_percent(high)}"
-    return f"The {runs:,} worlds are {how}; over the pool the classifier is {span} right in most of them.{hint}"
+    return f"The {runs:,} simulated worlds are {how}; in most of them {span} of the pool is predicted right.{hint}"

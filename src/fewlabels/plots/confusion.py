@@ -123,7 +123,9 @@ class Confusions(Numbers):
         if self.rows:
             return (
                 "A row is a predicted class, a column a true one: the darker, the larger the share of the row. Blue is "
-                "right, orange is confused. A small square is uncertain: its area shrinks as the interval grows."
+                "right, orange is confused. A small square is uncertain: its area shrinks as the interval grows. "
+                "Every pair of classes is estimated here, so that the share that is right can differ a little from "
+                "the accuracy of the class."
             )
         return (
             f"The mistakes that probably concern most items of the pool. Each line holds the number with probability "

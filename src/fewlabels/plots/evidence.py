@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fewlabels.estimates import estimate
+from fewlabels.metrics import Accuracy
 from fewlabels.plots.words import is_thin
 from fewlabels.priors import Uniform
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fewlabels.assessment import Assessment
     from fewlabels.table import Table
 
-_NARROWED = 0.5
+NARROWED = 0.5
+"""An interval that tells something is at most this share of its length for somebody who knows nothing."""
 
 
 def too_few(audit: Assessment, estimates: Table, level: float) -> dict[str, bool]:
@@ -30,21 +34,28 @@ def too_few(audit: Assessment, estimates: Table, level: float) -> dict[str, bool
     >>> too_few(audit, audit.estimates(), 0.95)
     {'cat': False, 'dog': True}
     """
-    widest = _ignorance(audit, level)
-    found = {}
-    for row, widest_here in zip(estimates.rows(), widest, strict=True):
-        few = is_thin(row["labelled"], row["n"], audit.spec.target)
-        found[row["group"]] = few or (row["high"] or 0.0) - (row["low"] or 0.0) > _NARROWED * widest_here
-    return found
+    return {
+        row["group"]: is_long or is_thin(row["labelled"], row["n"], audit.spec.target)
+        for row, is_long in zip(estimates.rows(), too_long(audit, estimates, level), strict=True)
+    }
 
 
-def _ignorance(audit: Assessment, level: float) -> list[float]:
-    """How long each group's interval is for somebody who knows nothing; 0 for a group without items."""
-    metric = audit.spec.task.metric
+def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
+    """For each group whether its interval is more than half as long as for somebody who knows nothing.
+
+    The estimates are of the assessment's metric, or of accuracy where that has a value for each class.
+    """
+    metric = Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric
     cells = metric.cells(audit.pool, audit.groups)
     belief = Uniform().belief(cells, np.zeros((len(cells), len(cells.outcomes))), "population")
-    table = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
-    return [(row["high"] or 0.0) - (row["low"] or 0.0) for row in table.rows()]
+    ignorant = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
+    pairs = zip(estimates.rows(), ignorant.rows(), strict=True)
+    return [_length(row) > NARROWED * _length(longest) for row, longest in pairs]
+
+
+def _length(row: Mapping[str, Any]) -> float:
+    """Of an interval; 0 for a group without items."""
+    return float((row["high"] or 0.0) - (row["low"] or 0.0))
 
 
 def is_vague(labelled: int, n: int, target: str, ends: tuple[float, float], level: float) -> bool:
@@ -53,4 +64,4 @@ def is_vague(labelled: int, n: int, target: str, ends: tuple[float, float], leve
     >>> is_vague(20, 400, "population", (0.7, 0.95), 0.95), is_vague(6, 400, "population", (0.3, 0.9), 0.95)
     (False, True)
     """
-    return is_thin(labelled, n, target) or ends[1] - ends[0] > _NARROWED * level
+    return is_thin(labelled, n, target) or ends[1] - ends[0] > NARROWED * level

@@ -101,7 +101,7 @@ class Forest(Numbers):
 
     def _keys(self) -> tuple[Key, ...]:
         named = len(self.named)
-        keys = [Key(count(named, "group") + " of the answer", "accent")] if named else []
+        keys = [Key("the answer", "accent")] if named else []
         keys += [Key("other groups")] if named else []
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
         keys += [Key("average", "muted", "dash")] if self.average is not None and len(self.rows) > 1 else []

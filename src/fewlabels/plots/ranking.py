@@ -96,7 +96,7 @@ class Ranking(Numbers):
         ticks = (Tick(1, "1"), *(tick for tick in axis.ticks if 1 + 0.4 * step < tick.at <= len(self.rows)))
         x = replace(axis, low=0.5, high=len(self.rows) + 0.5, ticks=ticks)
         entries = [self._entry(row) for row in self.rows]
-        keys = [Key(count(len(self.named), "group") + " of the answer", "accent")] if self.named else []
+        keys = [Key("the answer", "accent")] if self.named else []
         keys += [Key("other groups")] if self.named else []
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
         return Picture((rows_panel(entries, x, keys=tuple(keys)),))

@@ -25,6 +25,7 @@ class UniformItems(Policy):
     """
 
     ignorable: ClassVar[bool] = True
+    looks: ClassVar[bool] = False
 
     def choose(
         self,
@@ -48,6 +49,8 @@ class UniformGroups(Policy):
     >>> fl.UniformGroups()
     UniformGroups()
     """
+
+    looks: ClassVar[bool] = False
 
     def choose(
         self,

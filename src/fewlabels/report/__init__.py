@@ -1,6 +1,6 @@
 """The report: an assessment as one HTML, Markdown or JSON file, for readers who know no statistics."""
 
-from fewlabels.report.content import FORMAT, Report, read
+from fewlabels.report.content import FORMAT, Gist, Report, gist, read
 from fewlabels.report.writing import FORMATS, format_of, rendered, save, write
 
-__all__ = ["FORMAT", "FORMATS", "Report", "format_of", "read", "rendered", "save", "write"]
+__all__ = ["FORMAT", "FORMATS", "Gist", "Report", "format_of", "gist", "read", "rendered", "save", "write"]

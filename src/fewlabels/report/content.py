@@ -167,12 +167,7 @@ def read(
     """
     check_level(level)
     reading = Reading(audit, level, draws)
-    measured = reading.estimates
-    if audit.spec.task.metric.vector:
-        measured = audit.estimates(level=level, metric=Accuracy(), groups=audit.groups, draws=draws)
-    rows = group_rows(audit, measured, reading.answer, evidence.judge(audit, measured, level))
-    overall = over_all(audit, rows, level, draws)
-    confusions = confused(reading.estimates, rows) if audit.spec.task.metric.vector else ()
+    rows, overall, confusions = _found(audit, reading)
     labels = count_labels(audit)
     return Report(
         name=audit.name,
@@ -198,6 +193,50 @@ def read(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Gist:
+    """The task's own answer, the same in plain words, and what to keep in mind with it: how a report begins."""
+
+    answer: Answer
+    headline: str
+    doubts: tuple[str, ...]
+
+
+def gist(audit: Assessment, level: float = 0.95, *, draws: int = 10_000) -> Gist:
+    """The beginning of a report, for a terminal.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1]] * 30 + [[0.2, 0.8]] * 30, classes=["cat", "dog"])
+    >>> audit = fl.create(None, "pets", pool, task=fl.Identify(fl.Accuracy(), lowest=1))
+    >>> _ = audit.tell({item: "cat" for item in audit.ask(2).ids})
+    >>> gist(audit).headline
+    'It is too early to name the class it gets wrong most often. The best guess so far is ...'
+    >>> gist(audit).doubts[0]
+    'All classes have too few labels to say how good the classifier is there.'
+    """
+    check_level(level)
+    reading = Reading(audit, level, draws)
+    rows, overall, confusions = _found(audit, reading)
+    said = headline(audit, reading.answer, rows, overall, confusions)
+    doubts = _doubts(audit, rows, overall, count_labels(audit))
+    return Gist(reading.answer, _plain_spaces(said), tuple(map(_plain_spaces, doubts)))
+
+
+def _plain_spaces(text: str) -> str:
+    """What is kept together on a page may break on a terminal."""
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _found(audit: Assessment, reading: Reading) -> tuple[tuple[GroupRow, ...], Overall, tuple[Confused, ...]]:
+    """What is known of each group, of all items, and of the pairs of classes that are mixed up."""
+    measured, vector = reading.estimates, audit.spec.task.metric.vector
+    if vector:
+        measured = audit.estimates(level=reading.level, metric=Accuracy(), groups=audit.groups, draws=reading.draws)
+    rows = group_rows(audit, measured, reading.answer, evidence.judge(audit, measured, reading.level))
+    overall = over_all(audit, rows, reading.level, reading.draws)
+    return rows, overall, tuple(confused(reading.estimates, rows)) if vector else ()
+
+
 def _doubts(audit: Assessment, rows: tuple[GroupRow, ...], overall: Overall, labels: Labels) -> list[str]:
     """What somebody who reads the answer only should also know."""
     one = plainly.noun(audit)
@@ -205,7 +244,8 @@ def _doubts(audit: Assessment, rows: tuple[GroupRow, ...], overall: Overall, lab
     found = []
     if labels.labelled and few:
         which = "All" if few == len(rows) else f"{few:,} of {len(rows):,}"
-        found.append(f"{which} {plural(one)} have too few labels to say how good the classifier is there.")
+        verb = "has" if few == 1 < len(rows) else "have"
+        found.append(f"{which} {plural(one)} {verb} too few labels to say how good the classifier is there.")
     if labels.labelled and not overall.enough and isinstance(audit.spec.task, Identify):
         found.append(f"There is no number over all items: {overall.words}.")
     if labels.adopted:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from fewlabels.estimates import estimate
-from fewlabels.metrics import Accuracy
+from fewlabels.plots.evidence import too_long
 from fewlabels.plots.words import FEW, is_thin
-from fewlabels.priors import Learned, Uniform
+from fewlabels.priors import Learned
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -17,8 +14,6 @@ if TYPE_CHECKING:
 
 Evidence = Literal["enough", "scores", "few", "unasked", "empty"]
 
-NARROWED = 0.5
-"""The interval must be at most this share of its length for somebody who knows nothing."""
 LEARNED_FROM = 30
 """Labels in all from which what the learned prior says of a group with few labels is told."""
 
@@ -53,24 +48,15 @@ def judge(audit: Assessment, estimates: Table, level: float) -> list[Evidence]:
     asked = audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups)).tolist()
     learned = isinstance(audit.spec.prior, Learned) and sum(estimates["labelled"]) >= LEARNED_FROM
     found: list[Evidence] = []
-    for row, is_asked, longest in zip(estimates.rows(), asked, _ignorance(audit, level), strict=True):
+    for row, is_asked, is_long in zip(estimates.rows(), asked, too_long(audit, estimates, level), strict=True):
         if not row["n"]:
             found.append("empty")
         elif not is_asked:
             found.append("unasked")
-        elif row["high"] - row["low"] > NARROWED * longest:
+        elif is_long:
             found.append("few")
         elif not is_thin(row["labelled"], row["n"], audit.spec.target):
             found.append("enough")
         else:
             found.append("scores" if learned else "few")
     return found
-
-
-def _ignorance(audit: Assessment, level: float) -> list[float]:
-    """How long each group's interval is for somebody who knows nothing; 0 for a group without items."""
-    metric = Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric
-    cells = metric.cells(audit.pool, audit.groups)
-    belief = Uniform().belief(cells, np.zeros((len(cells), len(cells.outcomes))), "population")
-    table = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
-    return [(row["high"] or 0.0) - (row["low"] or 0.0) for row in table.rows()]

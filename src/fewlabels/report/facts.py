@@ -59,7 +59,7 @@ def strip(report: Report) -> list[Fact]:
         enough = sum(row.evidence == "enough" for row in report.groups)
         found.append(Fact(report.words.nouns.capitalize(), f"{len(report.groups):,}", f"{enough:,} with enough labels"))
     if overall.confidence is not None:
-        found.append(Fact("It says of itself", percent(overall.confidence), "its mean confidence"))
+        found.append(Fact("Its own confidence", percent(overall.confidence), "says the classifier, on average"))
     return found
 
 

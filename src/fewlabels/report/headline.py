@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NAMED = 5
 """So many groups are named with their numbers; a longer list is left to the table."""
+SAFE = 0.8
+"""An answer that is less sure is not told as a fact."""
 
 
 def headline(
@@ -69,10 +71,11 @@ def _identified(audit: Assessment, answer: Answer, rows: Mapping[str, GroupRow])
         if m > 1:
             chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
         return f"It is too early to name {several} {which}. {guess}; {chance}."
-    named = f"{several.capitalize()} {which} {'is' if m == 1 else 'are'} {listed(parts)}."
     if sure >= 0.5:
-        return f"{named} We are {sureness(sure)} sure that {_these(m)}."
-    return f"{named} About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
+        be = f"{'is' if m == 1 else 'are'}{' probably' if sure < SAFE else ''}"
+        return f"{several.capitalize()} {which} {be} {listed(parts)}. We are {sureness(sure)} sure that {_these(m)}."
+    right = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
+    return f"The best guess for {several} {which} is {listed(parts)}. {right}"
 
 
 def _these(m: int) -> str:
@@ -86,7 +89,7 @@ def _compared(audit: Assessment, task: Compare, answer: Answer, rows: Mapping[st
     a, b = shortened(task.a, 60), shortened(task.b, 60)
     name, apart, sure = measure(task.metric).name, numbers.change(task.rope), sureness(row[region])
     values = f"{numbers.value(rows[task.a].mean)} against {numbers.value(rows[task.b].mean)}"
-    if row[region] < 0.8:
+    if row[region] < SAFE:
         likely = {"less": f"lower for {a}", "equal": "about equal", "more": f"higher for {a}"}[region]
         return (
             f"It is too early to say whether the {name} differs between {a} and {b} by more than {apart}: so far it is "

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.stopping import Standing
 
-_SHORTER = "With four times as many labels in it, a range is about half as long."
+_SHORTER = "With four times as many labels a range is about half as long."
 
 
 @dataclass(frozen=True)

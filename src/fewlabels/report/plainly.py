@@ -58,10 +58,13 @@ POLICIES = {
     "UniformItems": "The items were taken at random from all of them, whatever the answers were.",
 }
 PRIORS = {
-    "Uniform": "Nothing was assumed beforehand. What the classifier says of its own certainty plays no part.",
-    "Informed": "The classifier's own scores were taken at their word, with the weight of a few labels in each {noun}.",
+    "Uniform": "Beforehand every value was held equally likely in each {noun}; what the classifier says of its own "
+    "certainty plays no part. This pulls {nouns} with few labels towards the middle.",
+    "Informed": "The classifier's own scores were taken at their word, with the weight of a few labels in each {noun}. "
+    "Where they are wrong, {nouns} with few labels are off in the same direction.",
     "Learned": "How far the classifier's scores can be trusted was learned from the labels of all {nouns} together, so "
-    "that {nouns} with few labels profit from the others.",
+    "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
+    "range until it has labels of its own, all the more where labels went to few {nouns}.",
 }
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
@@ -163,12 +166,13 @@ def _filled(words: dict[str, str], thing: Policy | Prior, audit: Assessment) -> 
 
 
 def how_to_read(level: float) -> str:
-    """Three sentences for somebody who reads such numbers for the first time."""
+    """A few sentences for somebody who reads such numbers for the first time."""
     example = "62 % (between 55 % and 69 %)"
     return (
         f"Only some of the items were labelled by people, so every number is an estimate with a range: {example} means "
         "that 62 % is the best guess and that anything from 55 % to 69 % is plausible. "
-        f"The true value lies in its range with a probability of {percent(level)}; more labels make ranges shorter. "
+        f"A range is made to hold the true value with a probability of {percent(level)}. That rests on how the labels "
+        "were chosen and on what was assumed beforehand, both told below; the fewer labels, the more it does. "
         "Where two ranges overlap widely, do not read much into which number is larger."
     )
 
@@ -181,8 +185,8 @@ def glossary(audit: Assessment, level: float) -> dict[str, str]:
         "item": "One thing that the classifier made a prediction for: a picture, a text, a row.",
         one: groups(audit),
         measure(audit.spec.task.metric).name: meaning(audit).capitalize() + ".",
-        "range": f"The values that fit the labels: the true one is among them with a probability of {percent(level)} "
-        "(a credible interval).",
+        "range": f"The values that fit the labels: the true one is among them with a probability of {percent(level)}, "
+        "if what was assumed beforehand is fair (a credible interval).",
         "confidence": "How sure the classifier says it is of its own prediction.",
     }
     if isinstance(audit.spec.task, Identify):

@@ -12,13 +12,14 @@ from fewlabels.simulation.draws import draw_upcoming
 from fewlabels.simulation.formulas import beta_drops
 from fewlabels.simulation.jit import formula, kernel
 from fewlabels.simulation.known import Known, Progress, room, take
-from fewlabels.simulation.rope import pool_regions, rope_less
+from fewlabels.simulation.rope import pool_regions, rope_flow, rope_less
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CONFIDENCE, INFORMATION, NEYMAN = range(3)
 REWARDS = {"confidence": CONFIDENCE, "information": INFORMATION, "neyman": NEYMAN}
+_FRESH = 64  # labels after which μ is computed anew, so that errors of rounding do not add up
 _LEAST = 1e-12  # of μ now: a region of probability 0 to the last digit, and 1e-16 after the label, is not infinite news
 
 
@@ -48,6 +49,32 @@ def _regions(
 
 
 @formula
+def _set_moves(
+    counts: NDArray[np.float64], prior: NDArray[np.float64], first: int, rope: float, g: int, moves: NDArray[np.float64]
+) -> None:
+    """How P(Δ < −ε) and P(Δ > ε) move with a right and a wrong label in group g, into `moves`, shape (2, 2).
+
+    Rows are right and wrong. For the population only: the pool's own shares have no such rule.
+    """
+    a, b = prior[g, 0] + counts[g, 0], prior[g, 1] + counts[g, 1]
+    c, d = prior[1 - g, 0] + counts[1 - g, 0], prior[1 - g, 1] + counts[1 - g, 1]
+    for side in range(2):
+        if (g == first) == (side == 0):
+            flow = rope_flow(a, b, c, d, rope)
+            moves[0, side], moves[1, side] = -flow / a, flow / b
+        else:
+            flow = rope_flow(b, a, d, c, rope)  # the same, seen from 1
+            moves[0, side], moves[1, side] = flow / a, -flow / b
+
+
+@formula
+def _move(mu: NDArray[np.float64], by: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """μ once its ends have moved, into `out`, which may be μ itself."""
+    out[0], out[2] = min(max(mu[0] + by[0], 0.0), 1.0), min(max(mu[2] + by[1], 0.0), 1.0)
+    out[1] = max(0.0, 1.0 - out[0] - out[2])
+
+
+@formula
 def _worth(now: NDArray[np.float64], after: NDArray[np.float64], by: int) -> float:
     """λ after the label, or the relative entropy from μ now to μ after."""
     if by == CONFIDENCE:
@@ -68,12 +95,15 @@ def _set_worths(
     rope: float,
     by: int,
     pool: bool,
+    now: NDArray[np.float64],
+    moves: NDArray[np.float64],
     worth: NDArray[np.float64],
 ) -> None:
-    """What a right and a wrong label in each group is worth, into `worth` of shape (2 groups, 2 outcomes)."""
-    now, after, counts = np.empty(3), np.empty(3), progress.counts.copy()
-    if by != NEYMAN:
-        _regions(known, counts, prior, first, rope, pool, now)
+    """What a right and a wrong label in each group is worth, into `worth` of shape (2 groups, 2 outcomes).
+
+    now: μ, shape (3,); moves: where `_set_moves` writes, shape (2 groups, 2 outcomes, 2).
+    """
+    after, counts = np.empty(3), progress.counts
     for g in range(2):
         left = room(known, progress, g)
         if left == 0:
@@ -82,10 +112,15 @@ def _set_worths(
             a, b = prior[g, 0] + counts[g, 0], prior[g, 1] + counts[g, 1]
             worth[g, 1], worth[g, 0] = beta_drops(a, b, known.size[g], left, pool)
             continue
+        if not pool:
+            _set_moves(counts, prior, first, rope, g, moves[g])
         for j in range(2):
-            counts[g, j] += 1.0
-            _regions(known, counts, prior, first, rope, pool, after)
-            counts[g, j] -= 1.0
+            if pool:
+                counts[g, j] += 1.0
+                _regions(known, counts, prior, first, rope, pool, after)
+                counts[g, j] -= 1.0
+            else:
+                _move(now, moves[g, j], after)
             worth[g, j] = _worth(now, after, by)
 
 
@@ -122,9 +157,12 @@ def ask_compare(
     """
     worth, reward, flat = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
     alpha, theta, chosen = np.empty(2), np.empty(2), np.empty(1, dtype=np.int64)
+    now, moves, age = np.empty(3), np.zeros((2, 2, 2)), 0
     until = last_label(known, until)
     while progress.done[0] < until:
-        _set_worths(known, progress, prior, first, rope, by, pool, worth)
+        if by != NEYMAN and (pool or age % _FRESH == 0):
+            _regions(known, progress.counts, prior, first, rope, pool, now)
+        _set_worths(known, progress, prior, first, rope, by, pool, now, moves, worth)
         for g in range(2):
             left = room(known, progress, g)
             if left == 0:
@@ -139,7 +177,10 @@ def ask_compare(
             reward[g] = theta[0] * worth[g, 0] + theta[1] * worth[g, 1]
         explore = policy == EPSILON and rng.random() < CHANCE
         pick(rng, known, progress, flat if explore else reward, chosen)
-        take(rng, known, progress, chosen[0])
+        place = take(rng, known, progress, chosen[0])
+        if by != NEYMAN and not pool:
+            _move(now, moves[chosen[0], known.outcome[place]], now)
+            age += 1
 
 
 @kernel
@@ -150,16 +191,23 @@ def regions_curve(
     first: int,
     rope: float,
     pool: bool,
+    begin: int,
     labels: int,
 ) -> NDArray[np.float64]:
-    """μ after 0, 1, ... labels, shape (labels + 1, 3); parameters as in `ask_compare`."""
-    out, counts = np.empty((labels + 1, 3)), np.zeros((2, 2))
+    """μ after `begin`, `begin` + 1, ... `labels` labels, shape (labels − begin + 1, 3); else as in `ask_compare`."""
+    out, counts, moves = np.empty((labels - begin + 1, 3)), np.zeros((2, 2)), np.empty((2, 2))
     for done in range(labels + 1):
-        _regions(known, counts, prior, first, rope, pool, out[done])
+        now = max(done - begin, 0)
+        if done >= begin and (pool or now % _FRESH == 0):
+            _regions(known, counts, prior, first, rope, pool, out[now])
         if done == labels or done >= len(asked) or asked[done] < 0:
-            out[done:] = out[done]
+            out[now:] = out[now]
             break
-        counts[known.cell[asked[done]], known.outcome[asked[done]]] += 1.0
+        g, j = known.cell[asked[done]], known.outcome[asked[done]]
+        if done >= begin and not pool:
+            _set_moves(counts, prior, first, rope, g, moves)
+            _move(out[now], moves[j], out[now + 1])
+        counts[g, j] += 1.0
     return out
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.simulation.choose import CHANCE, EPSILON, LEVEL, UCB, last_label, pick, reorder
-from fewlabels.simulation.contest import Contest, enter, leave, new_contest, play
+from fewlabels.simulation.contest import Contest, leave, new_contest
 from fewlabels.simulation.draws import draw_beta
 from fewlabels.simulation.formulas import beta_drops
 from fewlabels.simulation.jit import formula, kernel
 from fewlabels.simulation.known import Known, Progress, room, take
+from fewlabels.simulation.linear import Linear, enter_linear, new_linear, play_linear
 from fewlabels.simulation.special import quantile
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def _bounds(
 @formula
 def _enter(
     contest: Contest,
+    field: Linear,
     known: Known,
     progress: Progress,
     prior: NDArray[np.float64],
@@ -125,9 +127,9 @@ def _enter(
         return
     right, wrong = prior[g, 0] + progress.counts[g, 0], prior[g, 1] + progress.counts[g, 1]
     if drops[g, 1] > drops[g, 0]:
-        enter(contest, g, wrong, right, drops[g, 1], drops[g, 1] - drops[g, 0])
+        enter_linear(contest, field, g, wrong, right, drops[g, 1], drops[g, 1] - drops[g, 0])
     else:
-        enter(contest, g, right, wrong, drops[g, 0], drops[g, 0] - drops[g, 1])
+        enter_linear(contest, field, g, right, wrong, drops[g, 0], drops[g, 0] - drops[g, 1])
 
 
 @kernel
@@ -136,15 +138,15 @@ def ask_estimate_contest(
 ) -> None:
     """As `ask_estimate_thompson` for the population, by the step whose cost does not grow with the groups."""
     groups = len(progress.taken)
-    contest, drops = new_contest(groups, 1), np.zeros((groups, 2))
+    contest, field, drops = new_contest(groups), new_linear(groups, 1), np.zeros((groups, 2))
     for g in range(groups):
-        _enter(contest, known, progress, prior, g, drops)
+        _enter(contest, field, known, progress, prior, g, drops)
     chosen = np.empty(1, dtype=np.int64)
     until = last_label(known, until)
     while progress.done[0] < until:
-        play(rng, contest, chosen)
+        play_linear(rng, contest, field, chosen)
         take(rng, known, progress, chosen[0])
-        _enter(contest, known, progress, prior, chosen[0], drops)
+        _enter(contest, field, known, progress, prior, chosen[0], drops)
 
 
 @formula

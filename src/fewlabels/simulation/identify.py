@@ -18,11 +18,12 @@ from fewlabels.simulation.choose import (
     pick,
     take_all,
 )
-from fewlabels.simulation.contest import enter, leave, new_contest, play
+from fewlabels.simulation.contest import leave, new_contest
 from fewlabels.simulation.draws import draw_beta, draw_odds
 from fewlabels.simulation.formulas import beta_mean
 from fewlabels.simulation.jit import formula, kernel
 from fewlabels.simulation.known import Known, Progress, room, take
+from fewlabels.simulation.linear import enter_linear, new_linear, play_linear
 from fewlabels.simulation.special import quantile
 
 if TYPE_CHECKING:
@@ -120,15 +121,15 @@ def ask_lowest_contest(
 ) -> None:
     """As `ask_lowest_thompson` for the population, by the step whose cost does not grow with the groups."""
     groups = len(progress.taken)
-    contest = new_contest(groups, m)
+    contest, field = new_contest(groups), new_linear(groups, m)
     for g in range(groups):
         if room(known, progress, g) > 0:
             counts = progress.counts[g]
-            enter(contest, g, prior[g, 0] + counts[0], prior[g, 1] + counts[1], 0.0, 1.0)
+            enter_linear(contest, field, g, prior[g, 0] + counts[0], prior[g, 1] + counts[1], 0.0, 1.0)
     chosen = np.empty(m, dtype=np.int64)
     until = last_label(known, until)
     while progress.done[0] < until:
-        n = play(rng, contest, chosen)
+        n = play_linear(rng, contest, field, chosen)
         for i in range(n):
             g = chosen[i]
             if progress.done[0] == until:
@@ -138,7 +139,7 @@ def ask_lowest_contest(
                 leave(contest, g)
             else:
                 counts = progress.counts[g]
-                enter(contest, g, prior[g, 0] + counts[0], prior[g, 1] + counts[1], 0.0, 1.0)
+                enter_linear(contest, field, g, prior[g, 0] + counts[0], prior[g, 1] + counts[1], 0.0, 1.0)
 
 
 @formula

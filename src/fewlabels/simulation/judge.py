@@ -236,7 +236,7 @@ class CompareJudge(Judge):
         assert isinstance(truth.task, Compare)  # noqa: S101  (`judge` has seen to it)
         prior = self.belief(method, order[:0]).prior[view.cells]
         places = view.places(order)
-        return regions_curve(view.known, places, prior, truth.first, truth.task.rope, pool, len(order))
+        return regions_curve(view.known, places, prior, truth.first, truth.task.rope, pool, 0, len(order))
 
     def _regions(self, method: Method, items: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
         """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)), shape (3,)."""

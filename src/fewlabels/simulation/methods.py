@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fewlabels.errors import SpecError
 from fewlabels.policies import (
     UCB,
+    Boundary,
     EpsilonGreedy,
     Greedy,
     Policy,
@@ -44,6 +45,7 @@ POLICIES: Mapping[str, Callable[[], Policy]] = {
     "greedy": Greedy,
     "epsilon": EpsilonGreedy,
     "ucb": UCB,
+    "boundary": Boundary,
 }
 
 

@@ -18,7 +18,7 @@ from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_greedy, ask_lowest_thompson
 from fewlabels.simulation.known import start
 from fewlabels.simulation.layout import layout
-from fewlabels.simulation.value import ask_value
+from fewlabels.simulation.value import ask_value, ask_value_contest
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # Below this many groups (for each one looked for, in identification) drawing all of them is the quicker step.
 _FEW = 16
 _MANY = 64
+_FEW_VALUES = 32
 # The kernels have the policies as they are by default.
 _CODES: dict[Policy, int] = {
     UniformItems(): choose.ITEMS,
@@ -145,6 +146,10 @@ def _identify_value(case: Case) -> Kernel | None:
     if policy == choose.UCB or case.truth.gauge is None:
         return None
     weight, centre = (part[case.cells] for part in case.truth.gauge)
+    if policy == choose.THOMPSON and not pool and known.outcomes == 2 and len(known.first) > m * _FEW_VALUES:
+        one_sided = ((weight == 0).any(axis=1) & (weight >= 0).all(axis=1)).all()
+        if one_sided and weight.any() and (prior > 0).all():
+            return lambda rng, progress, until: ask_value_contest(rng, known, progress, prior, weight, centre, m, until)
     return lambda rng, progress, until: ask_value(rng, known, progress, prior, weight, centre, m, pool, policy, until)
 
 

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _LOST = math.log(1e-15)  # of the mass of a Beta outside the range of integration
 _NEAR = 1e-15  # to 0 or 1: from here on powers of the distance describe a Beta
 _LAST_NODE = 3.2  # where the weights of the double exponential rule reach 1e-15
+_STRIDE = 32  # of the nodes, at most
+_STEP = 0.08 / _STRIDE
+_GRID = _STEP * np.arange(-int(3.1 / _STEP), int(3.1 / _STEP) + 1)
+_NODE = 1.0 + np.tanh(0.5 * np.pi * np.sinh(_GRID))  # the double exponential rule on (0, 2)
+_WEIGHT = _STEP * 0.5 * np.pi * np.cosh(_GRID) / np.cosh(0.5 * np.pi * np.sinh(_GRID)) ** 2
 _EDGE = 1e-12  # a difference of exactly ε counts as equal, also after rounding
 
 
@@ -79,6 +84,52 @@ def rope_less(a: float, b: float, c: float, d: float, rope: float) -> float:
         # Seen from 1, x and y change places: 1 − y < (1 − x) − ε.
         return _less(d, c, b, a, rope)
     return _less(a, b, c, d, rope)
+
+
+@formula
+def rope_flow(a: float, b: float, c: float, d: float, rope: float) -> float:
+    """∫ D(y − ε) f(y) dy, with D(x) = x^a (1−x)^b / B(a, b) and f the density of Beta(c, d); by what a label moves μ.
+
+    For x ~ Beta(a, b) and y ~ Beta(c, d) the chance of x < y − ε falls by this ÷ a if a label of x is right, and grows
+    by this ÷ b if it is wrong, because I_x(a+1, b) = I_x(a, b) − D/a and I_x(a, b+1) = I_x(a, b) + D/b.
+    By the double exponential rule of `_less`, over what both have in common.
+    """
+    near, far = _tail_start(c, d), _tail_start(d, c)
+    # D counts as long as it has a share in either of the two changes.
+    low, high = max(near, rope + _tail_start(a, b + 1.0) - _NEAR), min(1.0 - far, 1.0 + rope - _tail_start(b, a + 1.0))
+    if rope >= 1.0 or low >= high:
+        return 0.0
+    start, end = (
+        math.log(low / (1.0 - low)),
+        math.log(high / (1.0 - high)) if high < 1.0 - far else math.log((1.0 - far) / far),
+    )
+    half = 0.5 * (end - start)
+    width = math.sqrt(_variance(a, b))
+    centre = min(max(a / (a + b) + rope, width), 1.0 - width)
+    finest = min(math.sqrt(1.0 / c + 1.0 / d), width / (centre * (1.0 - centre)), 1.0)
+    stride = _STRIDE
+    while stride > 1 and stride * _STEP * math.pi * half > finest:
+        stride //= 2
+    log_scale = -betaln(a, b) - betaln(c, d)
+    total, n = 0.0, len(_NODE) // 2
+    for k in range(n % stride, len(_NODE), stride):
+        z = start + half * _NODE[k]
+        grown = math.exp(-abs(z))
+        y, yc = (
+            (1.0 / (1.0 + grown), grown / (1.0 + grown)) if z > 0.0 else (grown / (1.0 + grown), 1.0 / (1.0 + grown))
+        )
+        x = y - rope
+        if x > 0.0:
+            log_y = -math.log1p(grown) + min(z, 0.0)
+            power = c * log_y + d * (log_y - z) + a * math.log(x) + b * math.log(yc + rope) + log_scale
+            total += math.exp(power) * _WEIGHT[k]
+    total *= half * stride
+    if rope > 0.0:
+        beyond = tails(c, d, 1.0 - far, far)[1] if high >= 1.0 - far else 0.0
+        return total + beyond * math.exp(log_kernel(a, b, 1.0 - far - rope, far + rope))
+    # Near 0 and 1 both are powers of the distance.
+    ends = math.exp(log_kernel(a, b, low, 1.0 - low) + log_kernel(c, d, low, 1.0 - low)) / (a + c)
+    return total + ends + math.exp(log_kernel(a, b, 1.0 - far, far) + log_kernel(c, d, 1.0 - far, far)) / (b + d)
 
 
 @kernel

@@ -95,3 +95,39 @@ def rare_cut(a: float, b: float, level: float, z: float) -> float:
     slope = math.exp(log_kernel(a, b, cut, 1.0 - cut)) / ((1.0 - cut) * low)
     better = cut * math.exp(min((math.log(level) - math.log(low)) / slope, 1.0))
     return better if better < 1.0 else cut
+
+
+@formula
+def draw_between(rng: np.random.Generator, a: float, b: float, low: float, high: float) -> float:
+    """φ ~ Beta(a, b) given low ≤ φ ≤ high, which may be rare."""
+    if low <= 0.0 and high >= 1.0:
+        return draw_beta(rng, a, b)
+    if low <= 0.0 and a < 1.0:
+        return _below_by_power(rng, a, b, high)
+    if high >= 1.0 and b < 1.0:
+        return 1.0 - _below_by_power(rng, b, a, 1.0 - low)
+    # The highest density is at an end, or at the mode if that is between them.
+    top = low if _log_density(a, b, low) >= _log_density(a, b, high) else high
+    if a > 1.0 and b > 1.0 and low < (a - 1.0) / (a + b - 2.0) < high:
+        top = (a - 1.0) / (a + b - 2.0)
+    most, width, rate = _log_density(a, b, top), high - low, 0.0
+    if a >= 1.0 and b >= 1.0 and top in (low, high):
+        # The tangent there, as the density is log-concave; at 0 or 1 it is highest only if that side is flat.
+        rate = abs(((a - 1.0) / top if a > 1.0 else 0.0) - ((b - 1.0) / (1.0 - top) if b > 1.0 else 0.0))
+    steep = rate * width > 1.0
+    while True:
+        phi, bound = low + width * rng.random(), most
+        if steep:
+            gap = -math.log1p(rng.random() * math.expm1(-rate * width)) / rate
+            phi = low + gap if top == low else high - gap
+            bound -= rate * gap
+        if math.log(1.0 - rng.random()) <= _log_density(a, b, phi) - bound:
+            return phi
+
+
+@formula
+def _log_density(a: float, b: float, x: float) -> float:
+    """(a−1) log x + (b−1) log(1−x), which at 0 and 1 may be −∞."""
+    left = (a - 1.0) * math.log(x) if x > 0.0 else (0.0 if a == 1.0 else -math.inf)
+    right = (b - 1.0) * math.log1p(-x) if x < 1.0 else (0.0 if b == 1.0 else -math.inf)
+    return left + right

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.simulation.choose import CHANCE, EPSILON, GREEDY, KEEP, REDRAWS, TOPTWO, last_label, pick, take_all
+from fewlabels.simulation.contest import leave, new_contest
 from fewlabels.simulation.draws import draw_shares
 from fewlabels.simulation.jit import formula, kernel
-from fewlabels.simulation.known import Known, Progress, room
+from fewlabels.simulation.known import Known, Progress, room, take
+from fewlabels.simulation.sums import enter_sums, learn, new_sums, play_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,3 +146,47 @@ def ask_value(
             for i in range(n):
                 g = chosen[i]
                 reward[g] = mean_value(known, progress.counts, prior, weight, centre, pool, g)
+
+
+@kernel
+def ask_value_contest(
+    rng: np.random.Generator,
+    known: Known,
+    progress: Progress,
+    prior: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    m: int,
+    until: int,
+) -> None:
+    """As `ask_value` by Thompson sampling for the population, by the step whose cost does not grow with the groups.
+
+    For two outcomes, one of which has the weight 0 in each cell and the other none below 0, and prior counts above 0.
+    """
+    groups = len(progress.taken)
+    by_right = weight[:, 1] == 0.0
+    field = new_sums(
+        known.first,
+        prior + progress.counts,
+        np.where(by_right, weight[:, 0], weight[:, 1]),
+        np.where(by_right, centre[:, 0], 1.0 - centre[:, 1]),
+        m,
+    )
+    contest = new_contest(groups)
+    for g in range(groups):
+        if room(known, progress, g) > 0:
+            enter_sums(contest, field, g)
+    chosen = np.empty(m, dtype=np.int64)
+    until = last_label(known, until)
+    while progress.done[0] < until:
+        n = play_sums(rng, contest, field, chosen)
+        for i in range(n):
+            g = chosen[i]
+            if progress.done[0] == until:
+                break
+            place = take(rng, known, progress, g)
+            learn(field, known.cell[place], g, known.outcome[place] == 0)
+            if room(known, progress, g) == 0:
+                leave(contest, g)
+            else:
+                enter_sums(contest, field, g)

@@ -35,7 +35,7 @@ class Answer:
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
-    >>> audit = fl.create(None, "pets", pool, fl.whole(pool))
+    >>> audit = fl.create(None, "pets", pool, fl.whole(pool), prior=fl.Uniform())
     >>> _ = audit.tell({item: "cat" for item in audit.ask(3).ids})
     >>> print(audit.answer().words)
     Accuracy, averaged over the pool's groups, is 0.600; with probability 95% it lies between 0.1... and 0.9...

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
 from fastapi.responses import FileResponse, StreamingResponse
-from fastapi.security import APIKeyCookie, HTTPBearer
+from fastapi.security import HTTPBearer
 
 from fewlabels.people import Person
 from fewlabels.web import messages as m
 from fewlabels.web.content import file_of, media_type
 from fewlabels.web.desk import Desk
 from fewlabels.web.errors import ErrorBody
-from fewlabels.web.guard import COOKIE
+from fewlabels.web.guard import is_sealed
 from fewlabels.web.live import stream
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _STATUSES = (400, 401, 403, 404, 405, 409, 413, 422, 429, 503)
 # Declared for the OpenAPI document; who is signed in was decided before the request came here.
-_SCHEMES = [Security(HTTPBearer(auto_error=False)), Security(APIKeyCookie(name=COOKIE, auto_error=False))]
+_SCHEMES = [Security(HTTPBearer(auto_error=False))]
 
 router = APIRouter(
     prefix="/api/v1",
@@ -40,6 +40,11 @@ def person_of(request: Request) -> Person:
     return request.state.person
 
 
+def token_of(request: Request) -> str:
+    """The token they have shown."""
+    return request.state.token
+
+
 def owner_of(request: Request) -> Person:
     """Who is signed in, if they are an owner."""
     person = person_of(request)
@@ -51,8 +56,10 @@ def owner_of(request: Request) -> Person:
 Here = Annotated[Desk, Depends(desk_of)]
 Anyone = Annotated[Person, Depends(person_of)]
 Owner = Annotated[Person, Depends(owner_of)]
+Token = Annotated[str, Depends(token_of)]
 Level = Annotated[float, Query(gt=0, lt=1, description="Of the intervals.")]
 Most = Annotated[int, Query(ge=1, le=10_000, description="At most so many rows.")]
+Few = Annotated[int, Query(ge=1, le=100, description="At most so many.")]
 Which = Annotated[str, Query(min_length=1, max_length=1000)]
 ONE = "/assessments/{name:path}"
 
@@ -111,14 +118,14 @@ def classes(name: str, desk: Here, _person: Anyone) -> m.Classes:
 
 
 @router.post(ONE + "/ask", tags=["labelling"])
-def ask(name: str, body: m.Ask, desk: Here, person: Anyone) -> m.Asked:
+def ask(name: str, body: m.Ask, desk: Here, person: Anyone, token: Token) -> m.Asked:
     """The items to label next: this person's open ones first, then new ones."""
     audit = desk.audit(name)
     audit.expire(desk.settings.lease, people=desk.everybody())
     requests = list(audit.held(person.name))[: body.n]
     if len(requests) < body.n:
         requests += audit.ask(body.n - len(requests), annotator=person.name)
-    return m.Asked(requests=[desk.item(name, request.id) for request in requests])
+    return m.Asked(requests=[desk.item(name, request.id, token) for request in requests])
 
 
 @router.post(ONE + "/tell", tags=["labelling"])
@@ -140,10 +147,16 @@ def retract(name: str, body: m.Retract, desk: Here, person: Anyone) -> m.Taken:
     return m.Taken(taken=desk.audit(name).retract(body.ids, annotator=person.name, key=body.key))
 
 
+@router.get(ONE + "/answers", tags=["labelling"])
+def answers(name: str, desk: Here, person: Anyone, token: Token, most: Few = 20) -> m.Answers:
+    """What this person said last, the newest first: what they may take back."""
+    return m.Answers(answers=desk.answers(name, person.name, most, token))
+
+
 @router.get(ONE + "/content", tags=["labelling"], response_class=FileResponse)
-def content(name: str, id: Which, column: Which, desk: Here, _person: Anyone) -> FileResponse:  # noqa: A002
-    """The image file that a column of an item names, from the owner's content folder."""
-    value = desk.seen(name, id).get(column)
+def content(name: str, id: Which, column: Which, seal: Which, desk: Here, token: Token) -> FileResponse:  # noqa: A002
+    """The image file of an item that was handed to this person. Its address is in the item."""
+    value = desk.seen(name, id).get(column) if is_sealed(seal, token, "content", name, id) else None
     file = None if value is None else file_of(str(value), desk.settings.content)
     kind = None if file is None else media_type(file)
     if file is None or kind is None:
@@ -170,21 +183,21 @@ def decide(name: str, body: m.Tell, desk: Here, owner: Owner) -> m.Taken:
 
 
 @router.get(ONE + "/disputed", tags=["owner"])
-def disputed(name: str, desk: Here, _owner: Owner, most: Most = 100) -> list[m.Disputed]:
+def disputed(name: str, desk: Here, _owner: Owner, token: Token, most: Most = 100) -> list[m.Disputed]:
     """The items that wait for the owner, the oldest first."""
-    return desk.disputed(name, most)
+    return desk.disputed(name, most, token)[0]
 
 
 @router.get(ONE + "/estimates", tags=["results"])
 def estimates(name: str, desk: Here, _owner: Owner, level: Level = 0.95) -> m.Rows:
     """Mean and interval of each group."""
-    return _rows(desk.kept(name, f"estimates {level}", lambda audit: audit.estimates(level=level)))
+    return _rows(desk.kept(name, "estimates", lambda audit: audit.estimates(level=level), level))
 
 
 @router.get(ONE + "/answer", tags=["results"])
 def answer(name: str, desk: Here, _owner: Owner, level: Level = 0.95) -> m.Answer:
     """What the task concludes from the labels so far, and how sure it is."""
-    found = desk.kept(name, f"answer {level}", lambda audit: audit.answer(level=level))
+    found = desk.kept(name, "answer", lambda audit: audit.answer(level=level), level)
     return m.Answer(words=found.words, probability=found.probability, **_rows(found.table).model_dump())
 
 
@@ -215,10 +228,10 @@ def by_group(name: str, desk: Here, _owner: Owner) -> m.Rows:
 
 
 @router.get(ONE + "/live", tags=["results"], response_class=StreamingResponse)
-def live(name: str, desk: Here, _owner: Owner) -> StreamingResponse:
+def live(name: str, desk: Here, _owner: Owner, token: Token) -> StreamingResponse:
     """Server-sent events: `change` whenever the log has grown."""
     desk.audit(name)
-    return stream(desk, name)
+    return stream(desk, name, token)
 
 
 def _rows(table: Table) -> m.Rows:

@@ -50,6 +50,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # it would send people to whatever host the request names
         middleware=[
             Middleware(Headed, settings=settings),
             Middleware(Sized, settings=settings),

@@ -54,7 +54,8 @@ def _part(value: str, settings: Settings, address: str) -> Part:
     if file is not None and file.suffix.lower() in _IMAGES:
         return Part(kind="image", value=address)
     if file is not None and file.suffix.lower() in _TEXTS:
-        return Part(kind="text", value=file.read_text(encoding="utf-8", errors="replace")[:_MOST_TEXT])
+        with file.open(encoding="utf-8", errors="replace") as text:
+            return Part(kind="text", value=text.read(_MOST_TEXT))
     if value.startswith("data:image/"):
         return Part(kind="image", value=value)
     parts = _address(value)

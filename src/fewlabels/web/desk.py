@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fewlabels.assessment import Assessment, load
+from fewlabels.errors import InputError
 from fewlabels.people import People
 from fewlabels.report.plainly import question
 from fewlabels.web import messages as m
 from fewlabels.web.content import parts_of
 from fewlabels.web.errors import UnknownAssessmentError
+from fewlabels.web.guard import seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +34,11 @@ class Desk:
         self.people = People(store)
         self._lock = threading.Lock()
         self._open: dict[str, Assessment] = {}
-        self._kept: dict[tuple[str, str], tuple[int, Any]] = {}
+        self.streams = 0
+        """How many pages are being told of changes."""
+        self.closing: Callable[[], bool] = lambda: False
+        """Whether the server is about to end, so that what goes on for long has to end as well."""
+        self._kept: dict[tuple[str, str], tuple[object, Any]] = {}
         self._busy: dict[tuple[str, str], threading.Lock] = {}
 
     def names(self) -> list[str]:
@@ -50,15 +56,18 @@ class Desk:
                 self._open[name] = load(self.store, name)
             return self._open[name]
 
-    def kept(self, name: str, what: str, make: Callable[[Assessment], T]) -> T:
-        """Something costly about an assessment: computed once for each state of its log, by one thread."""
+    def kept(self, name: str, what: str, make: Callable[[Assessment], T], given: object = None) -> T:
+        """Something costly about an assessment: computed once for each state of its log, by one thread.
+
+        Of one kind only the last is kept, with what it was made for: its memory is bounded.
+        """
         audit, key = self.audit(name), (name, what)
         with self._lock:
             busy = self._busy.setdefault(key, threading.Lock())
         with busy:
-            seq = audit.seq
-            if key not in self._kept or self._kept[key][0] != seq:
-                self._kept[key] = (seq, make(audit))
+            state = audit.seq, given
+            if key not in self._kept or self._kept[key][0] != state:
+                self._kept[key] = (state, make(audit))
             return self._kept[key][1]
 
     def everybody(self) -> set[str]:
@@ -82,24 +91,45 @@ class Desk:
             groups=len(audit.groups),
         )
 
+    def blind(self, name: str) -> str | None:
+        """Why annotators would see nothing of the items of an assessment but their ids; None if they see more."""
+        audit = self.audit(name)
+        try:
+            shown = self.seen(name, str(audit.pool.ids[0].as_py()))
+        except InputError as error:
+            return str(error)
+        return None if shown else "it has no content. Name the columns they look at, with --columns."
+
     def seen(self, name: str, item: str) -> dict[str, Any]:
         """What annotators may see of an item, by column."""
         return self.audit(name).item(item, columns=self.settings.columns or None)
 
-    def item(self, name: str, item: str) -> m.Item:
-        """An item as a page shows it."""
-        return m.Item(id=item, parts=self._parts(name, item), hints=self._hints(name, item))
+    def item(self, name: str, item: str, token: str) -> m.Item:
+        """An item as the page of the person with this token shows it."""
+        return m.Item(id=item, parts=self._parts(name, item, token), hints=self._hints(name, item))
 
-    def disputed(self, name: str, most: int) -> list[m.Disputed]:
-        """The items that wait for the owner, as a page shows them."""
+    def answers(self, name: str, annotator: str, most: int, token: str) -> list[m.Given]:
+        """What a person said last, with the items, the newest first."""
+        rows = self.audit(name).answers(annotator, most).rows()
         return [
-            m.Disputed(id=one.id, parts=self._parts(name, one.id), votes=dict(one.votes), skips=dict(one.skips))
-            for one in self.audit(name).disputed()[:most]
+            m.Given(**dict(self.item(name, row["id"], token)), label=row["label"], note=row["note"]) for row in rows
         ]
 
-    def _parts(self, name: str, item: str) -> list[Part]:
-        address = f"/api/v1/assessments/{quote(name, safe='')}/content?id={quote(item, safe='')}"
-        return parts_of(self.seen(name, item), self.settings, address)
+    def disputed(self, name: str, most: int, token: str) -> tuple[list[m.Disputed], int]:
+        """The items that wait for the owner, as a page shows them; and how many there are in all."""
+        waiting = self.audit(name).disputed()
+        shown = [
+            m.Disputed(id=one.id, parts=self._parts(name, one.id, token), votes=dict(one.votes), skips=dict(one.skips))
+            for one in waiting[:most]
+        ]
+        return shown, len(waiting)
+
+    def _parts(self, name: str, item: str, token: str) -> list[Part]:
+        # Who knows an id but was not handed the item does not get its file: the address is sealed for one person.
+        query = urlencode({"id": item, "seal": seal(token, "content", name, item)}, quote_via=quote)
+        return parts_of(
+            self.seen(name, item), self.settings, f"/api/v1/assessments/{quote(name, safe='')}/content?{query}"
+        )
 
     def _hints(self, name: str, item: str) -> dict[str, Any]:
         """What the owner has switched on to be seen beside the item; nothing by default."""

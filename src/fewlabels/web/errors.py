@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -13,18 +14,17 @@ from fewlabels.errors import FewlabelsError, InputError, LabelError, PoolChanged
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
+    from starlette.responses import Response
 
 _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found", 405: "method-not-allowed"}
 _CODES |= {409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
-# What a caller did wrong is 4xx and can be mended by them; a database that refuses is 503 and may be tried again.
-_STATUS: tuple[tuple[type[FewlabelsError], int], ...] = (
-    (LabelError, 409),
-    (InputError, 400),
-    (SpecError, 400),
-    (PoolChangedError, 409),
-    (StoreError, 503),
-    (FewlabelsError, 400),
-)
+# What a caller did wrong is 4xx and can be mended by them.
+_STATUS: tuple[tuple[type[FewlabelsError], int], ...] = ((LabelError, 409), (InputError, 400), (FewlabelsError, 400))
+# What is wrong with the database is for whoever runs the server: it names files and hosts. It may be tried again.
+_INSIDE = (StoreError, PoolChangedError, SpecError)
+_UNAVAILABLE = "the server cannot use its database at the moment. Try again; its own messages say more."
+_BROKEN = "something went wrong in the server. Try again; its own messages say more."
+_log = logging.getLogger(__name__)
 
 
 class Problem(BaseModel):
@@ -51,24 +51,38 @@ def error_response(status: int, message: str, headers: dict[str, str] | None = N
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Let every error leave in the one shape."""
+    """Let every error leave in the one shape; who looks at a page gets it as a page."""
 
     @app.exception_handler(HTTPException)
-    async def refused(_request: Request, error: HTTPException) -> JSONResponse:
-        return error_response(error.status_code, str(error.detail), dict(error.headers or {}))
+    async def refused(request: Request, error: HTTPException) -> Response:
+        return _shown(request, error.status_code, str(error.detail), dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        return error_response(422, "; ".join(_in_words(one) for one in error.errors()[:5]))
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return _shown(request, 422, "; ".join(_in_words(one) for one in error.errors()[:5]))
 
     @app.exception_handler(UnknownAssessmentError)
-    async def unknown(_request: Request, error: UnknownAssessmentError) -> JSONResponse:
-        return error_response(404, str(error))
+    async def unknown(request: Request, error: UnknownAssessmentError) -> Response:
+        return _shown(request, 404, str(error))
 
     @app.exception_handler(FewlabelsError)
-    async def ours(_request: Request, error: FewlabelsError) -> JSONResponse:
-        status = next(status for kind, status in _STATUS if isinstance(error, kind))
-        return error_response(status, str(error))
+    async def ours(request: Request, error: FewlabelsError) -> Response:
+        if isinstance(error, _INSIDE):
+            _log.error("%s %s: %s", request.method, request.url.path, error)
+            return _shown(request, 503, _UNAVAILABLE)
+        return _shown(request, next(status for kind, status in _STATUS if isinstance(error, kind)), str(error))
+
+    @app.exception_handler(Exception)
+    async def broken(_request: Request, _error: Exception) -> Response:
+        return error_response(500, _BROKEN)  # the server logs it
+
+
+def _shown(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        return error_response(status, message, headers)
+    page = request.app.state.pages.get_template("error.html")
+    text = page.render(person=request.state.person, csrf="", name=None, here="", message=message)
+    return HTMLResponse(text, status_code=status, headers=headers)
 
 
 def _in_words(problem: dict[str, Any] | Any) -> str:  # noqa: ANN401  (pydantic's own dictionaries)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import threading
 import time
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
@@ -22,18 +24,46 @@ if TYPE_CHECKING:
     from fewlabels.people import People
     from fewlabels.web.settings import Settings
 
-COOKIE = "fewlabels"
 CSRF_HEADER = "x-csrf-token"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 # What may be had without signing in: the sign-in page itself, its script and style, and the description of the API.
 _OPEN = ("/static/", "/sign-in", "/sign-out", "/healthz", "/api/v1/openapi.json")
+_OURS = {"", "same-origin", "none"}  # where a browser may say that a request comes from; other clients say nothing
 _BURST = 10.0  # seconds' worth of requests
 _MINUTE = 60.0
+_ELSEWHERE = "the request did not come from a page of this server. Reload the page."
+
+
+def seal(token: str, *what: str) -> str:
+    """What shows that the server itself handed something to the person with this token; it tells nothing of the token.
+
+    >>> seal("a token", "a name", "an id") == seal("a token", "a name an id")
+    False
+    """
+    text = json.dumps(what).encode()
+    return hmac.new(token.encode(errors="surrogatepass"), text, hashlib.sha256).hexdigest()
+
+
+def is_sealed(shown: str, token: str, *what: str) -> bool:
+    """Whether this is the seal, compared in constant time."""
+    return hmac.compare_digest(shown.encode(errors="surrogatepass"), seal(token, *what).encode())
 
 
 def csrf_token(token: str) -> str:
-    """What a page must send along with a cookie: only a page of ours can know it, and it tells nothing of the token."""
-    return hmac.new(token.encode(), b"fewlabels csrf", hashlib.sha256).hexdigest()
+    """What a page must send along with a cookie: only a page of ours can know it."""
+    return seal(token, "csrf")
+
+
+def cookie_name(headers: Headers, settings: Settings) -> str:
+    """The name of the cookie of this server.
+
+    Browsers send cookies to all ports of a host: with the port in its name, two servers on one computer do not sign
+    out each other's people. With https the prefix keeps neighbouring hosts from setting it.
+    """
+    if settings.secure:
+        return "__Host-fewlabels"
+    port = headers.get("host", "").rpartition(":")[2]
+    return f"fewlabels-{port}" if port.isascii() and port.isdigit() else "fewlabels"
 
 
 def content_policy(settings: Settings) -> str:
@@ -113,60 +143,61 @@ class Rates:
         self._burst = burst
         self._most = most
         self._buckets: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
 
     def take(self, name: str, now: float | None = None) -> bool:
         """Whether one more is allowed, which is then counted."""
         now = time.monotonic() if now is None else now
-        left, then = self._buckets.pop(name, (self._burst, now))
-        left = min(self._burst, left + (now - then) * self._per_second)
-        allowed = left >= 1
-        if len(self._buckets) >= self._most:
-            self._buckets.pop(next(iter(self._buckets)))  # the one not seen for longest
-        self._buckets[name] = (left - allowed, now)
+        with self._lock:
+            left, then = self._buckets.pop(name, (self._burst, now))
+            left = min(self._burst, left + (now - then) * self._per_second)
+            allowed = left >= 1
+            if len(self._buckets) >= self._most:
+                self._buckets.pop(next(iter(self._buckets)))  # the one not seen for longest
+            self._buckets[name] = (left - allowed, now)
         return allowed
-
-    def spent(self, name: str, now: float | None = None) -> bool:
-        """Whether nothing is left, without counting."""
-        now = time.monotonic() if now is None else now
-        left, then = self._buckets.get(name, (self._burst, now))
-        return min(self._burst, left + (now - then) * self._per_second) < 1
 
 
 class SignedIn:
     """Lets nobody in without a valid token, by header or by cookie, and tells the app who it is.
 
     This stands before routing and validation, so that a stranger learns nothing but that they are one. With a cookie
-    everything that changes something also needs the page's own CSRF token.
+    everything that changes something also needs the page's own CSRF token. Failed attempts are counted by address, and
+    a valid token always gets in: nobody can lock out others who share their address.
     """
 
     def __init__(self, app: ASGIApp, people: People, settings: Settings) -> None:
         self._app = app
         self._people = people
+        self._settings = settings
         self._often = Rates(settings.rate, settings.rate * _BURST)
         self._failed = Rates(settings.attempts / _MINUTE, settings.attempts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] == "/" or scope["path"].startswith(_OPEN):
-            scope.setdefault("state", {}).update(failed=self._failed)
-            await self._app(scope, receive, send)
-            return
+        app = self._app if scope["type"] != "http" else await self._admitted(scope)
+        await app(scope, receive, send)
+
+    async def _admitted(self, scope: Scope) -> ASGIApp:
+        """The app, if the request may reach it; otherwise the answer that it gets instead."""
         headers, address = Headers(scope=scope), (scope.get("client") or ("?", 0))[0]
-        token, by_cookie = presented(headers)
-        if self._failed.spent(address):
-            answer: Response = too_many()
-        elif (person := await run_in_threadpool(self._people.who, token) if token else None) is None:
-            if token:
-                self._failed.take(address)
-            answer = _stranger(scope)
-        elif by_cookie and scope["method"] not in _SAFE and not _has_csrf(headers, token):
-            answer = error_response(403, "the request did not come from a page of this server. Reload the page.")
-        elif not self._often.take(person.name):
-            answer = error_response(429, "too many requests at once. Wait a second.", {"retry-after": "1"})
-        else:
-            scope.setdefault("state", {}).update(person=person, token=token)
-            await self._app(scope, receive, send)
-            return
-        await answer(scope, receive, send)
+        token, by_cookie = presented(headers, self._settings)
+        state = scope.setdefault("state", {})
+        state.update(person=None, token=token, failed=lambda: not self._failed.take(address))
+        changes = scope["method"] not in _SAFE
+        if changes and headers.get("sec-fetch-site", "") not in _OURS:
+            return error_response(403, _ELSEWHERE)
+        if scope["path"].startswith(_OPEN):
+            return self._app
+        person = await run_in_threadpool(self._people.who, token) if token else None
+        if person is None:
+            refused = too_many() if token and state["failed"]() else _stranger(scope)
+            return self._app if scope["path"] == "/" else refused
+        if by_cookie and changes and not is_sealed(headers.get(CSRF_HEADER, ""), token, "csrf"):
+            return error_response(403, _ELSEWHERE)
+        if not self._often.take(person.name):
+            return error_response(429, "too many requests at once. Wait a second.", {"retry-after": "1"})
+        state.update(person=person)
+        return self._app
 
 
 def too_many() -> Response:
@@ -182,17 +213,13 @@ def _stranger(scope: Scope) -> Response:
     return error_response(401, words, {"www-authenticate": "Bearer"})
 
 
-def presented(headers: Headers) -> tuple[str, bool]:
+def presented(headers: Headers, settings: Settings) -> tuple[str, bool]:
     """The token of a request, and whether it came by cookie; the header has precedence."""
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return bearer.strip(), False
     try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(cookie_name(headers, settings))
     except CookieError:
         return "", True
     return (cookie.value if cookie else ""), True
-
-
-def _has_csrf(headers: Headers, token: str) -> bool:
-    return hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), csrf_token(token).encode())

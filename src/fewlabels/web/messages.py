@@ -41,6 +41,19 @@ class Item(BaseModel):
     hints: dict[str, Any] = {}
 
 
+class Given(Item):
+    """What a person said about an item: a label, or why they skipped it."""
+
+    label: str | None
+    note: str | None
+
+
+class Answers(BaseModel):
+    """What a person said last, the newest first."""
+
+    answers: list[Given]
+
+
 class Label(Strict):
     """One answer."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hmac
 import io
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +15,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fewlabels import plots
 from fewlabels.people import Person
-from fewlabels.web.api import Anyone, Here, Owner
+from fewlabels.web.api import Anyone, Here, Owner, Token
+from fewlabels.web.desk import Desk
 from fewlabels.web.errors import error_response
-from fewlabels.web.guard import COOKIE, csrf_token, presented, too_many
+from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.messages import Strict
 from fewlabels.web.views import dashboard, outlook
 
@@ -58,8 +58,8 @@ def _cell(value: object) -> str:
 
 
 def _page(request: Request, template: str, person: Person | None, **view: Any) -> HTMLResponse:  # noqa: ANN401
-    token = getattr(request.state, "token", "")
-    settled = {"person": person, "csrf": csrf_token(token) if token else "", "name": None, "here": ""}
+    csrf = csrf_token(request.state.token) if person else ""
+    settled = {"person": person, "csrf": csrf, "name": None, "here": ""}
     return HTMLResponse(request.app.state.pages.get_template(template).render(settled | view))
 
 
@@ -81,41 +81,48 @@ def healthz() -> dict[str, bool]:
 @router.get("/")
 def home(request: Request, desk: Here) -> Response:
     """The sign-in page for strangers; for others the list, or the only assessment there is to label."""
-    token, _ = presented(request.headers)
-    person = desk.people.who(token) if token else None
+    person: Person | None = request.state.person
     if person is None:
-        return _page(request, "sign_in.html", None)
+        return _forget(sign_in_page(request), request, desk)
     names = desk.names()
     if person.role == "annotator" and len(names) == 1:
         return RedirectResponse(f"/label/{quote(names[0], safe='')}", status_code=303)
-    request.state.token = token
     return _page(request, "home.html", person, assessments=[desk.summary(name) for name in names])
+
+
+@router.get("/sign-in")
+def sign_in_page(request: Request) -> Response:
+    """Where a personal link leads, whoever is signed in: its token is behind the #, and the page sends it."""
+    return _page(request, "sign_in.html", None)
 
 
 @router.post("/sign-in")
 def sign_in(body: SignIn, request: Request, desk: Here) -> Response:
     """Exchange the token of a personal link for a cookie."""
-    failed, address = request.state.failed, request.client.host if request.client else "?"
-    if failed.spent(address):
-        return too_many()
     if desk.people.who(body.token) is None:
-        failed.take(address)
+        if request.state.failed():
+            return too_many()
         return error_response(401, "that token is not valid, or not any more. Ask the owner for a new link.")
     answer = Response('{"to": "/"}', media_type="application/json")
+    name = cookie_name(request.headers, desk.settings)
     answer.set_cookie(
-        COOKIE, body.token, max_age=_MONTH, httponly=True, samesite="lax", secure=desk.settings.secure, path="/"
+        name, body.token, max_age=_MONTH, httponly=True, samesite="lax", secure=desk.settings.secure, path="/"
     )
     return answer
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, csrf: Annotated[str, Form()] = "") -> Response:
-    """Forget the cookie."""
-    token, _ = presented(request.headers)
-    if not hmac.compare_digest(csrf.encode(), csrf_token(token).encode()):
-        return error_response(403, "the request did not come from a page of this server. Reload the page.")
+def sign_out(request: Request, desk: Here, csrf: Annotated[str, Form()] = "") -> Response:
+    """Forget the cookie, if the page is of the person who has it: in another tab somebody else may have signed in."""
     answer = RedirectResponse("/", status_code=303)
-    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax")
+    return _forget(answer, request, desk) if is_sealed(csrf, request.state.token, "csrf") else answer
+
+
+def _forget(answer: Response, request: Request, desk: Desk) -> Response:
+    """The answer, which also takes the cookie from the browser if it has one."""
+    if request.state.token:
+        name = cookie_name(request.headers, desk.settings)
+        answer.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=desk.settings.secure)
     return answer
 
 
@@ -131,8 +138,9 @@ def plots_css() -> Response:
 @router.get("/label/{name:path}")
 def label(name: str, request: Request, desk: Here, person: Anyone) -> Response:
     """One item after the other."""
-    desk.audit(name)
-    return _page(request, "label.html", person, name=name, here="label", ahead=desk.settings.ahead)
+    pool, settings = desk.audit(name).pool.fingerprint[:16], desk.settings
+    view = {"pool": pool, "ahead": settings.ahead, "lease": settings.lease}
+    return _page(request, "label.html", person, name=name, here="label", **view)
 
 
 # --- the owner's part
@@ -145,28 +153,28 @@ def people(request: Request, desk: Here, owner: Owner) -> Response:
 
 
 @router.get("/decide/{name:path}")
-def decide(name: str, request: Request, desk: Here, owner: Owner) -> Response:
+def decide(name: str, request: Request, desk: Here, owner: Owner, token: Token) -> Response:
     """The items that wait for the owner's word."""
-    waiting = desk.disputed(name, _MOST_DISPUTES)
-    classes = desk.audit(name).pool.classes
-    return _page(request, "decide.html", owner, name=name, here="decide", disputed=waiting, classes=classes)
+    waiting, total = desk.disputed(name, _MOST_DISPUTES, token)
+    view = {"disputed": waiting, "total": total, "classes": desk.audit(name).pool.classes}
+    return _page(request, "decide.html", owner, name=name, here="decide", **view)
 
 
-@router.get("/dashboard/{name:path}/live")
+@router.get("/part/live/{name:path}")
 def live(name: str, request: Request, desk: Here, _owner: Owner) -> Response:
     """The parts of the dashboard that follow the log."""
     view = desk.kept(name, "dashboard", dashboard)
     return HTMLResponse(request.app.state.pages.get_template("live.html").render(view=view, name=name))
 
 
-@router.get("/dashboard/{name:path}/forecast")
+@router.get("/part/forecast/{name:path}")
 def forecast(name: str, request: Request, desk: Here, _owner: Owner) -> Response:
     """How many more labels it will probably take: a part of its own, since it takes seconds."""
     words = desk.kept(name, "forecast", outlook)
     return HTMLResponse(request.app.state.pages.get_template("forecast.html").render(words=words))
 
 
-@router.get("/dashboard/{name:path}/report.html")
+@router.get("/download/report/{name:path}")
 def report(name: str, desk: Here, _owner: Owner) -> Response:
     """The report, to keep."""
     from fewlabels.report import read  # noqa: PLC0415
@@ -174,14 +182,14 @@ def report(name: str, desk: Here, _owner: Owner) -> Response:
     return _download(desk.kept(name, "report", lambda audit: read(audit).html()), "report.html", "text/html")
 
 
-@router.get("/dashboard/{name:path}/labels.csv")
+@router.get("/download/labels/{name:path}")
 def labels(name: str, desk: Here, _owner: Owner) -> Response:
     """The labels that count."""
     rows = ({"id": item, "label": label} for item, label in desk.audit(name).labels().items())
     return _download(_csv(("id", "label"), rows), "labels.csv", "text/csv")
 
 
-@router.get("/dashboard/{name:path}/log.csv")
+@router.get("/download/log/{name:path}")
 def log(name: str, desk: Here, _owner: Owner) -> Response:
     """Everything that happened."""
     table: Table = desk.audit(name).log()

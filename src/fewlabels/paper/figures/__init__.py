@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from fewlabels.paper.figures import beliefs, curves, drawing
 from fewlabels.paper.figures.drawing_curves import draw_curves
 from fewlabels.paper.figures.style import save
+from fewlabels.paper.made import note
+from fewlabels.paper.plan import settings
 from fewlabels.paper.pools import SCORED, SOURCES
 from fewlabels.paper.superclasses import SUPERCLASS, human_costs, superclass_costs
 
@@ -26,7 +29,10 @@ _BIAS_RUNS = 100
 
 def draw_all(plan: Plan, out: Path) -> list[Path]:
     """Draw the figures that the chosen data sets allow into a folder; their files."""
-    return [save(figure, out / f"{name}.png") for part in _PARTS for name, figure in part(plan)]
+    began = time.process_time()
+    files = [save(figure, out / f"{name}.png") for part in _PARTS for name, figure in part(plan)]
+    note(out / "*.png", {"name": "figures", **settings(plan)}, time.process_time() - began)
+    return files
 
 
 def _of_beliefs(plan: Plan) -> Iterator[tuple[str, Figure]]:

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 POINTS = 200
 
-# Curves are averages and need fewer runs than tables; where a run takes long there are only a few.
-ACCURACY_RUNS = {"ImageNet": 5}
-CALIBRATION_RUNS = {"CIFAR-100": 10, "ImageNet": 1}
+# Curves are averages and need fewer runs than tables.
 MOST = 50
+_RUNS = {"ImageNet": 10}
 
 ACCURACY_METHODS = (
     Method("uniform prior, Thompson", Uniform(), Thompson()),
@@ -74,7 +73,7 @@ def accuracy_panels(plan: Plan) -> list[Panel]:
     """Finding the least accurate class and the m least accurate, by every method that a figure shows."""
     found = []
     for pool in plan.pools(SOURCES):
-        runs = min(plan.runs, ACCURACY_RUNS.get(pool.source.dataset, MOST))
+        runs = min(plan.runs, _RUNS.get(pool.source.dataset, MOST))
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(Accuracy(), lowest=top))
             # Top-two asks in one group at a time, so it is only shown for the single least accurate one.
@@ -87,7 +86,7 @@ def calibration_panels(plan: Plan) -> list[Panel]:
     """Finding the least calibrated class and the m least calibrated, by strength of the prior."""
     found = []
     for pool in plan.pools(SOURCES):
-        runs = min(plan.runs, CALIBRATION_RUNS.get(pool.source.dataset, MOST))
+        runs = min(plan.runs, _RUNS.get(pool.source.dataset, MOST))
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(CalibrationError(), highest=top))
             found.append(_panel(plan, pool, case, CALIBRATION_METHODS, runs))

@@ -47,6 +47,7 @@ export class Choices {
       if (KEYS[i]) {
         const key = document.createElement("kbd");
         key.textContent = KEYS[i];
+        key.ariaHidden = "true"; // aria-keyshortcuts says it
         button.append(key);
         button.setAttribute("aria-keyshortcuts", KEYS[i]);
       }

@@ -3,11 +3,14 @@
 const page = document.body.dataset;
 const live = document.getElementById("live");
 const saidState = document.getElementById("state");
-let fetching = false;
-let again = false;
+const RESTS = 5; // a part that takes long to compute is fetched so much less often: labelling goes first
+let source = null;
+let gone = false; // signed out
+
+const say = (words) => (saidState.textContent = words);
 
 async function fetchPart(part) {
-  const answer = await fetch(`/dashboard/${page.path}/${part}`, { credentials: "same-origin" });
+  const answer = await fetch(`/part/${part}/${page.path}`, { credentials: "same-origin" });
   if (answer.redirected || !answer.ok) throw new Error(answer.redirected ? "signed out" : `status ${answer.status}`);
   const text = await answer.text();
   const fresh = new DOMParser().parseFromString(text, "text/html");
@@ -20,28 +23,55 @@ async function fetchPart(part) {
   }
 }
 
-async function refresh() {
-  if (fetching) {
-    again = true;
-    return;
+// A part of the page that follows the log: fetched when something changed, and not again before it has had its rest.
+class Part {
+  constructor(name, onFresh = () => {}) {
+    this.name = name;
+    this.onFresh = onFresh;
+    this.changed = false;
+    this.busy = false;
   }
-  fetching = true;
-  try {
-    await fetchPart("live");
-    saidState.textContent = `as of ${new Date().toLocaleTimeString()}`;
-    await fetchPart("forecast");
-  } catch (error) {
-    saidState.textContent = error.message === "signed out" ? "signed out: open your link again" : "no connection, trying again";
-  } finally {
-    fetching = false;
-    if (again) {
-      again = false;
-      setTimeout(refresh, 1000);
+
+  async refresh() {
+    this.changed = true;
+    if (this.busy) return;
+    this.busy = true;
+    while (this.changed) {
+      this.changed = false;
+      const began = performance.now();
+      try {
+        await fetchPart(this.name);
+        this.onFresh();
+      } catch (error) {
+        if (error.message === "signed out") {
+          gone = true;
+          source?.close();
+          say("signed out: open your link again");
+          break;
+        }
+        say("no connection, trying again");
+        this.changed = true;
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.max(1000, RESTS * (performance.now() - began))));
     }
+    this.busy = false;
   }
 }
 
-const source = new EventSource(`/api/v1/assessments/${page.path}/live`);
-source.addEventListener("change", refresh);
-source.addEventListener("error", () => (saidState.textContent = "no connection, trying again"));
-refresh();
+const parts = [new Part("live", () => say(`as of ${new Date().toLocaleTimeString()}`)), new Part("forecast")];
+
+// Only while somebody looks: a browser has few connections to one server, and every open stream takes one.
+function listen() {
+  source?.close();
+  if (document.hidden || gone) return;
+  source = new EventSource(`/api/v1/assessments/${page.path}/live`);
+  source.addEventListener("change", () => parts.forEach((part) => part.refresh()));
+  source.addEventListener("error", () => {
+    say("no connection, trying again");
+    // A server that answers with an error is not asked again by the browser itself.
+    if (source.readyState === EventSource.CLOSED) parts[0].refresh().then(() => setTimeout(listen, 5000));
+  });
+}
+
+document.addEventListener("visibilitychange", listen);
+listen();

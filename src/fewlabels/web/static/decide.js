@@ -1,25 +1,28 @@
-// The owner decides: one item at a time leaves the list once the server has the label.
+// The owner decides. What was decided stays on the page until it is left: another click puts a wrong one right.
 
-import { call, path } from "./http.js";
+import { call, inWords, path } from "./http.js";
 
 const assessment = document.body.dataset.assessment;
-const said = document.getElementById("said");
 const left = document.getElementById("left");
 
 async function decide(form, label) {
-  for (const button of form.querySelectorAll("button")) button.disabled = true;
+  const said = form.querySelector(".said");
+  const buttons = form.querySelectorAll("button");
+  for (const button of buttons) button.disabled = true;
   try {
     await call("POST", path(assessment, "decide"), { labels: [{ id: form.dataset.id, label }] });
   } catch (error) {
-    said.textContent = error.message || "No connection. Try again.";
-    for (const button of form.querySelectorAll("button")) button.disabled = false;
+    said.textContent = `Not decided: ${inWords(error)}. Try again.`;
     return;
+  } finally {
+    for (const button of buttons) button.disabled = false;
   }
-  const following = form.nextElementSibling ?? form.previousElementSibling;
-  form.remove();
-  left.textContent = String(document.querySelectorAll("form[data-id]").length);
-  said.textContent = `Decided: ${label}.`;
-  following?.querySelector("button, input")?.focus();
+  for (const button of buttons) button.classList.toggle("chosen", button.value === label);
+  said.textContent = `Decided: ${label}. Choose again to change it.`;
+  if (form.dataset.decided) return;
+  form.dataset.decided = "yes";
+  left.textContent = String(Number(left.textContent) - 1);
+  form.parentElement.querySelector("form[data-id]:not([data-decided]) :is(button, input)")?.focus();
 }
 
 for (const form of document.querySelectorAll("form[data-id]")) {

@@ -1,5 +1,7 @@
 // Talking to the server: JSON in and out, with the token that shows the request comes from this page.
 
+const PATIENCE = 30000; // ms: a connection that a closed lid has cut would otherwise be waited for, for minutes
+
 export class Refused extends Error {
   constructor(status, message) {
     super(message);
@@ -17,6 +19,7 @@ export async function call(method, path, body) {
     headers,
     credentials: "same-origin",
     body: body === undefined ? undefined : JSON.stringify(body),
+    signal: AbortSignal.timeout(PATIENCE),
   });
   const text = await answer.text();
   let data = {};
@@ -28,5 +31,10 @@ export async function call(method, path, body) {
   if (!answer.ok) throw new Refused(answer.status, data?.error?.message ?? `The server answered ${answer.status}.`);
   return data;
 }
+
+// Whether the server does not know this page's person any more: signed out, locked out, or somebody else signed in.
+export const signedOut = (error) => error.status === 401 || error.status === 403;
+
+export const inWords = (error) => (error instanceof Refused ? error.message : "no connection");
 
 export const path = (assessment, verb) => `/api/v1/assessments/${encodeURIComponent(assessment)}/${verb}`;

@@ -1,20 +1,23 @@
 // The labelling page: one item, a choice, the next item at once.
 
 import { Choices } from "./choices.js";
-import { call, path } from "./http.js";
+import { call, inWords, path, signedOut } from "./http.js";
 import { Outbox } from "./outbox.js";
 
 const page = document.body.dataset;
 const ahead = Number(page.ahead);
+const lease = 1000 * Number(page.lease);
 const $ = (id) => document.getElementById(id);
-const outbox = new Outbox(page.assessment, page.annotator, state);
-const queue = []; // requests that are here and not yet shown
+const outbox = new Outbox(page, state, elsewhere);
+let queue = []; // requests that are here and not yet shown
 const answered = new Set(); // ids answered on this page: never shown again unless taken back
-const history = []; // answers that can be taken back, the newest last
+const history = []; // answers that can be taken back without asking the server which they were, the newest last
 const MOST_HISTORY = 50;
 let current = null;
 let choices = null;
-let asking = null;
+let asking = false;
+let askedAt = Date.now();
+let timer = null;
 let done = 0;
 let exhausted = false;
 
@@ -65,7 +68,7 @@ function show(request, earlier = null) {
   $("item").replaceChildren(...card(request));
   $("note").value = "";
   $("note-place").hidden = true;
-  $("heard").textContent = earlier ? `Taken back. You had chosen ${earlier}.` : `Item ${done + 1}`;
+  $("heard").textContent = earlier ? `Taken back. You had said: ${earlier}.` : `Item ${done + 1}`;
   choices.ready(earlier);
   window.scrollTo(0, 0);
 }
@@ -81,10 +84,11 @@ function state() {
         ? `saving ${waiting}…`
         : "all saved";
   $("saved").textContent = words;
-  $("saved").className = outbox.failures || outbox.signedOut ? "warn" : "";
+  const trouble = outbox.failures > 0 || outbox.signedOut;
+  $("saved").className = trouble ? "warn" : "";
+  $("saved").setAttribute("aria-live", trouble ? "polite" : "off"); // "all saved" after each answer is not worth hearing
   $("saved").dataset.waiting = String(waiting);
   $("done").textContent = `${done} answered`;
-  $("undo").disabled = !history.length;
   $("refused").hidden = !refused.length;
   $("refused-list").replaceChildren(
     ...refused.map(({ body, why }) => Object.assign(document.createElement("li"), { textContent: `${body.id}: ${body.label ?? body.reason ?? "taken back"} (${why})` })),
@@ -97,71 +101,123 @@ function known(id) {
   return answered.has(id) || outbox.has(id) || current?.id === id || queue.some((request) => request.id === id);
 }
 
+// The same person answered in another tab of this browser, or before a reload.
+function elsewhere({ verb, body }) {
+  if (verb === "retract") {
+    answered.delete(body.id);
+    return;
+  }
+  answered.add(body.id);
+  queue = queue.filter((request) => request.id !== body.id);
+  if (current?.id === body.id) next();
+}
+
+function trouble(words) {
+  $("trouble").hidden = !words;
+  if ($("trouble").textContent !== words) $("trouble").textContent = words;
+}
+
+const isLate = () => Date.now() - askedAt > lease;
+
 async function fetchMore() {
   // Open items come first, so those that are here, or answered and not yet sent, have to be asked for as well.
   const n = Math.min(1000, queue.length + (current ? 1 : 0) + outbox.waiting.length + ahead + 1);
   const { requests } = await call("POST", path(page.assessment, "ask"), { n });
+  if (isLate() && !outbox.waiting.length) {
+    // Longer than a lease away: what is not in the list has gone to somebody else.
+    const ours = new Set(requests.map((request) => request.id));
+    queue = queue.filter((request) => ours.has(request.id));
+    if (current && !ours.has(current.id)) current = null;
+  }
+  askedAt = Date.now();
   const fresh = requests.filter((request) => !known(request.id));
   queue.push(...fresh);
   for (const request of fresh) for (const part of request.parts) if (part.kind === "image") new Image().src = part.value;
-  exhausted = !fresh.length && !queue.length && !outbox.waiting.length;
+  exhausted = !queue.length && !outbox.waiting.length;
+  if (fresh.length) return null;
+  return outbox.waiting.length ? 1000 : 10000; // others may give items back
 }
 
+// Get items until enough are here. One call at a time, and one timer: with nothing to be had it looks again now and then.
 async function fill() {
-  if (asking || queue.length > Math.max(0, ahead - 1)) return;
-  asking = fetchMore();
+  if (asking || (queue.length > Math.max(0, ahead - 1) && !isLate())) return;
+  asking = true;
+  let wait = 2000;
   try {
-    await asking;
-    $("trouble").hidden = true;
+    wait = await fetchMore();
+    trouble("");
   } catch (error) {
-    $("trouble").hidden = false;
-    $("trouble").textContent = error.status === 401 ? "You are signed out. Open your personal link again." : `Could not get more items: ${error.message || "no connection"}. Trying again.`;
-    if (error.status !== 401) setTimeout(fill, 2000);
+    if (signedOut(error)) wait = null;
+    trouble(signedOut(error) ? "You are signed out here. Open your personal link again." : `Could not get more items: ${inWords(error)}. Trying again.`);
   } finally {
-    asking = null;
+    asking = false;
   }
-  if (!current) next();
-  if (exhausted && !current) setTimeout(fill, 10000); // others may give items back
+  if (!current) advance();
+  clearTimeout(timer);
+  if (wait !== null) timer = setTimeout(fill, wait);
+}
+
+function advance() {
+  show(queue.shift() ?? null);
+  state();
 }
 
 function next() {
-  const request = queue.shift() ?? null;
-  show(request);
-  state();
+  advance();
   fill();
 }
 
 // --- what a person does
 
-function remember(request, verb, said, key) {
-  answered.add(request.id);
-  history.push({ request, verb, said, key });
+function answer(verb, body, said) {
+  const note = $("note").value.trim();
+  try {
+    outbox.add(verb, note ? { ...body, note } : body);
+  } catch {
+    trouble("This browser cannot keep your answer: its storage for this page is full or switched off. Allow it, and answer again.");
+    return;
+  }
+  answered.add(current.id);
+  history.push({ request: current, said });
   if (history.length > MOST_HISTORY) history.shift();
   done += 1;
   next();
 }
 
 function choose(label) {
-  if (!current) return;
-  const note = $("note").value.trim();
-  const body = note ? { id: current.id, label, note } : { id: current.id, label };
-  remember(current, "tell", label, outbox.add("tell", body));
+  if (current) answer("tell", { id: current.id, label }, label);
 }
 
 function skip(reason) {
-  if (!current) return;
-  const note = $("note").value.trim();
-  const body = note ? { id: current.id, reason, note } : { id: current.id, reason };
-  remember(current, "skip", reason, outbox.add("skip", body));
+  if (current) answer("skip", { id: current.id, reason }, reason);
 }
 
-function undo() {
-  const last = history.pop();
-  if (!last) return;
-  if (!outbox.cancel(last.key)) outbox.add("retract", { id: last.request.id });
+// Of an earlier visit the server knows what was said last.
+async function lastAnswer() {
+  await outbox.send();
+  if (outbox.waiting.length) throw new Error("some answers are not saved yet");
+  const { answers } = await call("GET", `${path(page.assessment, "answers")}?most=1`);
+  return answers.map(({ label, note, ...request }) => ({ request, said: label ?? note }))[0];
+}
+
+async function undo() {
+  let last = history.pop();
+  try {
+    last ??= await lastAnswer();
+  } catch (error) {
+    trouble(`Could not take back your last answer: ${inWords(error)}.`);
+    return;
+  }
+  if (!last) {
+    $("heard").textContent = "There is nothing to take back.";
+    return;
+  }
+  // Sent even if the answer is still waiting: it may have arrived without our knowing.
+  outbox.add("retract", { id: last.request.id });
   answered.delete(last.request.id);
-  done -= 1;
+  done = Math.max(0, done - 1);
   if (current) queue.unshift(current);
+  queue = queue.filter((request) => request.id !== last.request.id);
   show(last.request, last.said);
   state();
 }
@@ -189,10 +245,10 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.id === "note") event.target.blur();
     return;
   }
-  const ours = { s: () => $("why").showModal(), u: undo, n: note, "?": () => $("help").showModal(), Backspace: undo }[event.key];
+  const ours = { s: () => $("why").showModal(), u: undo, n: note, "?": () => $("help").showModal(), backspace: undo }[event.key.toLowerCase()];
   if (ours) {
     event.preventDefault();
-    ours();
+    if (!event.repeat) ours(); // a key held down is one answer, and one undo
   } else if (!event.repeat && choices?.press(event.key)) {
     event.preventDefault();
   }
@@ -224,25 +280,27 @@ $("undo").addEventListener("click", undo);
 $("add-note").addEventListener("click", note);
 $("show-help").addEventListener("click", () => $("help").showModal());
 $("forget").addEventListener("click", () => {
-  outbox.forget();
-  state();
+  outbox.remove(outbox.refused);
 });
 window.addEventListener("beforeunload", (event) => {
   // They are safe in this browser; but a person who closes it on a borrowed machine should know.
   if (outbox.waiting.length) event.preventDefault();
 });
 
+document.addEventListener("visibilitychange", () => document.hidden || !choices || fill());
+
 async function begin() {
   try {
     const { classes } = await call("GET", path(page.assessment, "classes"));
     choices = new Choices($("choose"), classes, choose);
   } catch (error) {
-    $("trouble").hidden = false;
-    $("trouble").textContent = `Could not begin: ${error.message || "no connection"}. Trying again.`;
-    setTimeout(begin, 2000);
+    trouble(`Could not begin: ${inWords(error)}.`);
+    if (!signedOut(error)) setTimeout(begin, 2000);
     return;
   }
+  trouble("");
   state();
+  for (const entry of outbox.waiting) elsewhere(entry);
   outbox.send();
   await fill();
 }

@@ -1,46 +1,55 @@
 // Answers on their way: kept in the browser until the server has them, sent in order, each taken once.
 //
-// An answer is in localStorage before the page moves on, and leaves it only after the server said yes. Each carries a
-// key, so that one which was sent but whose "yes" was lost is not counted twice. What the server refuses for good
-// (an item that is gone, say) is kept apart and shown: nothing that a person typed disappears.
+// An answer is in localStorage before the page moves on, and leaves it only after the server said yes. Each has an entry
+// of its own, so two tabs cannot overwrite each other's, and a key, so that one which was sent but whose "yes" was lost
+// is not counted twice. What the server refuses for good (an item that is gone, say) is kept apart and shown: nothing
+// that a person typed disappears. Entries are of one person, assessment and pool: nobody else's page sends them.
 
-import { Refused, call, path } from "./http.js";
+import { call, inWords, path, signedOut } from "./http.js";
 
 const WAITS = [500, 1000, 2000, 4000, 8000, 15000];
 const AGAIN = new Set([408, 425, 429]); // and everything from 500 up
 
+const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+
 export class Outbox {
-  constructor(assessment, annotator, onChange) {
+  constructor({ assessment, annotator, pool }, onChange, onElsewhere) {
     this.assessment = assessment;
-    this.name = `fewlabels:${annotator}:${assessment}`;
+    this.name = `fewlabels:${JSON.stringify([pool, annotator, assessment])}`;
     this.onChange = onChange;
     this.failures = 0;
     this.trouble = "";
-    this.sending = null;
+    this.signedOut = false;
     this.timer = null;
     window.addEventListener("online", () => this.send());
-    window.addEventListener("storage", (event) => event.key?.startsWith(this.name) && this.onChange());
+    document.addEventListener("visibilitychange", () => document.hidden || this.send());
+    window.addEventListener("storage", (event) => {
+      if (!event.key?.startsWith(this.name)) return;
+      if (event.newValue && event.key.startsWith(`${this.name}:waiting:`)) onElsewhere(JSON.parse(event.newValue));
+      this.onChange();
+      if (!this.signedOut) this.send(); // should the other tab not be able to
+    });
   }
 
-  read(part = "") {
-    try {
-      return JSON.parse(localStorage.getItem(this.name + part) ?? "[]");
-    } catch {
-      return [];
-    }
+  list(part) {
+    const start = `${this.name}:${part}:`;
+    const places = Object.keys(localStorage).filter((place) => place.startsWith(start));
+    const entries = places.sort().map((place) => ({ place, ...JSON.parse(localStorage.getItem(place)) }));
+    return entries.filter((entry) => entry.key); // without those that another tab has just removed
   }
 
-  write(list, part = "") {
-    localStorage.setItem(this.name + part, JSON.stringify(list));
-    this.onChange();
+  put(part, entry) {
+    const last = this.list(part).at(-1)?.place.slice(this.name.length + part.length + 2);
+    const order = Math.max(Date.now(), Number.parseInt(last ?? "0", 10) + 1);
+    localStorage.setItem(`${this.name}:${part}:${String(order).padStart(15, "0")}:${entry.key}`, JSON.stringify(entry));
   }
 
   get waiting() {
-    return this.read();
+    return this.list("waiting");
   }
 
   get refused() {
-    return this.read(":refused");
+    return this.list("refused");
   }
 
   has(id) {
@@ -48,22 +57,14 @@ export class Outbox {
   }
 
   add(verb, body) {
-    const key = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
-    this.write([...this.waiting, { verb, body, key }]);
+    this.put("waiting", { verb, body, key: newKey() });
+    this.onChange();
     this.send();
-    return key;
   }
 
-  // Take an answer back before it was sent; false if it is gone or on its way.
-  cancel(key) {
-    const list = this.waiting;
-    if (this.sending === key || !list.some((entry) => entry.key === key)) return false;
-    this.write(list.filter((entry) => entry.key !== key));
-    return true;
-  }
-
-  forget() {
-    this.write([], ":refused");
+  remove(entries) {
+    for (const entry of entries) localStorage.removeItem(entry.place);
+    this.onChange();
   }
 
   // One sender at a time, in all tabs of this browser.
@@ -80,17 +81,15 @@ export class Outbox {
 
   async sendAll() {
     for (let next = this.waiting[0]; next; next = this.waiting[0]) {
-      this.sending = next.key;
       try {
         await this.post(next);
         this.failures = 0;
         this.trouble = "";
+        this.signedOut = false;
       } catch (error) {
         if (!this.keep(next, error)) return;
-      } finally {
-        this.sending = null;
       }
-      this.write(this.waiting.filter((entry) => entry.key !== next.key));
+      this.remove([next]);
     }
   }
 
@@ -105,16 +104,16 @@ export class Outbox {
   }
 
   // Whether the entry can leave the queue: only when the server has refused it for good, and then it is kept apart.
-  keep(entry, error) {
-    const status = error instanceof Refused ? error.status : 0;
-    this.signedOut = status === 401 || status === 403;
+  keep({ verb, body, key }, error) {
+    const status = error.status ?? 0;
+    this.signedOut = signedOut(error);
     if (this.signedOut || status === 0 || status >= 500 || AGAIN.has(status)) {
       this.failures += 1;
-      this.trouble = status === 0 ? "no connection" : error.message;
+      this.trouble = inWords(error);
       this.onChange();
       return false;
     }
-    this.write([...this.refused, { ...entry, why: error.message }], ":refused");
+    this.put("refused", { verb, body, key, why: error.message });
     return true;
   }
 }

@@ -21,11 +21,17 @@ async function signIn(token) {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  signIn(new FormData(form).get("token").trim()).catch(() => (said.textContent = "No connection. Try again."));
+  // Whoever pastes the whole link means its token.
+  const token = new FormData(form).get("token").trim().replace(/^.*#/, "");
+  signIn(token).catch(() => (said.textContent = "No connection. Try again."));
 });
 
-if (location.hash.length > 1) {
-  const token = decodeURIComponent(location.hash.slice(1));
+function follow() {
+  const token = location.hash.slice(1);
+  if (!token) return;
   history.replaceState(null, "", location.pathname);
   signIn(token).catch(() => (said.textContent = "No connection. Open your link again."));
 }
+
+window.addEventListener("hashchange", follow);
+follow();

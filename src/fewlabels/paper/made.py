@@ -1,0 +1,45 @@
+"""What made the files in a folder of results, and how long it took: its `made.json`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FILE = "made.json"
+
+
+def note(path: Path, settings: Mapping[str, Any], cpu_seconds: float) -> None:
+    """Write down the settings that a file was made with, and the seconds of all processors together.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> note(folder / "ece.csv", {"name": "ece", "runs": 3, "as_published": False, "seed": 1}, 2.34)
+    >>> notes(folder)
+    {'ece.csv': {'name': 'ece', 'runs': 3, 'as_published': False, 'seed': 1, 'cpu_seconds': 2.3}}
+    """
+    kept = notes(path.parent)
+    kept[path.name] = {**settings, "cpu_seconds": round(cpu_seconds, 1)}
+    text = json.dumps(dict(sorted(kept.items())), indent=1)
+    (path.parent / FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def notes(folder: Path) -> dict[str, dict[str, Any]]:
+    """What is written down about the files of a folder, by file."""
+    path = folder / FILE
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def command(settings: Mapping[str, Any]) -> str:
+    """The command that makes a file, from what was written down about it.
+
+    >>> command({"name": "ece", "runs": 1000, "as_published": True, "seed": 1, "cpu_seconds": 3})
+    'fewlabels paper ece --data DIR --runs 1000 --as-published --seed 1 --out results'
+    """
+    published = " --as-published" if settings["as_published"] else ""
+    runs, seed = settings["runs"], settings["seed"]
+    return f"fewlabels paper {settings['name']} --data DIR --runs {runs}{published} --seed {seed} --out results"

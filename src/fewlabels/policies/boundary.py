@@ -1,0 +1,68 @@
+"""Boundary: ask where a label is most likely to move a group across the boundary of the m extreme ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.policies.base import Policy, best
+from fewlabels.tasks import Identify
+from fewlabels.tasks.estimate import variance_drop
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.tasks.base import Rewards
+
+_LEAST = 1e-200
+
+
+@dataclass(frozen=True)
+class Boundary(Policy):
+    """For `Identify`: ask where the answer is most likely to change.
+
+    The m extreme groups at the belief's mean are on one side and the others on the other. A label in g is worth
+    drop_g · max_h N(0; value_g − value_h, Var_g + Var_h) over the groups h of the other side: how much it is expected
+    to lower the variance of g, times how probable it is that g and h are just equal. To first order that is by how
+    much the label lowers the expected loss of taking the wrong one of the two.
+    For other tasks, whose reward already is what a label is worth, it asks as `Greedy` does.
+
+    >>> import fewlabels as fl
+    >>> fl.Boundary()
+    Boundary()
+    """
+
+    def choose(
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The group with the most to settle, or the best ones at the mean where no boundary is looked for."""
+        if not isinstance(rewards.task, Identify):
+            return best(rewards.mean(), room, plays, rng)
+        belief, cells = rewards.belief, rewards.cells
+        theta = belief.mean()
+        value, variance = rewards.task.reward(belief, cells, theta), _variance(rewards, theta)
+        # Groups that are fully labelled hold their place in the order: they too are on one side or the other.
+        ranked = best(value, cells.partition.sizes, len(room), rng)
+        members, others = ranked[:plays], ranked[plays:]
+        both = np.maximum(variance[members][:, None] + variance[others], _LEAST)
+        density = -((value[members][:, None] - value[others]) ** 2) / (2 * both) - np.log(both) / 2
+        worth = np.full(len(room), -np.inf)
+        worth[members], worth[others] = density.max(axis=1), density.max(axis=0)
+        worth += np.log(np.maximum(variance_drop(rewards.task, belief, cells, theta), _LEAST))
+        return best(worth, room, 1, rng)
+
+
+def _variance(rewards: Rewards, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The variance of each group's value, by the slope of the value at the mean θ, shape (groups,).
+
+    In a cell Cov θ = k·(diag p − p pᵀ) with p the believed shares, so Var(g·θ) = k·(Σ p g² − (Σ p g)²), and k is known
+    from Σ_j Var θ_j = k·(1 − Σ p²).
+    """
+    belief, cells = rewards.belief, rewards.cells
+    share = belief.alpha / belief.strength[:, None]
+    slope = rewards.task.metric.gradient(theta, cells)
+    one = (share * slope**2).sum(axis=-1) - (share * slope).sum(axis=-1) ** 2
+    scale = belief.variance().sum(axis=-1) / np.maximum(1 - (share**2).sum(axis=-1), _LEAST)
+    return cells.total(np.maximum(scale * one, 0.0))

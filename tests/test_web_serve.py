@@ -1,0 +1,76 @@
+"""`fewlabels serve` and `invite`: what is said before anybody connects."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+import uvicorn
+from click.testing import CliRunner
+
+from fewlabels.cli.main import cli
+from fewlabels.people import People
+from fewlabels.store import Store
+from tests.web import make_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    site = make_site(tmp_path / "audit.db")
+    People(site.store).revoke("boss")
+    site.store.close()
+    return tmp_path / "audit.db"
+
+
+def serve(database: Path, *options: str) -> tuple[int, str]:
+    """Run `serve` with a server that ends at once; its exit code and what it said."""
+
+    def end(_server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        for one in sockets:
+            one.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uvicorn.Server, "run", end)
+        result = CliRunner().invoke(cli, ["serve", str(database), *options])
+    return result.exit_code, result.output
+
+
+def test_the_link_has_the_port_that_was_found_and_is_shown_once(database: Path) -> None:
+    code, said = serve(database, "--port", "0")
+    link = re.search(r"http://localhost:(\d+)/sign-in#(\S{43})", said)
+    assert code == 0
+    assert link is not None
+    assert int(link[1]) > 0
+    assert People(Store(database)).who(link[2]) is not None
+    _, again = serve(database, "--port", "0")
+    assert "sign-in#" not in again
+    assert "invite" in again
+
+
+def test_a_port_in_use_is_said_before_a_link_is_made(database: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, said = serve(database, "--port", str(port))
+    assert code == 2
+    assert f"port {port}" in said
+    assert "#" not in said
+    assert not any(one.role == "owner" and one.revoked_at is None for one in People(Store(database)).list())
+
+
+def test_columns_that_are_not_there_are_said_at_once(database: Path) -> None:
+    code, said = serve(database, "--port", "0", "--columns", "nowhere")
+    assert code == 2
+    assert "nowhere" in said
+    assert serve(database, "--port", "0", "--columns", "text,secret")[0] == 0
+
+
+def test_a_link_again_replaces_the_old_one(database: Path) -> None:
+    result = CliRunner().invoke(cli, ["invite", str(database), "ann", "--again", "--address", "https://x.example/"])
+    assert result.stdout.startswith("https://x.example/sign-in#")
+    people = People(Store(database))
+    assert people.who(result.stdout.strip().partition("#")[2]).name == "ann"
