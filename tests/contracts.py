@@ -32,6 +32,7 @@ METRICS: tuple[Metric, ...] = (
     fl.Recall("fox"),
 )
 POLICIES: tuple[Policy, ...] = (
+    fl.Boundary(),
     fl.EpsilonGreedy(0.3),
     fl.Greedy(),
     fl.Thompson(),

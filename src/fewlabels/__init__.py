@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
     from fewlabels.people import People
     from fewlabels.planning import forecast, plan
-    from fewlabels.policies import UCB, EpsilonGreedy, Greedy, Thompson, TopTwo, UniformGroups, UniformItems
+    from fewlabels.policies import UCB, Boundary, EpsilonGreedy, Greedy, Thompson, TopTwo, UniformGroups, UniformItems
     from fewlabels.pool import Pool
     from fewlabels.priors import Informed, Learned, Uniform
     from fewlabels.simulation.study import simulate
@@ -67,7 +67,7 @@ _NAMES = {
         "TruePositiveRate",
     ),
     "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),
-    "policies": ("UCB", "EpsilonGreedy", "Greedy", "Thompson", "TopTwo", "UniformGroups", "UniformItems"),
+    "policies": ("UCB", "Boundary", "EpsilonGreedy", "Greedy", "Thompson", "TopTwo", "UniformGroups", "UniformItems"),
     "people": ("People",),
     "planning": ("forecast", "plan"),
     "pool": ("Pool",),
@@ -88,6 +88,7 @@ __all__ = [
     "Assessment",
     "Batch",
     "Belief",
+    "Boundary",
     "CalibrationError",
     "Compare",
     "Confusion",

@@ -32,7 +32,7 @@ def choose(
     while len(chosen) < n:
         step += 1
         rng = np.random.default_rng([spec.seed, step])
-        rewards = Rewards(spec.task, cells, belief.awaiting(waiting))
+        rewards = Rewards(spec.task, cells, belief.awaiting(waiting) if spec.policy.looks else belief)
         groups = spec.policy.choose(rewards, room, spec.task.plays, rng)
         if not len(groups):
             break

@@ -70,7 +70,7 @@ class Labelling:
             ledger = self._ledger
             steps = {item: ledger.votes[item].step for item in ledger.lacking(annotator, int(n))}
             if len(steps) < n:
-                belief = self._believe(ledger)
+                belief = self._believe(ledger) if self.spec.policy.looks else self._blank()
                 steps |= choose(self.spec, self._cells, self._askable, belief, ledger, int(n) - len(steps))
             log.append(
                 [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
@@ -218,6 +218,10 @@ class Labelling:
             belief = self.spec.prior.belief(self._cells, ledger.counts.copy(), self.spec.target, labels)
             self._believed = (ledger.changes, belief)
         return self._believed[1]
+
+    def _blank(self) -> Belief:
+        """What is believed before any label: for policies that do not look at it, so that nothing is fitted for them."""
+        return self.spec.prior.belief(self._cells, np.zeros_like(self._ledger.counts), self.spec.target)
 
     def _say(
         self,

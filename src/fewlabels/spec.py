@@ -31,6 +31,7 @@ KINDS: Mapping[str, type] = {
         tasks.Compare,
         tasks.Estimate,
         tasks.Identify,
+        policies.Boundary,
         policies.EpsilonGreedy,
         policies.Greedy,
         policies.Thompson,

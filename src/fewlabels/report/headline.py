@@ -74,8 +74,8 @@ def _identified(audit: Assessment, answer: Answer, rows: Mapping[str, GroupRow])
     if sure >= 0.5:
         be = f"{'is' if m == 1 else 'are'}{' probably' if sure < SAFE else ''}"
         return f"{several.capitalize()} {which} {be} {listed(parts)}. We are {sureness(sure)} sure that {_these(m)}."
-    right = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
-    return f"The best guess for {several} {which} is {listed(parts)}. {right}"
+    doubt = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
+    return f"The best guess for {several} {which} is {listed(parts)}. {doubt}"
 
 
 def _these(m: int) -> str:

@@ -13,7 +13,7 @@ from fewlabels.simulation.known import Known, Progress, record, room, take
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ITEMS, GROUPS, THOMPSON, TOPTWO, GREEDY, EPSILON, UCB = range(7)
+ITEMS, GROUPS, THOMPSON, TOPTWO, GREEDY, EPSILON, UCB, BOUNDARY = range(8)
 POLICIES = {
     "items": ITEMS,
     "groups": GROUPS,
@@ -22,6 +22,7 @@ POLICIES = {
     "greedy": GREEDY,
     "epsilon": EPSILON,
     "ucb": UCB,
+    "boundary": BOUNDARY,
 }
 CHANCE = 0.1  # of a random group in epsilon-greedy
 KEEP = 0.5  # β of top-two

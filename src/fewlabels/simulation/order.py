@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Metric
-from fewlabels.policies import UCB, EpsilonGreedy, Greedy, Policy, Thompson, TopTwo, UniformGroups, UniformItems
+from fewlabels.policies import (
+    UCB,
+    Boundary,
+    EpsilonGreedy,
+    Greedy,
+    Policy,
+    Thompson,
+    TopTwo,
+    UniformGroups,
+    UniformItems,
+)
 from fewlabels.priors import Informed, Uniform
 from fewlabels.simulation import choose
+from fewlabels.simulation.boundary import ask_lowest_boundary
 from fewlabels.simulation.compare import REWARDS, ask_compare
 from fewlabels.simulation.confusion import ask_confusion
 from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_greedy, ask_estimate_thompson
@@ -18,6 +30,7 @@ from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_greedy, ask_lowest_thompson
 from fewlabels.simulation.known import start
 from fewlabels.simulation.layout import layout
+from fewlabels.simulation.learned import ask_between_fits
 from fewlabels.simulation.value import ask_value, ask_value_contest
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 
@@ -26,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fewlabels.belief import Belief
     from fewlabels.simulation.known import Known, Progress
     from fewlabels.simulation.layout import Layout
     from fewlabels.simulation.methods import Method
@@ -46,6 +60,7 @@ _CODES: dict[Policy, int] = {
     Greedy(): choose.GREEDY,
     EpsilonGreedy(): choose.EPSILON,
     UCB(): choose.UCB,
+    Boundary(): choose.BOUNDARY,
 }
 
 
@@ -77,6 +92,10 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
     kernel = _kernel(truth, method, view)
     if kernel is None:
         return lambda rng, labels: ask_and_tell(truth, method, rng, labels)
+    if _is_fitted(method):
+        # The kernel's policy is kept, and its belief is that of the last fit.
+        kernel_of, plays = partial(_sure_kernel, truth, method, view), _plays(truth, method.policy)
+        return partial(ask_between_fits, truth, method, view, kernel_of, plays)
 
     def ask(rng: np.random.Generator, labels: int) -> NDArray[np.int64]:
         progress = start(view.known)
@@ -87,20 +106,44 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
 
 
 def is_compiled(truth: Truth, method: Method) -> bool:
-    """Whether there is a kernel for a method."""
-    return _kernel(truth, method, layout(truth)) is not None
+    """Whether there is a kernel for all that a method does."""
+    return not _is_fitted(method) and _kernel(truth, method, layout(truth)) is not None
 
 
-def _kernel(truth: Truth, method: Method, view: Layout) -> Kernel | None:
+def _is_fitted(method: Method) -> bool:
+    """Whether a method asks by a belief that is a fit."""
+    return method.prior.looks_at_items and method.policy.looks
+
+
+def _plays(truth: Truth, policy: Policy) -> int:
+    """How many labels a step of a policy asks for."""
+    if isinstance(policy, (TopTwo, Boundary)):
+        return 1
+    return (policy.plays if isinstance(policy, Thompson) else None) or truth.task.plays
+
+
+def _sure_kernel(truth: Truth, method: Method, view: Layout, belief: Belief) -> Kernel:
+    kernel = _kernel(truth, method, view, belief)
+    assert kernel is not None  # noqa: S101  (whether there is one does not depend on the belief)
+    return kernel
+
+
+def _kernel(truth: Truth, method: Method, view: Layout, belief: Belief | None = None) -> Kernel | None:
+    """The kernel that asks as a method does, from its prior or from a belief of independent cells."""
     policy, plays = method.policy, truth.task.plays
     if isinstance(policy, Thompson):
         policy, plays = Thompson(), policy.plays or plays
+    if isinstance(policy, Boundary) and not isinstance(truth.task, Identify):
+        policy = Greedy()
     uniform = isinstance(policy, (UniformItems, UniformGroups))
-    if policy not in _CODES or not (uniform or isinstance(method.prior, (Uniform, Informed))):
+    known = uniform or method.prior.looks_at_items or isinstance(method.prior, (Uniform, Informed))
+    if policy not in _CODES or not known:
         return None
-    # The policies that ask anywhere need no belief.
-    blank = (Uniform() if uniform else method.prior).belief(truth.cells, np.zeros_like(truth.counts), method.target)
-    prior, pool = blank.prior[view.cells], method.target == "pool"
+    if belief is None:
+        # The policies that ask anywhere need no belief.
+        blank = Uniform() if uniform else method.prior
+        belief = blank.belief(truth.cells, np.zeros_like(truth.counts), method.target).matched()
+    prior, pool = belief.prior[view.cells], method.target == "pool"
     case = Case(truth, view.known, view.cells, prior, _CODES[policy], plays, pool)
     if case.policy == choose.ITEMS:
         return lambda rng, progress, until: choose.ask_items(rng, case.known, progress, until)
@@ -135,6 +178,8 @@ def _identify_accuracy(case: Case) -> Kernel | None:
     if isinstance(case.truth.task, Identify) and not case.truth.task.lowest:
         # The most accurate groups are those that are wrong the least.
         known, prior = known._replace(outcome=1 - known.outcome), prior[:, ::-1].copy()
+    if policy == choose.BOUNDARY:
+        return lambda rng, progress, until: ask_lowest_boundary(rng, known, progress, prior, m, pool, until)
     if policy == choose.THOMPSON and not pool and len(prior) >= m * _MANY:
         return lambda rng, progress, until: ask_lowest_contest(rng, known, progress, prior, m, until)
     ask = ask_lowest_thompson if policy in (choose.THOMPSON, choose.TOPTWO) else ask_lowest_greedy
@@ -143,7 +188,7 @@ def _identify_accuracy(case: Case) -> Kernel | None:
 
 def _identify_value(case: Case) -> Kernel | None:
     known, prior, m, pool, policy = case.known, case.prior, case.plays, case.pool, case.policy
-    if policy == choose.UCB or case.truth.gauge is None:
+    if policy in (choose.UCB, choose.BOUNDARY) or case.truth.gauge is None:
         return None
     weight, centre = (part[case.cells] for part in case.truth.gauge)
     if policy == choose.THOMPSON and not pool and known.outcomes == 2 and len(known.first) > m * _FEW_VALUES:
