@@ -20,7 +20,7 @@ import numpy as np
 import fewlabels as fl
 from fewlabels.data import load_digits, load_fashion
 from fewlabels.simulation.methods import method
-from fewlabels.simulation.order import asker, is_compiled
+from fewlabels.simulation.order import asker
 from fewlabels.simulation.study import simulate
 from fewlabels.simulation.truth import truth as truth_of
 
@@ -151,18 +151,13 @@ def guesses(belief: Belief, case: Labelled, rng: np.random.Generator) -> dict[st
 
 
 def bins(name: str, pool: Pool, labels: Sequence[int], runs: int) -> None:
-    """RMSE × 100 of the accuracy of ten score bins of equal weight, and the error of their ECE in percent.
-
-    A third of the runs where every label is a refit.
-    """
+    """RMSE × 100 of the accuracy of ten score bins of equal weight, and the error of their ECE in percent."""
     groups, budgets = fl.by_score(pool, 10, "weight"), (20, 50, 100)
     case = labelled(pool, groups, labels)
     true = float(case.weight @ np.abs(case.truth - case.said))
-    full = runs
-    for who in ("informed+thompson", "learned+items+pool", "learned+greedy+pool"):
+    for who in ("informed+thompson", "learned+items+pool", "learned+thompson+pool"):
         one = method(who)
-        known = truth_of(pool, labels, groups, fl.Estimate(fl.Accuracy()), [one])
-        ask, runs = asker(known, one), full if is_compiled(known, one) else max(full // 3, 2)
+        ask = asker(truth_of(pool, labels, groups, fl.Estimate(fl.Accuracy()), [one]), one)
         squares = np.zeros(len(budgets))
         wrong: dict[str, NDArray[np.float64]] = {}
         for run in range(runs):

@@ -26,7 +26,7 @@ def assessed(labels: int, seed: int) -> tuple[list[str], dict[str, np.ndarray]]:
     data = load_fashion()
     pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
     truth = dict(zip(data.ids, data.labels, strict=True))
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for name, prior in (("own", fl.Uniform()), ("learned", fl.Learned())):
         audit = fl.create(None, "x", pool, prior=prior, target="pool", policy=fl.UniformItems(), seed=seed)
         audit.tell({item: truth[item] for item in audit.ask(labels).ids})

@@ -15,7 +15,6 @@ from scipy.stats import beta, betabinom, chi2, norm
 import fewlabels as fl
 from fewlabels.policies import UCB, Boundary, Greedy
 from fewlabels.policies.boundary import _variance
-from fewlabels.policies.greedy import _quantile
 from fewlabels.tasks import Rewards
 from tests.contracts import TARGETS
 from tests.pools import law, pool_of, zoo
@@ -169,9 +168,9 @@ def test_the_quantile_of_ucb_is_that_of_draws(task: Task, q: float) -> None:
     """Of n draws, the share below the exact q-quantile is q to within binomial noise, in every group."""
     rewards, draws = rewards_of(task, [30] * 4, [4, 1, 9, 0], [2, 8, 0, 1], "population"), 20_000
     rng = np.random.default_rng(6)
-    below = (rewards.draw(rng, draws) <= _quantile(rewards, q, rng)).mean(axis=0)
+    below = (rewards.draw(rng, draws) <= rewards.quantile(rng, q)).mean(axis=0)
     assert (np.abs(below - q) < Z * np.sqrt(q * (1 - q) / draws)).all()
-    assert UCB(q).choose(rewards, np.full(4, 9), 1, rng).tolist() == [int(_quantile(rewards, q, rng).argmax())]
+    assert UCB(q).choose(rewards, np.full(4, 9), 1, rng).tolist() == [int(rewards.quantile(rng, q).argmax())]
 
 
 @pytest.mark.parametrize("q", [0.975, 0.2])
@@ -180,7 +179,7 @@ def test_the_quantile_of_ucb_in_a_pool_is_near_that_of_its_shares(q: float) -> N
     groups = [(60, 4, 2), (60, 1, 8), (40, 19, 1), (1, 0, 0), (5, 2, 3)]
     sizes, right, wrong = map(list, zip(*groups, strict=True))
     rewards = rewards_of(fl.Identify(fl.Accuracy(), highest=1), sizes, right, wrong, "pool")
-    found = _quantile(rewards, q, np.random.default_rng(7))
+    found = rewards.quantile(np.random.default_rng(7), q)
     for g, (size, r, w) in enumerate(groups[:4]):
         exact = (r + betabinom.ppf(q, size - r - w, 1 + r, 1 + w)) / size
         assert abs(found[g] - exact) <= 1.5 / size

@@ -31,12 +31,16 @@ class Stub:
 
     centre: tuple[float, ...] = (0.0, 1.0, 9.0, 0.5)
     spread: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    task: None = None  # of no particular task
 
     def draw(self, rng: np.random.Generator, n: int = 1) -> NDArray[np.float64]:
         return rng.normal(self.centre, self.spread, size=(n, 4))
 
     def mean(self) -> NDArray[np.float64]:
         return np.array(self.centre)
+
+    def quantile(self, rng: np.random.Generator, q: float) -> NDArray[np.float64]:
+        return np.quantile(self.draw(rng, 1000), q, axis=0)
 
 
 def _choices(policy: Policy, rewards: Stub, times: int = 400, plays: int = 1) -> Counter[tuple[int, ...]]:

@@ -220,7 +220,7 @@ class Labelling:
         return self._believed[1]
 
     def _blank(self) -> Belief:
-        """What is believed before any label: for policies that do not look at it, so that nothing is fitted for them."""
+        """What is believed before any label: for policies that do not look, so that nothing is fitted for them."""
         return self.spec.prior.belief(self._cells, np.zeros_like(self._ledger.counts), self.spec.target)
 
     def _say(

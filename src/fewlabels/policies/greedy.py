@@ -6,22 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaincinv
 
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable
 from fewlabels.policies.base import Policy, best
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.tasks.base import Rewards
-
-_DRAWS = 1_000
-# Numbers of θ held at a time: a draw of a confusion matrix of 1,000 classes has a million.
-_AT_ONCE = 2**23
-_LEAST = 1e-12
-_WEAKEST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -85,20 +77,4 @@ class UCB(Policy):
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """The groups with the largest quantile of the reward."""
-        return best(_quantile(rewards, self.quantile, rng), room, plays, rng)
-
-
-def _quantile(rewards: Rewards, q: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The q-quantile of each group's reward, shape (groups,)."""
-    task, cells, belief = rewards.task, rewards.cells, rewards.belief
-    if task.metric.marginal:
-        # The reward rises or falls with the one share of its group: its quantile is at a quantile of the share.
-        mean, variance = belief.mean()[:, 0], belief.variance()[:, 0]
-        # One item, right or wrong, has the strength 0: a Beta that is all at its two ends.
-        strength = np.maximum(mean * (1 - mean) / np.maximum(variance, _LEAST) - 1, _WEAKEST)
-        ends = [np.where(variance > 0, betaincinv(mean * strength, (1 - mean) * strength, p), mean) for p in (q, 1 - q)]
-        one, other = (task.reward(belief, cells, np.stack([share, 1 - share], axis=-1)) for share in ends)
-        return np.maximum(one, other) if q >= 0.5 else np.minimum(one, other)
-    draws, step = affordable(_DRAWS, belief), max(1, _AT_ONCE // max(belief.numbers, 1))
-    parts = [rewards.draw(rng, min(step, draws - first)) for first in range(0, draws, step)]
-    return np.quantile(np.concatenate(parts), q, axis=0)
+        return best(rewards.quantile(rng, self.quantile), room, plays, rng)

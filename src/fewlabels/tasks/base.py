@@ -6,16 +6,27 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.special import betaincinv
+
+from fewlabels.estimates import affordable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.table import Table
+
+# Draws behind a quantile that has no formula, and numbers of θ held at a time: a draw of a confusion matrix of 1,000
+# classes has a million.
+_DRAWS = 1_000
+_AT_ONCE = 2**23
+_LEAST = 1e-12
+_WEAKEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +95,7 @@ class Task(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Rewards:
-    """All that a policy may know of a task: its rewards, drawn or at the mean."""
+    """All that a policy may know of a task: its rewards, drawn, at the mean or at a quantile."""
 
     task: Task
     cells: Cells
@@ -97,3 +108,19 @@ class Rewards:
     def mean(self) -> NDArray[np.float64]:
         """The rewards at the belief's mean, shape (groups,)."""
         return self.task.reward(self.belief, self.cells, self.belief.mean())
+
+    def quantile(self, rng: np.random.Generator, q: float) -> NDArray[np.float64]:
+        """The q-quantile of each group's reward, shape (groups,); without draws where a group is one share."""
+        task, cells, belief = self.task, self.cells, self.belief
+        if task.metric.marginal:
+            # The reward rises or falls with the one share of its group: its quantile is at a quantile of the share.
+            mean, variance = belief.mean()[:, 0], belief.variance()[:, 0]
+            # One item, right or wrong, has the strength 0: a Beta that is all at its two ends.
+            strength = np.maximum(mean * (1 - mean) / np.maximum(variance, _LEAST) - 1, _WEAKEST)
+            ends = (betaincinv(mean * strength, (1 - mean) * strength, p) for p in (q, 1 - q))
+            shares = [np.where(variance > 0, end, mean) for end in ends]
+            one, other = (task.reward(belief, cells, np.stack([share, 1 - share], axis=-1)) for share in shares)
+            return np.maximum(one, other) if q >= 0.5 else np.minimum(one, other)
+        draws, step = affordable(_DRAWS, belief), max(1, _AT_ONCE // max(belief.numbers, 1))
+        parts = [self.draw(rng, min(step, draws - first)) for first in range(0, draws, step)]
+        return np.quantile(np.concatenate(parts), q, axis=0)
