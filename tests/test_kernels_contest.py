@@ -13,7 +13,7 @@ from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_thompso
 from fewlabels.simulation.jit import kernel
 from fewlabels.simulation.known import known_pool, start
 from fewlabels.simulation.linear import enter_linear, new_linear, play_linear
-from fewlabels.simulation.sums import enter_sums, new_sums, play_sums
+from fewlabels.simulation.sums import enter_sums, learn, new_sums, play_sums
 from fewlabels.simulation.value import ask_value, ask_value_contest
 
 STEPS = 40_000
@@ -94,6 +94,29 @@ def test_picks_by_value_are_distributed_as_if_all_were_drawn(m, groups, again):
         expected = np.bincount(drawn[:, rank], minlength=groups)
         assert found[rank].sum() == STEPS
         same_shares(found[rank], expected)
+
+
+@kernel
+def _learned(first, belief, weight, centre, cells, owner, right):
+    """The strips and tails after some labels, and as they are if made anew then."""
+    field, now = new_sums(first, belief, weight, centre, 1), belief.copy()
+    for i in range(len(cells)):
+        learn(field, cells[i], owner[cells[i]], right[i])
+        now[cells[i], 0 if right[i] else 1] += 1.0
+    fresh = new_sums(first, now, weight, centre, 1)
+    return field.edge, field.tail, fresh.edge, fresh.tail
+
+
+def test_strips_follow_the_labels():
+    """600 labels by the recurrences of the distribution function are as good as the function itself."""
+    rng = np.random.default_rng(5)
+    first = np.array([0, 3, 4, 9])
+    owner = np.repeat(np.arange(3), np.diff(first))
+    belief, weight = rng.choice([0.05, 1.0, 1.9, 8.0], (9, 2)), rng.uniform(0.02, 0.5, 9)
+    cells, right = rng.integers(9, size=600), rng.random(600) < 0.8
+    edge, tail, fresh_edge, fresh_tail = _learned(first, belief, weight, rng.random(9), cells, owner, right)
+    assert edge == pytest.approx(fresh_edge, rel=1e-9, abs=1e-12)
+    assert tail == pytest.approx(fresh_tail, rel=1e-9, abs=1e-12)
 
 
 def same_shares(found, expected):
