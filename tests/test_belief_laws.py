@@ -177,7 +177,7 @@ def test_pending_items_keep_the_mean_and_shrink_the_variance(case, pending: int)
 def test_other_groups_are_the_mixture_of_those_asked(known: Known, random, target: Target) -> None:
     """Accuracy by place from labels asked by predicted class: Σ_k (n_pk/n_p) E θ_pk, each θ_pk from its own labels."""
     pool = known.pool
-    audit = fl.create(None, "mixture", pool, target=target)
+    audit = fl.create(None, "mixture", pool, prior=fl.Uniform(), target=target)
     told = {item: true for item, true in known.truth.items() if random.random() < 0.6}
     audit.tell(told, adopt=True)
     places = fl.by_column(pool, "place")
@@ -225,7 +225,7 @@ def test_unequal_asking_does_not_bias_other_groups(target: Target) -> None:
 @given(known_pools(most=20), st.sampled_from(TARGETS))
 @law(15)
 def test_strata_have_the_moments_of_their_draws(known: Known, target: Target) -> None:
-    audit = fl.create(None, "strata", known.pool, target=target)
+    audit = fl.create(None, "strata", known.pool, prior=fl.Uniform(), target=target)
     audit.tell(dict(list(known.truth.items())[::2]), adopt=True)
     _, strata, cells = audit._view(None, fl.whole(known.pool))
     n = 4000

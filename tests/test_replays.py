@@ -41,7 +41,7 @@ def labelled(counts: dict[str, tuple[int, int]], task: Task, *, prior: fl.Unifor
     other = {name: names[i - 1] for i, name in enumerate(names)}
     true = [name if i < right else other[name] for name, (right, n) in counts.items() for i in range(n)]
     pool = fl.read_pool({"predicted": predicted}, classes=names)
-    audit = fl.create(None, "replay", pool, task=task, prior=prior)
+    audit = fl.create(None, "replay", pool, task=task, prior=prior or fl.Uniform())
     assert audit.tell(dict(zip(pool.ids.to_pylist(), true, strict=True)), adopt=True) == len(predicted)
     return audit
 

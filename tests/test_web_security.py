@@ -279,7 +279,7 @@ def test_texts_that_a_spreadsheet_would_run_are_made_harmless() -> None:
 
 def test_what_is_wrong_with_the_database_is_for_its_owner_only(caplog: pytest.LogCaptureFixture) -> None:
     site = make_site()
-    secret = "cannot open /home/boss/audit.db on db.example.com"
+    secret = "cannot open /srv/boss/audit.db on db.example.com"
     with client_of(site) as client, pytest.MonkeyPatch.context() as patch:
         for error in (StoreError(secret), PoolChangedError(secret)):
             patch.setattr(Assessment, "ask", _raising(error))

@@ -31,7 +31,8 @@ def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["yes", "no"] * 200, "place": [str(i // 10) for i in range(400)]})
-    >>> audit = fl.create(None, "places", pool, fl.by_column(pool, "place"), policy=fl.UniformGroups())
+    >>> places = fl.by_column(pool, "place")
+    >>> audit = fl.create(None, "places", pool, places, prior=fl.Uniform(), policy=fl.UniformGroups())
     >>> ids = audit.ask(80).ids  # two in each place, and all predictions are right
     >>> _ = audit.tell({item: pool.classes[k] for item, k in zip(ids, pool.predicted[pool.positions(ids)])})
     >>> audit.answer().table["high"][0] < 0.85, swayed(audit)
