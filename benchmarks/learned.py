@@ -155,7 +155,7 @@ def bins(name: str, pool: Pool, labels: Sequence[int], runs: int) -> None:
     groups, budgets = fl.by_score(pool, 10, "weight"), (20, 50, 100)
     case = labelled(pool, groups, labels)
     true = float(case.weight @ np.abs(case.truth - case.said))
-    for who in ("informed+thompson", "learned+items+pool", "learned+thompson+pool"):
+    for who in ("informed+thompson", "learned+items+pool", "learned+greedy+pool", "learned+thompson+pool"):
         one = method(who)
         ask = asker(truth_of(pool, labels, groups, fl.Estimate(fl.Accuracy()), [one]), one)
         squares = np.zeros(len(budgets))
