@@ -319,3 +319,10 @@ def test_loading_a_file_that_is_not_there_makes_none(tmp_path) -> None:
     with pytest.raises(fl.StoreError, match=r"there is no file .*typo\.db.*create\(\) makes a new one"):
         fl.load(tmp_path / "typo.db", "audit")
     assert not (tmp_path / "typo.db").exists()
+
+
+def test_what_is_no_pool_and_no_groups_is_named() -> None:
+    with pytest.raises(InputError, match=r"needs a pool, such as read_pool.*Got 'predictions.csv'"):
+        fl.create(None, "file", "predictions.csv")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"such as by_predicted\(pool\). Got 'predicted'"):
+        fl.create(None, "word", KNOWN.pool, "predicted")  # type: ignore[arg-type]

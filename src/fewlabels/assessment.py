@@ -14,6 +14,7 @@ from fewlabels.labelling import Labelling
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.partition import Partition, by_predicted, by_score, columns_of, cross
 from fewlabels.policies import Policy, Thompson
+from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec
 from fewlabels.stopping import Standing, Stop, standing
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
     from fewlabels.plots import Display
-    from fewlabels.pool import Pool
     from fewlabels.progress import Dispute
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
@@ -315,7 +315,11 @@ def create(
     >>> audit.tell({item: "cat" for item in audit.ask(2).ids})
     2
     """
+    if not isinstance(pool, Pool):
+        raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
     groups = by_predicted(pool) if groups is None else groups
+    if not isinstance(groups, Partition):
+        raise InputError(f"The 'groups' of create() must be such as by_predicted(pool). Got {groups!r} instead.")
     if len(groups.group) != len(pool):
         raise InputError("the groups are not of this pool: they have another number of items.")
     spec = Spec(
