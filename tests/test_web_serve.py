@@ -74,3 +74,13 @@ def test_a_link_again_replaces_the_old_one(database: Path) -> None:
     assert result.stdout.startswith("https://x.example/sign-in#")
     people = People(Store(database))
     assert people.who(result.stdout.strip().partition("#")[2]).name == "ann"
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    """Answers go out as two packets; without this option the second waits 40 ms on every call."""
+    from fewlabels.cli.serve import _listen
+
+    with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
