@@ -349,14 +349,6 @@ def test_rows_do_not_depend_on_jobs(folder) -> None:
     assert estimating.bins(plan).rows == estimating.bins(replace(plan, jobs=2)).rows
 
 
-def test_long_runs_are_fewer_unless_all_are_asked_for(folder) -> None:
-    plan = Plan(folder, runs=1000)
-    imagenet = SOURCES[1]
-    assert plan.runs_of("least-calibrated", imagenet) == 200
-    assert plan.runs_of("accuracy", imagenet) == 1000
-    assert replace(plan, all_runs=True).runs_of("least-calibrated", imagenet) == 1000
-
-
 def test_ours_stand_beside_the_papers() -> None:
     row = {"dataset": "SVHN", "budget": 20, "score": "rmse", "runs": 9, "se": 0.1, "best": False}
     text = side_by_side([

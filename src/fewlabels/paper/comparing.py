@@ -69,7 +69,7 @@ def comparison(plan: Plan) -> Result:
                 seen = replace(pool, labels=pool.pool.predicted.astype(np.int64))
         case = pairs(seen, partition, ways)
         part = partial(labels_to_decide, case, plan.seed, plan.as_published)
-        done = plan.run(f"comparison: {dataset}", ways, part, plan.runs_of("comparison", pool.source))
+        done = plan.run(f"comparison: {dataset}", ways, part, plan.runs)
         found = {name: np.concatenate(pieces) for name, pieces in done.items()}
         rows += scored("comparison", dataset, found, None, "labels-to-decide", "low")
     return Result("comparison", rows, footnotes.comparison(plan), settings(plan))

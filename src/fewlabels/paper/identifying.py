@@ -150,11 +150,11 @@ def cost(plan: Plan) -> Result:
 def _curves(
     plan: Plan, table: str, pool: PaperPool, case: Truth, ways: Sequence[Method], stop: float, words: str = ""
 ) -> dict[str, Curves]:
-    """The curves of a table on one pool, up to a share of its items, with no more runs than it can bear."""
+    """The curves of a table on one pool, up to a share of its items."""
     items = len(pool.pool)
     counts = [round(share * items) for share in (*SHARES, stop)]
     said = f"{table}: {pool.source.dataset} {words}top-{case.task.plays}"
-    return curves(plan, said, case, ways, counts, plan.runs_of(table, pool.source))
+    return curves(plan, said, case, ways, counts, plan.runs)
 
 
 def _percent_rows(table: str, pool: PaperPool, top: int, found: Mapping[str, Curves], every: int) -> list[Row]:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from fewlabels.simulation.judge import Better
     from fewlabels.simulation.methods import Method
 
-# Where one run takes seconds, or there are very many of them, this share is made unless --all-runs is given.
-SHARE_OF_RUNS = {("least-calibrated", "ImageNet"): 0.2, ("cost", "CIFAR-100"): 0.5}
-
 Row = dict[str, Any]
 Part = Callable[["Method", range], Any]
 
@@ -44,8 +41,6 @@ class Plan:
         Where the pools are.
     runs
         Runs of each method on each pool.
-    all_runs
-        Whether also the slowest tables get so many, instead of the share in `SHARE_OF_RUNS`. Each row says how many.
     datasets
         The data sets of the paper to run on; None for all.
     as_published
@@ -60,7 +55,6 @@ class Plan:
 
     folder: Path
     runs: int = 1000
-    all_runs: bool = False
     datasets: tuple[str, ...] | None = None
     as_published: bool = False
     jobs: int | None = None
@@ -77,11 +71,6 @@ class Plan:
             have = ", ".join(source.dataset for source in sources)
             raise NoPoolError(f"this table has none of the data sets that were asked for. It has {have}.")
         return [load(source, self.folder) for source in wanted]
-
-    def runs_of(self, table: str, source: Source) -> int:
-        """How many runs a table gets on a pool."""
-        share = 1.0 if self.all_runs else SHARE_OF_RUNS.get((table, source.dataset), 1.0)
-        return max(round(share * self.runs), min(self.runs, 2))
 
     def run(self, words: str, methods: Sequence[Method], part: Part, runs: int) -> dict[str, list[Any]]:
         """What `part(method, range of runs)` gives for each method, in pieces that do not depend on `jobs`."""

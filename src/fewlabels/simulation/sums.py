@@ -26,10 +26,10 @@ from fewlabels.simulation.tails import draw_between
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_A, _B, _WEIGHT, _CENTRE, _BEYOND = range(5)  # columns of Sums.cell
+_A, _B, _WEIGHT, _CENTRE, _MOST = range(5)  # columns of Sums.cell
 _START, _BELOW, _UNITS, _TAIL, _LENGTH = range(5)  # columns of Sums.spot
 _X, _LESS, _DENSITY, _MASS = range(4)  # rows of Sums.edge
-_FINE = 128  # units in the largest possible value of a group
+_FINE = 192  # units in the largest possible value of a group
 _SURE = 0.5  # a chance above this makes a bad mark: drawing from below it would take too long
 
 
@@ -40,8 +40,7 @@ class Sums(NamedTuple):
 
     first: the places of group g are first[g] to first[g + 1], shape (groups + 1,).
     place: of each cell, shape (cells,).
-    cell: of each place a, b, w, s, and the most that it and the later places of its group can contribute, shape
-        (cells, 5).
+    cell: of each place a, b, w, s, and the most that it can contribute, shape (cells, 5).
     spot: of each place where its edges start, how many of its strips are below the centre, how many values its
         contribution in whole units has, where its tail starts, and the length of that, shape (cells + 1, 5).
     edge: at each edge θ, F and D, 0 and 1 among them; and, not by edge, from where the edges of a place start,
@@ -49,6 +48,7 @@ class Sums(NamedTuple):
     tail: P(units of this and the later places of the group > x), for x = 0, 1, ..., shape (all tails,). The first
         place of a group has none: its tail is needed at few x.
     goal: the mark of each group, in units, shape (groups,).
+    drawn: room for the units of each place in a draw, shape (cells,).
     unit, rare: δ, and a small chance.
     """
 
@@ -59,6 +59,7 @@ class Sums(NamedTuple):
     edge: NDArray[np.float64]
     tail: NDArray[np.float64]
     goal: NDArray[np.int64]
+    drawn: NDArray[np.int64]
     unit: float
     rare: float
 
@@ -85,11 +86,11 @@ def new_sums(
     for g in range(groups):
         low, high = first[g], first[g + 1]
         order = low + np.argsort(-weight[low:high], kind="mergesort")
-        most, length = 0.0, 1
+        length = 1
         for i in range(high - low - 1, -1, -1):
             p, c = low + i, order[i]
             place[c] = p
-            most += weight[c] * max(centre[c], 1.0 - centre[c])
+            most = weight[c] * max(centre[c], 1.0 - centre[c])
             cell[p] = np.array([belief[c, 0], belief[c, 1], weight[c], centre[c], most])
             below, above = math.ceil(weight[c] * centre[c] / unit), math.ceil(weight[c] * (1.0 - centre[c]) / unit)
             length += max(below, above, 1) - 1
@@ -107,6 +108,7 @@ def new_sums(
         edge=np.zeros((4, edges)),
         tail=np.zeros(tails_in_all),
         goal=np.zeros(groups, dtype=np.int64),
+        drawn=np.zeros(cells, dtype=np.int64),
         unit=unit,
         rare=rare_chance(groups, m),
     )
@@ -235,17 +237,15 @@ def _aim(field: Sums, g: int, level: float) -> tuple[float, float]:
 
 
 @formula
-def _over(rng: np.random.Generator, field: Sums, g: int, chance: float, floor: float) -> float:
-    """A value whose coarse value is above the mark, or −∞ if it is below the floor."""
+def _draw_units(rng: np.random.Generator, field: Sums, g: int, chance: float) -> float:
+    """The units of each place of g, given that there are more than the mark; the most that they can contribute."""
     cell, spot, edge, tail = field.cell, field.spot, field.edge, field.tail
-    x, value, here, end = field.goal[g], 0.0, chance, field.first[g + 1]
+    x, most, here, end = field.goal[g], 0.0, chance, field.first[g + 1]
     for p in range(field.first[g], end):
-        start, strips = spot[p, _START], spot[p + 1, _START] - spot[p, _START] - 1
-        if x < 0 or strips < 2:
-            theta = draw_beta(rng, cell[p, _A], cell[p, _B])
-        else:
+        last, start, u = spot[p, _UNITS] - 1, spot[p, _START], 0
+        if last > 0:
             after, more = spot[p + 1, _TAIL], spot[p + 1, _LENGTH] if p + 1 < end else 0
-            left, last, u = rng.random() * here, spot[p, _UNITS] - 1, 0
+            left = rng.random() * here
             while True:
                 y = x - u
                 here = 1.0 if y < 0 else (tail[after + y] if y < more else 0.0)
@@ -254,16 +254,32 @@ def _over(rng: np.random.Generator, field: Sums, g: int, chance: float, floor: f
                     break
                 u += 1
             x -= u
+        part = min(field.unit * (u + 1), cell[p, _MOST])
+        field.drawn[p] = u
+        most += part
+    return most
+
+
+@formula
+def _over(rng: np.random.Generator, field: Sums, g: int, chance: float, floor: float) -> float:
+    """A value whose coarse value is above the mark, or −∞ if it is below the floor, as the units mostly tell."""
+    cell, spot, edge = field.cell, field.spot, field.edge
+    most = _draw_units(rng, field, g, chance)
+    for p in range(field.first[g], field.first[g + 1]):
+        if most < floor:
+            return -np.inf
+        start, strips, u = spot[p, _START], spot[p + 1, _START] - spot[p, _START] - 1, field.drawn[p]
+        if strips < 2:
+            theta = draw_beta(rng, cell[p, _A], cell[p, _B])
+        else:
             # Which of the two strips with so many units.
             low, high = start + spot[p, _BELOW] - 1 - u, start + spot[p, _BELOW] + u
             first = edge[_LESS, low + 1] - edge[_LESS, low] if low >= start else 0.0
             second = edge[_LESS, high + 1] - edge[_LESS, high] if high < start + strips else 0.0
             i = high if low < start or (high < start + strips and rng.random() * (first + second) >= first) else low
             theta = draw_between(rng, cell[p, _A], cell[p, _B], edge[_X, i], edge[_X, i + 1])
-        value += cell[p, _WEIGHT] * abs(theta - cell[p, _CENTRE])
-        if value + (cell[p + 1, _BEYOND] if p + 1 < end else 0.0) < floor:
-            return -np.inf
-    return value
+        most += cell[p, _WEIGHT] * abs(theta - cell[p, _CENTRE]) - min(field.unit * (u + 1), cell[p, _MOST])
+    return most if most >= floor else -np.inf
 
 
 @formula
