@@ -137,6 +137,24 @@ def test_the_reward_of_estimate_is_the_share_of_the_pool_times_the_expected_fall
     np.testing.assert_allclose(reward, expected * [0.1, 0.2, 0.3, 0.4], atol=1e-14)
 
 
+def test_a_weak_answer_is_called_a_guess() -> None:
+    known = _known()
+
+    def words(task: fl.Identify | fl.Compare) -> str:
+        return fl.create(None, "none", known.pool, task=task, prior=fl.Uniform()).answer(draws=400).words
+
+    assert words(fl.Identify(fl.Accuracy(), lowest=1)).startswith(
+        "It is not clear yet which group has the lowest accuracy. "
+    )
+    assert "which 2 groups have the highest accuracy. The best guess is c" in words(
+        fl.Identify(fl.Accuracy(), highest=2)
+    )
+    # 1/2 (1 − 0.05)² for each side of a rope of ±0.05, with nothing known of either.
+    found = words(fl.Compare(fl.Accuracy(), "c0", "c1"))
+    assert found.startswith("The accuracy of c0 may be ")
+    assert found.endswith(" (rope ±0.05), with probability 0.45.")
+
+
 def test_with_all_labels_the_answers_are_right_and_sure() -> None:
     known = _known()
 
@@ -150,7 +168,7 @@ def test_with_all_labels_the_answers_are_right_and_sure() -> None:
     worst, best = answer(fl.Identify(accuracy, lowest=2)), answer(fl.Identify(accuracy, highest=1))
     assert (worst.groups, worst.probability) == (("c0", "c1"), 1)
     assert worst.table["rank"] == [1, 2, 3, 4]
-    assert "lowest Accuracy are c0, c1" in worst.words
+    assert "lowest accuracy are c0, c1" in worst.words
     assert (best.groups, best.table["group"]) == (("c3",), ["c3", "c2", "c1", "c0"])
     for a, b, rope, region, verb in (
         ("c0", "c3", 0.05, "less", "is below that of c3"),

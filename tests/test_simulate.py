@@ -286,6 +286,21 @@ def test_ece_error_is_relative_to_the_ece_of_all_labels() -> None:
     scores = judge(case).verdict(one, np.arange(0), np.array([0]), np.random.default_rng(1)).scores
     assert scores["ece-error"][0] == pytest.approx(100 * abs(ece([0.5] * 4) - exact) / exact)
 
+    # A learned belief is judged by its median: by draws of its own here, within four standard errors of both medians.
+    learned = method("learned+items+pool")
+    asked = np.arange(6)
+    found = judge(case).verdict(learned, asked, np.array([6]), np.random.default_rng(2)).scores["ece-error"][0]
+    draws = np.array(
+        [ece(row) for row in judge(case).belief(learned, asked).draws(np.random.default_rng(3), 4000)[..., 0]]
+    )
+    middle = np.median(draws)
+    density = (np.abs(draws - middle) < 0.02).mean() / 0.04
+    tolerance = 4 * np.sqrt(0.25 / 2000 + 0.25 / 4000) / density
+    assert abs(middle - exact) > 2 * tolerance  # a distance that can be told from none
+    assert found == pytest.approx(100 * abs(middle - exact) / exact, abs=100 * tolerance / exact)
+    at_means = ece(judge(case).belief(learned, asked).mean()[:, 0])
+    assert abs(at_means - middle) > 2 * tolerance  # and from the value at the means
+
 
 def test_confusion_errors_are_relative_to_the_informed_prior_without_labels() -> None:
     task, groups = TASKS["confusion"]

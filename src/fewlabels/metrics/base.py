@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -32,6 +33,17 @@ class Metric(ABC):
     """Whether the value of a group is the share of the first outcome in its only cell."""
     vector: ClassVar[bool] = False
     """Whether a group has one value for each outcome instead of one number."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in a sentence.
+
+        >>> import fewlabels as fl
+        >>> fl.CalibrationError().name, fl.FalsePositiveRate("high risk").name, fl.F1().name
+        ('calibration error', 'false positive rate of high risk', 'mean F1')
+        """
+        kind = type(self).__name__
+        return kind if kind.isupper() else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
 
     def check(self, pool: Pool, partition: Partition) -> None:
         """SpecError if the metric makes no sense on this partition."""

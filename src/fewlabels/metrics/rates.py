@@ -49,6 +49,11 @@ class Rate(Metric):
 
     positive: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What it is called in a sentence: of one class, or the mean over classes."""
+        return f"mean {super().name}" if self.positive is None else f"{super().name} of {self.positive}"
+
     ratio: ClassVar[Ratio]
 
     def check(self, pool: Pool, partition: Partition) -> None:

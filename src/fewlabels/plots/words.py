@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,11 +33,9 @@ def measure(metric: Metric) -> Measure:
     >>> measure(fl.FalsePositiveRate("high risk"))
     Measure(name='false positive rate of high risk', share=True, high_is_bad=True)
     """
-    kind = type(metric).__name__
-    name = kind if kind.isupper() else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
-    positive = getattr(metric, "positive", None)
-    name = f"{name} of {positive}" if positive else f"mean {name}" if hasattr(metric, "positive") else name
-    return Measure(name, not isinstance(metric, Cost), isinstance(metric, (CalibrationError, Cost, FalsePositiveRate)))
+    return Measure(
+        metric.name, not isinstance(metric, Cost), isinstance(metric, (CalibrationError, Cost, FalsePositiveRate))
+    )
 
 
 def is_thin(labelled: int, n: int, target: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -91,14 +91,15 @@ class EstimateJudge(Judge):
 
     Shares are in percent and costs in their own unit. For a confusion matrix the squares are summed over its true
     classes, and the RMSE is relative to that of the informed prior before any label (the paper's θ_0).
-    ECE^ = Σ_b p_b |θ^_b − s_b|, its error |ECE^ − ECE| / ECE in percent.
+    ECE^ = Σ_b p_b |θ^_b − s_b|, its error |ECE^ − ECE| / ECE in percent. Where the cells learn from each other ECE^ is
+    the posterior's median instead, which is the better guess there (docs/learned-prior.md).
     """
 
     def __init__(self, truth: Truth) -> None:
         super().__init__(truth)
         self.better = {"rmse": "low"}
         binned = truth.cells.partition.recipe["by"] == "score" and isinstance(truth.task.metric, Accuracy)
-        self._ece = self._gap(truth.value) if binned else 0.0
+        self._ece = float(self._gap(truth.value)) if binned else 0.0
         if self._ece > 0:
             self.better = {"rmse": "low", "ece-error": "low"}
         self._unit = 1.0 if isinstance(truth.task.metric, Cost) else 100.0
@@ -112,27 +113,34 @@ class EstimateJudge(Judge):
         method: Method,
         order: NDArray[np.int64],
         budgets: NDArray[np.int64],
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> Verdict:
         """The errors at the budgets."""
         cells, metric = self.truth.cells, self.truth.task.metric
-        found = [metric.value(self.belief(method, order[:n]).mean(), cells) for n in budgets.tolist()]
-        scores = {"rmse": self._unit * np.array([self._rmse(value) for value in found])}
+        beliefs = [self.belief(method, order[:n]) for n in budgets.tolist()]
+        scores = {"rmse": self._unit * np.array([self._rmse(metric.value(one.mean(), cells)) for one in beliefs])}
         if "ece-error" in self.better:
-            error = [abs(self._gap(value) - self._ece) / self._ece for value in found]
-            scores["ece-error"] = 100 * np.array(error)
+            guesses = np.array([self._guess(one, rng) for one in beliefs])
+            scores["ece-error"] = 100 * np.abs(guesses - self._ece) / self._ece
         return Verdict(scores)
+
+    def _guess(self, belief: Belief, rng: np.random.Generator) -> float:
+        """ECE^: the value at the mean, or the median where that is not enough to go by."""
+        metric, cells = self.truth.task.metric, self.truth.cells
+        if belief.conjugate:
+            return float(self._gap(metric.value(belief.mean(), cells)))
+        return float(np.median(self._gap(value_draws(metric, belief, cells, rng, _DRAWS))))
 
     def _rmse(self, value: NDArray[np.float64]) -> float:
         square = (value - self.truth.value) ** 2
         square = square.sum(axis=-1) if square.ndim == 2 else square
         return float(np.sqrt(self.truth.cells.partition.shares @ square))
 
-    def _gap(self, value: NDArray[np.float64]) -> float:
-        """Σ_b p_b |θ_b − s_b|."""
+    def _gap(self, value: NDArray[np.float64]) -> Any:  # noqa: ANN401  (a number, or one for each draw)
+        """Σ_b p_b |θ_b − s_b|, from values of shape (..., groups)."""
         cells = self.truth.cells
         assert cells.confidence is not None  # noqa: S101  (there are score bins)
-        return float(cells.size @ np.abs(value[cells.group] - cells.confidence) / cells.size.sum())
+        return np.abs(value[..., cells.group] - cells.confidence) @ cells.size / cells.size.sum()
 
 
 class IdentifyJudge(Judge):

@@ -27,6 +27,8 @@ _DRAWS = 1_000
 _AT_ONCE = 2**23
 _LEAST = 1e-12
 _WEAKEST = 1e-6
+LIKELY = 0.5
+"""From this probability on an answer is given as one; below it is a guess."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +51,7 @@ class Answer:
     >>> audit = fl.create(None, "pets", pool, fl.whole(pool), prior=fl.Uniform())
     >>> _ = audit.tell({item: "cat" for item in audit.ask(3).ids})
     >>> print(audit.answer().words)
-    Accuracy, averaged over the pool's groups, is 0.600; with probability 95% it lies between 0.1... and 0.9...
+    The accuracy, averaged over the pool's groups, is 0.600; with probability 95% it lies between 0.1... and 0.9...
     """
 
     words: str

@@ -12,7 +12,7 @@ from fewlabels.belief import Belief
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, holding, interval, value_draws
 from fewlabels.table import Table
-from fewlabels.tasks.base import Answer, Task
+from fewlabels.tasks.base import LIKELY, Answer, Task
 from fewlabels.tasks.estimate import variance_drop
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 
@@ -146,9 +146,12 @@ class Compare(Task):
         low, high = interval(difference, level)
         best = int(mu.argmax())
         chance = float(mu[best])
-        name = type(self.metric).__name__
-        verb = (f"is below that of {self.b}", f"is about that of {self.b}", f"is above that of {self.b}")[best]
-        words = f"The {name} of {self.a} {verb} (rope ±{self.rope:g}), with probability {chance:.2f}."
+        kind = ("below", "about", "above")[best]
+        sure = "is" if chance >= LIKELY else "may be"
+        words = (
+            f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{self.rope:g}), "
+            f"with probability {chance:.2f}."
+        )
         columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
         exact = self.metric.value(belief.mean(), cells)
         mean = exact[a] - exact[b] if self.metric.linear else difference.mean()

@@ -52,7 +52,7 @@ class Estimate(Task):
         table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
         row = next(table.rows())
         words = (
-            f"{name}, averaged over the pool's groups, is {row['mean']:.3f}; "
+            f"The {self.metric.name}, averaged over the pool's groups, is {row['mean']:.3f}; "
             f"with probability {level:.0%} it lies between {row['low']:.3f} and {row['high']:.3f}."
         )
         return Answer(words, None, table)

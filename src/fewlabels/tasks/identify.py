@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, interval, value_draws
 from fewlabels.table import Table
-from fewlabels.tasks.base import Answer, Task
+from fewlabels.tasks.base import LIKELY, Answer, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,12 +90,16 @@ class Identify(Task):
         return Answer(self._words(names, probability), probability, table, tuple(names[: self.plays]))
 
     def _words(self, names: list[str], probability: float) -> str:
-        kind = f"{'lowest' if self.lowest else 'highest'} {type(self.metric).__name__}"
-        if self.plays == 1:
-            return f"The group with the {kind} is {names[0]}, with probability {probability:.2f}."
+        """The set that is named, as an answer only where it is more likely right than wrong."""
+        kind = f"{'lowest' if self.lowest else 'highest'} {self.metric.name}"
+        several, be = ("group", "is") if self.plays == 1 else (f"{self.plays} groups", "are")
         listed = ", ".join(names[: self.plays])
-        sure = f"with probability {probability:.2f} this set is right"
-        return f"The {self.plays} groups with the {kind} are {listed}; {sure}."
+        if probability >= LIKELY:
+            return f"The {several} with the {kind} {be} {listed}, with probability {probability:.2f}."
+        return (
+            f"It is not clear yet which {several} {'has' if self.plays == 1 else 'have'} the {kind}. "
+            f"The best guess is {listed}, right with probability {probability:.2f}."
+        )
 
 
 def ranked(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
