@@ -1,10 +1,11 @@
 """The learned prior on real classifiers: error, coverage, bins, small pools and cost, beside the paper's priors.
 
-python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [--what error,coverage,bins,small]
+python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [--what error,coverage]
 
 Without --data: the cost of a refit, groups that are unrelated, and the built-in data (--what refit,unrelated,builtin).
 
-DIR has NPZ files of predictions with labels. For ImageNet a fifth of the runs is made. Asking well is in asking.py.
+With it: error,coverage,targeted,bins,small. DIR has NPZ files of predictions with labels. For ImageNet a fifth of the
+runs is made. Asking well is in asking.py.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ POOLS = ("cifar100", "imagenet", "svhn", "newsgroups", "dbpedia", "cifar100_wrn"
 METHODS = ("uniform+items", "informed+items", "informed+thompson", "learned+items+pool")
 PER_GROUP = (0, 0.5, 1, 2, 5, 10)
 COVERED = (2, 5, 10)
+ASKED = (5, 10, 20)
 LEVEL = 0.95
 DRAWS = 500
 
@@ -120,14 +122,41 @@ def coverage(name: str, pool: Pool, groups: Partition, labels: Sequence[int], ru
     for prior in (fl.Uniform(), fl.Informed(), fl.Learned()):
         found = []
         for per in COVERED:
-            inside = []
+            held = []
             for run in range(runs):
                 rng = np.random.default_rng([run, per])
                 belief = case.believe(prior, "pool", rng.permutation(len(pool))[: per * len(groups)])
-                ends = np.quantile(belief.draws(rng, DRAWS)[..., 0], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-                inside.append(((ends[0] <= case.truth + 1e-9) & (case.truth <= ends[1] + 1e-9)).mean())
-            found.append(float(np.mean(inside)))
+                held.append(inside(belief.draws(rng, DRAWS)[..., 0], case.truth))
+            found.append(float(np.mean(held)))
         say("coverage", name, type(prior).__name__, runs, f"{COVERED} a group", found, 3)
+
+
+def targeted(name: str, pool: Pool, groups: Partition, labels: Sequence[int], runs: int) -> None:
+    """Coverage where labels are not at random: asked to find the least accurate group.
+
+    Of the groups, as in `coverage`; of the accuracy over all items; and by how many points that is off on average.
+    """
+    case, task = labelled(pool, groups, labels), fl.Identify(fl.Accuracy(), lowest=1)
+    true = float(case.weight @ case.truth)
+    for who in ("learned+items+pool", "learned+thompson+pool", "learned+toptwo+pool", "learned+boundary+pool"):
+        one = method(who)
+        ask = asker(truth_of(pool, labels, groups, task, [one]), one)
+        found = np.zeros((runs, 3, len(ASKED)))
+        for run in range(runs):
+            rng = np.random.default_rng([run, 5])
+            order = ask(rng, ASKED[-1] * len(groups))
+            for i, per in enumerate(ASKED):
+                draws = case.believe(one.prior, "pool", order[: per * len(groups)]).draws(rng, DRAWS)[..., 0]
+                overall = draws @ case.weight
+                found[run, :, i] = inside(draws, case.truth), inside(overall, true), 100 * (overall.mean() - true)
+        for what, row in zip(("groups", "overall", "off"), found.mean(axis=0).tolist(), strict=True):
+            say("targeted", name, f"{who} {what}", runs, f"{ASKED} a group", row, 3)
+
+
+def inside(draws: NDArray[np.float64], true: NDArray[np.float64] | float) -> float:
+    """The share of values that lie in their equal-tailed interval of draws, along the first axis."""
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return float(np.mean((low <= true + 1e-9) & (true <= high + 1e-9)))
 
 
 def guesses(belief: Belief, case: Labelled, rng: np.random.Generator) -> dict[str, float]:
@@ -228,7 +257,9 @@ def builtin(runs: int, jobs: int) -> None:
     for name, load in (("digits", load_digits), ("fashion", load_fashion)):
         data = load()
         pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
-        error(name, pool, fl.by_predicted(pool), data.labels, runs, jobs)
+        groups, labels = fl.by_predicted(pool), [pool.classes.index(label) for label in data.labels]
+        error(name, pool, groups, labels, runs, jobs)
+        targeted(name, pool, groups, labels, max(runs // 10, 2))
 
 
 def refit(times: int = 20) -> None:
@@ -270,7 +301,7 @@ def main() -> None:
         unrelated(max(args.runs // 10, 2))
     if "builtin" in what:
         builtin(args.runs, args.jobs)
-    if what & {"error", "coverage", "bins", "small"}:
+    if what & {"error", "coverage", "targeted", "bins", "small"}:
         if args.data is None:
             raise SystemExit("name the folder with the NPZ files by --data.")
         on_pools(args, what)
@@ -285,6 +316,8 @@ def on_pools(args: argparse.Namespace, what: set[str]) -> None:
             error(name, pool, groups, labels, runs, args.jobs)
         if "coverage" in what:
             coverage(name, pool, groups, labels, max(runs // 10, 2))
+        if "targeted" in what:
+            targeted(name, pool, groups, labels, max(runs // 10, 2))
         if "bins" in what:
             bins(name, pool, labels, max(args.runs // 3, 2))
         if "small" in what:
