@@ -1,4 +1,4 @@
-"""Fixtures for tests that need a database: a real PostgreSQL, and one address per kind of store."""
+"""Fixtures that several files share: databases of each kind, an assessment for several people, a browser, a server."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+    import fewlabels as fl
+    from fewlabels.store import Store
+    from tests.browser import House, Server
+    from tests.web import Site
 
 
 # The same examples on every machine and in every run, however slow: a failure is a fact, not bad luck.
@@ -72,3 +79,66 @@ def _address(request: pytest.FixtureRequest) -> str:
     if request.param == "file":
         return f"sqlite:///{request.getfixturevalue('tmp_path')}/audit.db"
     return "sqlite://"
+
+
+@pytest.fixture(params=[1, 2, 3])
+def audit(request: pytest.FixtureRequest) -> Iterator[fl.Assessment]:
+    """An assessment in which each item is asked of one person, of two, of three."""
+    from tests.annotators import new_audit
+
+    made = new_audit(request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def browser_file() -> str:
+    """Where the browser is; without one the tests that need it are skipped."""
+    from tests.browser import browser_of_this_machine
+
+    return browser_of_this_machine() or pytest.skip("there is no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser(browser_file: str) -> Iterator[Browser]:
+    """A browser. It runs an event loop in this thread, which must have ended before other modules run theirs."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser import QUIET
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser_file, args=QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def built(
+    browser_file: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Store, Server, dict[str, str]]]:
+    """The store, the server and the tokens that all tests in a browser share."""
+    from tests.browser import built_in
+
+    with built_in(tmp_path_factory.mktemp("web")) as made:
+        yield made
+
+
+@pytest.fixture
+def house(built: tuple[Store, Server, dict[str, str]], browser: Browser) -> Iterator[House]:
+    """A server to come to with a browser; all windows are closed after the test."""
+    from tests.browser import House
+
+    house = House(*built, browser)
+    yield house
+    for context in house.opened:
+        context.close()
+
+
+@pytest.fixture
+def site(house: House, request: pytest.FixtureRequest) -> Site:
+    """An assessment of the test's own in the house, named after it."""
+    from tests.web import pool_of_texts
+
+    spec = dict(getattr(request, "param", {}))
+    name = spec.pop("name", request.node.name)
+    return house.site(name, spec.pop("pool", None) or pool_of_texts(), **spec)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,30 +11,9 @@ from fewlabels.report import read, write
 from tests.reports import told_exactly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
-
-BROWSER = (
-    os.environ.get("FEWLABELS_BROWSER")
-    or shutil.which("chromium")
-    or shutil.which("chromium-browser")
-    or shutil.which("google-chrome")
-)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-QUIET += ["--disable-sync", "--no-first-run"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=BROWSER, args=QUIET)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

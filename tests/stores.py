@@ -1,0 +1,38 @@
+"""A small pool, and events as this program or another would write them: what the tests of the store share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from fewlabels.pool import Pool
+
+if TYPE_CHECKING:
+    from fewlabels.store import Event, Store
+
+SPEC = {"task": {"kind": "estimate", "levels": [0.5, 0.95]}, "seed": 7, "Grüße": "犬 \u0000"}
+
+
+def pool_of(n: int = 3) -> Pool:
+    rng = np.random.default_rng(n)
+    return Pool(
+        pa.array([f"item {i}" for i in range(n)]),
+        rng.integers(0, 2, n).astype(np.int32),
+        ("cat", "dog"),
+        confidence=rng.random(n),
+        columns=pa.table({"text": [f"text {i}" for i in range(n)]}),
+    )
+
+
+def append(store: Store, *events: Event, name: str = "pets") -> list[Event]:
+    with store.transaction(name) as log:
+        return log.append(events)
+
+
+def sql(store: Store, *statements: str) -> None:
+    """Run statements as some other program would."""
+    with store.database._engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
