@@ -2,7 +2,8 @@
 
 python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [--what error,coverage]
 
-Without --data: the cost of a refit, groups that are unrelated, and the built-in data (--what refit,unrelated,builtin).
+Without --data: the cost of a refit, groups that are unrelated or differ much, and the built-in data
+(--what refit,unrelated,differing,builtin).
 
 With it: error,coverage,targeted,bins,small. DIR has NPZ files of predictions with labels. For ImageNet a fifth of the
 runs is made. Asking well is in asking.py.
@@ -252,6 +253,33 @@ def unrelated(runs: int) -> None:
     say("unrelated", "40 groups", "Learned over Uniform", runs, f"{per_group} a group", (found[0] / found[1]).tolist())
 
 
+def differing(runs: int) -> None:
+    """Coverage and error where groups differ twice as much as those of the surveyed classifiers: twelve, Beta(8, 2)."""
+    per_group = (2, 5, 10, 17)
+    priors = fl.Uniform(), fl.Learned()
+    held, off = np.zeros((2, 4)), np.zeros((2, 4))
+    for run in range(runs):
+        rng = np.random.default_rng([run, 6])
+        accuracy = rng.beta(8, 2, 12)
+        group = np.concatenate([np.arange(12), rng.choice(12, 2988, p=rng.dirichlet(np.full(12, 3.0)))])
+        right = rng.random(3000) < accuracy[group]
+        confidence = np.clip(rng.normal(np.where(right, 0.88, 0.76), 0.12), 0.3, 0.999)
+        columns = {"predicted": ["a"] * 3000, "confidence": confidence, "group": group}
+        pool = fl.read_pool(columns, classes=["a", "b"])
+        case = labelled(pool, fl.by_column(pool, "group"), (~right).astype(int).tolist())
+        asked = rng.permutation(3000)
+        for i, prior in enumerate(priors):
+            for j, per in enumerate(per_group):
+                belief = case.believe(prior, "pool", asked[: 12 * per])
+                held[i, j] += inside(belief.draws(rng, DRAWS)[..., 0], case.truth) / runs
+                off[i, j] += case.rmse(belief) / runs
+    for i, prior in enumerate(priors):
+        say(
+            "differing", "12 groups", f"{type(prior).__name__} coverage", runs, f"{per_group} a group", held[i].tolist()
+        )
+        say("differing", "12 groups", f"{type(prior).__name__} error", runs, f"{per_group} a group", off[i].tolist())
+
+
 def builtin(runs: int, jobs: int) -> None:
     """The error on the built-in data: digits, whose confidences are nearly all 1, and clothes."""
     for name, load in (("digits", load_digits), ("fashion", load_fashion)):
@@ -292,13 +320,15 @@ def main() -> None:
     parser.add_argument("--pools", default=",".join(POOLS))
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--what", default="refit,unrelated,builtin")
+    parser.add_argument("--what", default="refit,unrelated,differing,builtin")
     args = parser.parse_args()
     what = set(args.what.split(","))
     if "refit" in what:
         refit()
     if "unrelated" in what:
         unrelated(max(args.runs // 10, 2))
+    if "differing" in what:
+        differing(max(args.runs // 10, 2))
     if "builtin" in what:
         builtin(args.runs, args.jobs)
     if what & {"error", "coverage", "targeted", "bins", "small"}:
