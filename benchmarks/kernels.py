@@ -18,9 +18,11 @@ import numpy as np
 from fewlabels.simulation import choose
 from fewlabels.simulation.compare import CONFIDENCE, NEYMAN, ask_compare
 from fewlabels.simulation.confusion import ask_confusion
-from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_thompson
-from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_thompson
-from fewlabels.simulation.known import Known, Progress, known_pool, start
+from fewlabels.simulation.estimate import ask_estimate, ask_estimate_contest
+from fewlabels.simulation.identify import ask_lowest, ask_lowest_contest
+from fewlabels.simulation.known import Known, known_pool
+from fewlabels.simulation.run import Run, start
+from fewlabels.simulation.truth import Gauge
 from fewlabels.simulation.value import ask_value, ask_value_contest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -66,53 +68,42 @@ def cases(groups: int) -> dict[str, tuple[Ask, Ask | None, Known, np.ndarray, np
     two, prior, group, cell = pool(groups, 1, 2)
     bins, bin_prior, bin_group, bin_cell = pool(groups, BINS, 2)
     many, row, row_group, row_cell = pool(groups, 1, CLASSES)
-    weight, centre = np.zeros(bin_prior.shape), np.full(bin_prior.shape, 0.8)
+    weight = np.zeros(bin_prior.shape)
     weight[:, 0] = 1 / BINS
-    cost = np.tile(np.arange(CLASSES, dtype=float), (groups, 1))
+    gap = Gauge(weight, np.full(bin_prior.shape, 0.8))
+    cost = Gauge(np.tile(np.arange(CLASSES, dtype=float), (groups, 1)), np.zeros(row.shape))
     of_bins = [range(BINS * g, BINS * g + BINS) for g in range(groups)]
     of_rows = [range(g, g + 1) for g in range(groups)]
-    ts, zero = choose.THOMPSON, np.zeros(row.shape)
+    ts = choose.THOMPSON
 
-    def value(weight: np.ndarray, centre: np.ndarray, cells_of: list[range]) -> Ask:
+    def value(gauge: Gauge, cells_of: list[range]) -> Ask:
         return lambda rng, run, n: twins.scored_twin(
-            rng, run, 1, n, twins.value_rewards(run, weight, centre, cells_of, pool=False)
+            rng, run, 1, n, twins.value_rewards(run, *gauge, cells_of, pool=False)
         )
 
     a = (two, prior, group, cell)
     b = (bins, bin_prior, bin_group, bin_cell)
     c = (many, row, row_group, row_cell)
     return {
-        "items": (lambda r, p, n: choose.ask_items(r, two, p, n), twins.items_twin, *a),
-        "estimate, few drawn": (lambda r, p, n: ask_estimate_contest(r, two, p, prior, n), None, *a),
+        "items": (choose.ask_items, twins.items_twin, *a),
+        "estimate, few drawn": (ask_estimate_contest, None, *a),
         "estimate, in order": (
-            lambda r, p, n: ask_estimate_thompson(r, two, p, prior, False, n),
-            lambda r, run, n: twins.estimate_twin(r, run, pool=False, until=n),
+            lambda rng, run, n: ask_estimate(rng, run, ts, n),
+            lambda rng, run, n: twins.estimate_twin(rng, run, pool=False, until=n),
             *a,
         ),
-        "lowest, few drawn": (lambda r, p, n: ask_lowest_contest(r, two, p, prior, 1, n), None, *a),
+        "lowest, few drawn": (lambda rng, run, n: ask_lowest_contest(rng, run, 1, n), None, *a),
         "lowest, all drawn": (
-            lambda r, p, n: ask_lowest_thompson(r, two, p, prior, 1, False, ts, n),
-            lambda r, run, n: twins.scored_twin(r, run, 1, n, twins.lowest_rewards(run, pool=False)),
+            lambda rng, run, n: ask_lowest(rng, run, 1, ts, n),
+            lambda rng, run, n: twins.scored_twin(rng, run, 1, n, twins.lowest_rewards(run, pool=False)),
             *a,
         ),
-        "calibration, few drawn": (
-            lambda r, p, n: ask_value_contest(r, bins, p, bin_prior, weight, centre, 1, n),
-            None,
-            *b,
-        ),
-        "calibration, all drawn": (
-            lambda r, p, n: ask_value(r, bins, p, bin_prior, weight, centre, 1, False, ts, n),
-            value(weight, centre, of_bins),
-            *b,
-        ),
-        "cost": (
-            lambda r, p, n: ask_value(r, many, p, row, cost, zero, 1, False, ts, n),
-            value(cost, zero, of_rows),
-            *c,
-        ),
+        "calibration, few drawn": (lambda rng, run, n: ask_value_contest(rng, run, gap, 1, n), None, *b),
+        "calibration, all drawn": (lambda rng, run, n: ask_value(rng, run, gap, 1, ts, n), value(gap, of_bins), *b),
+        "cost": (lambda rng, run, n: ask_value(rng, run, cost, 1, ts, n), value(cost, of_rows), *c),
         "confusion": (
-            lambda r, p, n: ask_confusion(r, many, p, row, False, ts, n),
-            lambda r, run, n: twins.confusion_twin(r, run, pool=False, until=n),
+            lambda rng, run, n: ask_confusion(rng, run, ts, n),
+            lambda rng, run, n: twins.confusion_twin(rng, run, pool=False, until=n),
             *c,
         ),
     }
@@ -124,7 +115,7 @@ def main() -> None:
     for groups in (10, 100, 1_000, 10_000, 100_000):
         for name, (ask, twin, known, prior, group, cell) in cases(groups).items() if groups < 100_000 else step():
             labels = min(len(known.items) // 2, 2_000 if groups <= 1_000 or "few" in name else 200)
-            fast = seconds_per_label(ask, partial(start, known), labels)
+            fast = seconds_per_label(ask, partial(start, known, prior, pool=False), labels)
             ratio = ""
             if twin is not None and groups <= 100:
                 outcome = np.empty(len(group), dtype=np.int64)
@@ -135,18 +126,18 @@ def main() -> None:
             print(f"{name:22} {groups:8,} {fast * 1e6:12.2f} {ratio:>14}", flush=True)
     known, prior, _, _ = pool(2, 1, 2)
     for name, by in (("compare, confidence", CONFIDENCE), ("compare, Neyman", NEYMAN)):
-        taken = seconds_per_label(partial(_compare, known, prior, by), partial(start, known), 50)
+        taken = seconds_per_label(partial(_compare, by), partial(start, known, prior, pool=False), 50)
         print(f"{name:22} {2:8} {taken * 1e6:12.2f}", flush=True)
 
 
-def _compare(known: Known, prior: np.ndarray, by: int, rng: np.random.Generator, state: Progress, until: int) -> None:
-    ask_compare(rng, known, state, prior, 0, 0.05, by, False, choose.THOMPSON, until)
+def _compare(by: int, rng: np.random.Generator, run: Run, until: int) -> None:
+    ask_compare(rng, run, 0, 0.05, by, choose.THOMPSON, until)
 
 
 def step() -> list[tuple[str, Any]]:
     """At 100,000 groups only the step that does not grow with them."""
     known, prior, group, cell = pool(100_000, 1, 2)
-    ask: Ask = lambda r, p, n: ask_lowest_contest(r, known, p, prior, 1, n)
+    ask: Ask = lambda rng, run, n: ask_lowest_contest(rng, run, 1, n)
     return [("lowest, few drawn", (ask, None, known, prior, group, cell))]
 
 

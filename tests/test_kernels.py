@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from fewlabels.simulation import choose, jit
 from fewlabels.simulation.compare import NEYMAN, REWARDS, ask_compare, regions_curve
 from fewlabels.simulation.confusion import ask_confusion
-from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_greedy, ask_estimate_thompson
-from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_greedy, ask_lowest_thompson
-from fewlabels.simulation.known import known_pool, start
+from fewlabels.simulation.estimate import ask_estimate, ask_estimate_contest
+from fewlabels.simulation.identify import ask_lowest, ask_lowest_contest
+from fewlabels.simulation.known import known_pool
 from fewlabels.simulation.replay import counts_at, mrr_curve
+from fewlabels.simulation.run import start
+from fewlabels.simulation.truth import Gauge
 from fewlabels.simulation.value import ask_value
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 from tests import twins
@@ -47,6 +49,17 @@ class Small:
             cell_group=self.cell_group,
         )
 
+    def start(self, target=False):
+        return start(self.known, self.prior, pool=target)
+
+    def gauge(self, seed):
+        """Some weights and centres."""
+        rng = np.random.default_rng(seed)
+        return Gauge(rng.choice([0.0, 0.5, -1.0, 2.0], self.prior.shape), rng.random(self.prior.shape))
+
+    def cells_of(self):
+        return [np.flatnonzero(self.cell_group == g) for g in range(self.groups)]
+
     def twin(self):
         return twins.Run(self.group, self.cell, self.outcome, self.groups, len(self.prior), self.outcomes, self.prior)
 
@@ -64,15 +77,14 @@ def small(**more):
 budget, seed, flag = st.sampled_from([0, 1, 5, 100]), st.integers(0, 2**32), st.booleans()
 
 
-def check(pool, seed, ask, twin_ask):
+def check(pool, target, seed, ask, twin_ask):
     """Kernel and twin ask for the same items in the same order, and leave the generator alike."""
-    progress, run = start(pool.known), pool.twin()
+    run, twin = pool.start(target), pool.twin()
     fast, slow = np.random.default_rng(seed), np.random.default_rng(seed)
-    ask(fast, progress)
-    twin_ask(slow, run)
-    done = progress.done[0]
-    assert pool.known.items[progress.asked[:done]].tolist() == run.asked
-    assert (progress.counts == run.counts).all()
+    ask(fast, run)
+    twin_ask(slow, twin)
+    assert run.order.tolist() == twin.asked
+    assert (run.counts == twin.counts).all()
     assert fast.random() == slow.random()
 
 
@@ -81,15 +93,17 @@ def check(pool, seed, ask, twin_ask):
 def test_uniform_policies(pool, seed, until, m):
     check(
         pool,
+        False,
         seed,
-        lambda rng, p: choose.ask_items(rng, pool.known, p, until),
-        lambda rng, run: twins.items_twin(rng, run, until),
+        lambda rng, run: choose.ask_items(rng, run, until),
+        lambda rng, twin: twins.items_twin(rng, twin, until),
     )
     check(
         pool,
+        False,
         seed,
-        lambda rng, p: choose.ask_groups(rng, pool.known, p, m, until),
-        lambda rng, run: twins.groups_twin(rng, run, m, until),
+        lambda rng, run: choose.ask_groups(rng, run, m, until),
+        lambda rng, twin: twins.groups_twin(rng, twin, m, until),
     )
 
 
@@ -98,9 +112,10 @@ def test_uniform_policies(pool, seed, until, m):
 def test_estimate(pool, seed, until, target):
     check(
         pool,
+        target,
         seed,
-        lambda rng, p: ask_estimate_thompson(rng, pool.known, p, pool.prior, target, until),
-        lambda rng, run: twins.estimate_twin(rng, run, target, until),
+        lambda rng, run: ask_estimate(rng, run, choose.THOMPSON, until),
+        lambda rng, twin: twins.estimate_twin(rng, twin, target, until),
     )
 
 
@@ -109,64 +124,49 @@ def test_estimate(pool, seed, until, target):
 def test_confusion(pool, seed, until, target):
     check(
         pool,
+        target,
         seed,
-        lambda rng, p: ask_confusion(rng, pool.known, p, pool.prior, target, choose.THOMPSON, until),
-        lambda rng, run: twins.confusion_twin(rng, run, target, until),
+        lambda rng, run: ask_confusion(rng, run, choose.THOMPSON, until),
+        lambda rng, twin: twins.confusion_twin(rng, twin, target, until),
     )
 
 
+DRAWN = st.sampled_from([choose.THOMPSON, choose.TOPTWO])
+
+
 @MANY
-@given(small(), seed, budget, flag, st.integers(1, 3), st.sampled_from([choose.THOMPSON, choose.TOPTWO]))
+@given(small(), seed, budget, flag, st.integers(1, 3), DRAWN)
 def test_lowest_accuracy(pool, seed, until, target, m, policy):
-    check(
-        pool,
-        seed,
-        lambda rng, p: ask_lowest_thompson(rng, pool.known, p, pool.prior, m, target, policy, until),
-        lambda rng, run: twins.scored_twin(
-            rng, run, m, until, twins.lowest_rewards(run, target), toptwo=policy == choose.TOPTWO
-        ),
-    )
+    def twin_ask(rng, twin):
+        rewards = twins.lowest_rewards(twin, target)
+        twins.scored_twin(rng, twin, m, until, rewards, toptwo=policy == choose.TOPTWO)
+
+    check(pool, target, seed, lambda rng, run: ask_lowest(rng, run, m, policy, until), twin_ask)
 
 
 @MANY
-@given(
-    small(bins=st.integers(1, 3), outcomes=st.integers(2, 3)),
-    seed,
-    budget,
-    flag,
-    st.integers(1, 3),
-    st.sampled_from([choose.THOMPSON, choose.TOPTWO]),
-)
+@given(small(bins=st.integers(1, 3), outcomes=st.integers(2, 3)), seed, budget, flag, st.integers(1, 3), DRAWN)
 def test_value(pool, seed, until, target, m, policy):
-    rng = np.random.default_rng(seed)
-    weight, centre = rng.choice([0.0, 0.5, -1.0, 2.0], pool.prior.shape), rng.random(pool.prior.shape)
-    cells_of = [np.flatnonzero(pool.cell_group == g) for g in range(pool.groups)]
-    check(
-        pool,
-        seed,
-        lambda rng, p: ask_value(rng, pool.known, p, pool.prior, weight, centre, m, target, policy, until),
-        lambda rng, run: twins.scored_twin(
-            rng,
-            run,
-            m,
-            until,
-            twins.value_rewards(run, weight, centre, cells_of, target),
-            toptwo=policy == choose.TOPTWO,
-        ),
-    )
+    gauge = pool.gauge(seed)
+
+    def twin_ask(rng, twin):
+        rewards = twins.value_rewards(twin, *gauge, pool.cells_of(), target)
+        twins.scored_twin(rng, twin, m, until, rewards, toptwo=policy == choose.TOPTWO)
+
+    check(pool, target, seed, lambda rng, run: ask_value(rng, run, gauge, m, policy, until), twin_ask)
 
 
 @MANY
 @given(small(bins=st.integers(1, 3)), seed, flag, st.integers(1, 2))
 def test_mrr_after_every_label(pool, seed, target, m):
-    known, progress = pool.known, start(pool.known)
-    choose.ask_items(np.random.default_rng(seed), known, progress, 1000)
+    known, run = pool.known, pool.start()
+    choose.ask_items(np.random.default_rng(seed), run, 1000)
     there = np.flatnonzero(np.diff(known.starts) > 0)
     members = there[:m]
     weight, centre = np.ones(pool.prior.shape), np.full(pool.prior.shape, 0.3)
     labels = len(known.items)
-    curve = mrr_curve(known, progress.asked, pool.prior, weight, centre, members, target, labels)
-    counts = counts_at(known, progress.asked, np.arange(labels + 1))
+    curve = mrr_curve(pool.start(target), run.asked, Gauge(weight, centre), members, labels)
+    counts = counts_at(known, run.asked, np.arange(labels + 1))
     for n in range(labels + 1):
         mean = pool.prior + counts[n]
         mean = mean / mean.sum(axis=1, keepdims=True)
@@ -186,19 +186,18 @@ def test_mrr_after_every_label(pool, seed, target, m):
 @MANY
 @given(small(), seed, budget, flag, st.sampled_from([choose.GREEDY, choose.EPSILON, choose.UCB]))
 def test_every_driver_ends_with_the_budget_or_the_pool_and_asks_nothing_twice(pool, seed, until, target, policy):
-    known, prior, m = pool.known, pool.prior, 2
+    m = 2
     drivers = [
-        lambda rng, p: ask_estimate_greedy(rng, known, p, prior, target, policy, until),
-        lambda rng, p: ask_lowest_greedy(rng, known, p, prior, m, target, policy, until),
-        lambda rng, p: ask_estimate_contest(rng, known, p, prior, until),
-        lambda rng, p: ask_lowest_contest(rng, known, p, prior, m, until),
+        lambda rng, run: ask_estimate(rng, run, policy, until),
+        lambda rng, run: ask_lowest(rng, run, m, policy, until),
+        lambda rng, run: ask_estimate_contest(rng, run, until),
+        lambda rng, run: ask_lowest_contest(rng, run, m, until),
     ]
     for driver in drivers:
-        progress = start(known)
-        driver(np.random.default_rng(seed), progress)
-        asked = progress.asked[: progress.done[0]]
-        assert len(asked) == len(set(asked.tolist())) == min(until, len(known.items))
-        assert progress.counts.sum() == len(asked)
+        run = pool.start(target)
+        driver(np.random.default_rng(seed), run)
+        assert len(run.order) == len(set(run.order.tolist())) == min(until, len(pool.group))
+        assert run.counts.sum() == len(run.order)
 
 
 def test_greedy_asks_at_the_extreme_of_the_mean_and_ucb_where_little_is_known():
@@ -206,9 +205,9 @@ def test_greedy_asks_at_the_extreme_of_the_mean_and_ucb_where_little_is_known():
     prior = np.array([[50.0, 50.0], [2.0, 8.0], [0.7, 0.5]])
     first = {}
     for policy in (choose.GREEDY, choose.UCB):
-        progress = start(known)
-        ask_lowest_greedy(np.random.default_rng(1), known, progress, prior, 1, False, policy, 1)
-        first[policy] = known.group[progress.asked[0]]
+        run = start(known, prior, pool=False)
+        ask_lowest(np.random.default_rng(1), run, 1, policy, 1)
+        first[policy] = known.group[run.asked[0]]
     assert first == {choose.GREEDY: 1, choose.UCB: 2}
 
 
@@ -218,12 +217,12 @@ def test_regions_along_a_comparison(target, first):
     rng = np.random.default_rng(3)
     known = known_pool(np.repeat([0, 1], [9, 14]), rng.integers(2, size=23), groups=2)
     prior = np.array([[1.2, 0.8], [0.4, 1e-3]])
-    progress = start(known)
-    ask_compare(rng, known, progress, prior, first, 0.05, NEYMAN, target, choose.THOMPSON, 100)
-    assert progress.done[0] == 23
-    mu = regions_curve(known, progress.asked, prior, first, 0.05, target, 0, 23)
-    assert regions_curve(known, progress.asked, prior, first, 0.05, target, 9, 23) == pytest.approx(mu[9:], abs=1e-10)
-    counts = counts_at(known, progress.asked, np.arange(24))
+    run = start(known, prior, pool=target)
+    ask_compare(rng, run, first, 0.05, NEYMAN, choose.THOMPSON, 100)
+    assert run.done[0] == 23
+    mu, later = (regions_curve(start(known, prior, pool=target), run.asked, first, 0.05, n, 23) for n in (0, 9))
+    assert later == pytest.approx(mu[9:], abs=1e-10)
+    counts = counts_at(known, run.asked, np.arange(24))
     for n in range(24):
         sides = []
         for g in (first, 1 - first):
@@ -244,8 +243,8 @@ def test_comparison_asks_where_a_label_is_worth_more(by, target):
     for _ in range(8):
         known = known_pool(np.repeat([0, 1], 12), rng.integers(2, size=24), groups=2)
         prior = rng.uniform(0.3, 4, size=(2, 2))
-        progress = start(known)
-        ask_compare(rng, known, progress, prior, 0, 0.05, REWARDS[by], target, choose.GREEDY, 1)
+        run = start(known, prior, pool=target)
+        ask_compare(rng, run, 0, 0.05, REWARDS[by], choose.GREEDY, 1)
 
         def regions(alpha, right, left):
             sides = [(alpha[g], int(right[g]), int(left[g]), 12) for g in range(2)]
@@ -267,7 +266,7 @@ def test_comparison_asks_where_a_label_is_worth_more(by, target):
                     worth.append(after.max() if by == "confidence" else (after * np.log(after / now)).sum())
             reward.append(prior[g] @ worth / prior[g].sum())
         if abs(reward[0] - reward[1]) > 1e-9:
-            assert known.group[progress.asked[0]] == np.argmax(reward)
+            assert known.group[run.asked[0]] == np.argmax(reward)
 
 
 def test_a_changed_formula_makes_kept_kernels_stale():

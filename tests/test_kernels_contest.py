@@ -8,12 +8,14 @@ from scipy import stats
 
 from fewlabels.simulation import choose
 from fewlabels.simulation.contest import leave, new_contest
-from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_thompson
-from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_thompson
+from fewlabels.simulation.estimate import ask_estimate, ask_estimate_contest
+from fewlabels.simulation.identify import ask_lowest, ask_lowest_contest
 from fewlabels.simulation.jit import kernel
-from fewlabels.simulation.known import known_pool, start
+from fewlabels.simulation.known import known_pool
 from fewlabels.simulation.linear import enter_linear, new_linear, play_linear
+from fewlabels.simulation.run import start
 from fewlabels.simulation.sums import enter_sums, learn, new_sums, play_sums
+from fewlabels.simulation.truth import Gauge
 from fewlabels.simulation.value import ask_value, ask_value_contest
 
 STEPS = 40_000
@@ -149,8 +151,8 @@ def test_whole_runs_ask_in_the_groups_as_often(task):
     group = np.repeat(np.arange(12), 25)
     known = known_pool(group, (rng.random(300) > np.linspace(0.3, 0.95, 12)[group]).astype(int), groups=12)
     prior = np.column_stack([np.linspace(1.8, 0.9, 12), np.linspace(0.2, 1.1, 12)])
-    bin_prior, centre = np.repeat(prior, 2, axis=0), np.full((24, 2), 0.8)
-    weight = np.column_stack([np.tile([0.6, 0.4], 12), np.zeros(24)])
+    bin_prior = np.repeat(prior, 2, axis=0)
+    gauge = Gauge(np.column_stack([np.tile([0.6, 0.4], 12), np.zeros(24)]), np.full((24, 2), 0.8))
     binned = known_pool(
         group,
         (rng.random(300) > np.linspace(0.3, 0.95, 12)[group]).astype(int),
@@ -158,23 +160,27 @@ def test_whole_runs_ask_in_the_groups_as_often(task):
         cell=2 * group + rng.integers(2, size=300),
         cell_group=np.repeat(np.arange(12), 2),
     )
+    of_pool = (binned, bin_prior) if task == "value" else (known, prior)
+    all_drawn, few_drawn = {
+        "estimate": (
+            lambda rng, run: ask_estimate(rng, run, choose.THOMPSON, 60),
+            lambda rng, run: ask_estimate_contest(rng, run, 60),
+        ),
+        "identify": (
+            lambda rng, run: ask_lowest(rng, run, 3, choose.THOMPSON, 60),
+            lambda rng, run: ask_lowest_contest(rng, run, 3, 60),
+        ),
+        "value": (
+            lambda rng, run: ask_value(rng, run, gauge, 3, choose.THOMPSON, 60),
+            lambda rng, run: ask_value_contest(rng, run, gauge, 3, 60),
+        ),
+    }[task]
     taken = np.zeros((2, 400, 12))
-    for run in range(400):
-        for kind in range(2):
-            progress, rng = start(binned if task == "value" else known), np.random.default_rng([run, kind])
-            if task == "estimate" and kind:
-                ask_estimate_contest(rng, known, progress, prior, 60)
-            elif task == "estimate":
-                ask_estimate_thompson(rng, known, progress, prior, False, 60)
-            elif task == "value" and kind:
-                ask_value_contest(rng, binned, progress, bin_prior, weight, centre, 3, 60)
-            elif task == "value":
-                ask_value(rng, binned, progress, bin_prior, weight, centre, 3, False, choose.THOMPSON, 60)
-            elif kind:
-                ask_lowest_contest(rng, known, progress, prior, 3, 60)
-            else:
-                ask_lowest_thompson(rng, known, progress, prior, 3, False, 2, 60)
-            taken[kind, run] = progress.taken
+    for number in range(400):
+        for kind, ask in enumerate((all_drawn, few_drawn)):
+            run = start(*of_pool, pool=False)
+            ask(np.random.default_rng([number, kind]), run)
+            taken[kind, number] = run.taken
     gap = taken[0].mean(axis=0) - taken[1].mean(axis=0)
     error = np.sqrt((taken.var(axis=1).sum(axis=0)) / 400)
     assert (np.abs(gap) <= 4.5 * error + 1e-9).all()

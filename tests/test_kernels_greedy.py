@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from fewlabels.simulation.choose import EPSILON, GREEDY, THOMPSON, UCB
 from fewlabels.simulation.compare import REWARDS, ask_compare
 from fewlabels.simulation.confusion import ask_confusion
-from fewlabels.simulation.estimate import ask_estimate_greedy
-from fewlabels.simulation.identify import ask_lowest_greedy
-from fewlabels.simulation.known import start
+from fewlabels.simulation.estimate import ask_estimate
+from fewlabels.simulation.identify import ask_lowest
 from fewlabels.simulation.value import ask_value
 from tests import twins_greedy as twins
 from tests.test_kernels import Small
@@ -34,16 +33,16 @@ budget, seed = st.sampled_from([100, 100, 4]), st.integers(0, 2**32)
 CERTAIN = [(GREEDY, False), (GREEDY, True), (EPSILON, False), (EPSILON, True), (UCB, False)]
 
 
-def check(pool, seed, until, ask, rewards, **how):
+def check(pool, target, seed, until, ask, rewards, **how):
     """The twin can ask for the kernel's items in the kernel's order, and then has the same generator."""
-    progress, run = start(pool.known), pool.twin()
+    run, twin = pool.start(target), pool.twin()
     fast, slow = np.random.default_rng(seed), np.random.default_rng(seed)
-    ask(fast, progress)
-    asked = pool.known.items[progress.asked[: progress.done[0]]].tolist()
+    ask(fast, run)
+    asked = run.order.tolist()
     assert len(asked) == min(until, len(pool.group))
-    ends = twins.follow(slow, run, asked, rewards(run), **how)
+    ends = twins.follow(slow, twin, asked, rewards(twin), **how)
     assert fast.bit_generator.state in [end.bit_generator.state for end in ends]
-    assert (progress.counts == run.counts).all()
+    assert (run.counts == twin.counts).all()
 
 
 @pytest.mark.parametrize(("policy", "target"), CERTAIN)
@@ -52,10 +51,11 @@ def check(pool, seed, until, ask, rewards, **how):
 def test_lowest_accuracy(policy, target, pool, seed, until, m):
     check(
         pool,
+        target,
         seed,
         until,
-        lambda rng, p: ask_lowest_greedy(rng, pool.known, p, pool.prior, m, target, policy, until),
-        lambda run: twins.lowest_rewards(run, target, upper=policy == UCB),
+        lambda rng, run: ask_lowest(rng, run, m, policy, until),
+        lambda twin: twins.lowest_rewards(twin, target, upper=policy == UCB),
         m=m,
         epsilon=policy == EPSILON,
     )
@@ -67,10 +67,11 @@ def test_lowest_accuracy(policy, target, pool, seed, until, m):
 def test_estimate(policy, target, pool, seed, until):
     check(
         pool,
+        target,
         seed,
         until,
-        lambda rng, p: ask_estimate_greedy(rng, pool.known, p, pool.prior, target, policy, until),
-        lambda run: twins.estimate_rewards(run, target, upper=policy == UCB),
+        lambda rng, run: ask_estimate(rng, run, policy, until),
+        lambda twin: twins.estimate_rewards(twin, target, upper=policy == UCB),
         epsilon=policy == EPSILON,
     )
 
@@ -82,10 +83,11 @@ def test_estimate(policy, target, pool, seed, until):
 def test_confusion(policy, target, pool, seed, until):
     check(
         pool,
+        target,
         seed,
         until,
-        lambda rng, p: ask_confusion(rng, pool.known, p, pool.prior, target, policy, until),
-        lambda run: twins.confusion_rewards(run, target),
+        lambda rng, run: ask_confusion(rng, run, policy, until),
+        lambda twin: twins.confusion_rewards(twin, target),
         epsilon=policy == EPSILON,
     )
 
@@ -95,15 +97,14 @@ def test_confusion(policy, target, pool, seed, until):
 @SOME
 @given(small(bins=st.integers(1, 3), outcomes=st.integers(2, 3)), seed, budget, st.integers(1, 2))
 def test_value(policy, target, pool, seed, until, m):
-    rng = np.random.default_rng(seed)
-    weight, centre = rng.choice([0.0, 0.5, -1.0, 2.0], pool.prior.shape), rng.random(pool.prior.shape)
-    cells_of = [np.flatnonzero(pool.cell_group == g) for g in range(pool.groups)]
+    gauge = pool.gauge(seed)
     check(
         pool,
+        target,
         seed,
         until,
-        lambda rng, p: ask_value(rng, pool.known, p, pool.prior, weight, centre, m, target, policy, until),
-        lambda run: twins.value_rewards(run, weight, centre, cells_of, target),
+        lambda rng, run: ask_value(rng, run, gauge, m, policy, until),
+        lambda twin: twins.value_rewards(twin, *gauge, pool.cells_of(), target),
         m=m,
         epsilon=policy == EPSILON,
     )
@@ -117,9 +118,10 @@ def test_value(policy, target, pool, seed, until, m):
 def test_compare(by, policy, target, pool, seed, until, first, rope):
     check(
         pool,
+        target,
         seed,
         until,
-        lambda rng, p: ask_compare(rng, pool.known, p, pool.prior, first, rope, REWARDS[by], target, policy, until),
-        lambda run: twins.compare_rewards(run, first, rope, by, target, thompson=policy == THOMPSON),
+        lambda rng, run: ask_compare(rng, run, first, rope, REWARDS[by], policy, until),
+        lambda twin: twins.compare_rewards(twin, first, rope, by, target, thompson=policy == THOMPSON),
         epsilon=policy == EPSILON,
     )

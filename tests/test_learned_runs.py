@@ -16,7 +16,7 @@ from fewlabels.policies import Boundary, Policy, Thompson
 from fewlabels.simulation import choose
 from fewlabels.simulation.boundary import ask_lowest_boundary
 from fewlabels.simulation.generic import ask_and_tell
-from fewlabels.simulation.identify import ask_lowest_thompson
+from fewlabels.simulation.identify import ask_lowest
 from fewlabels.simulation.judge import judge
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.learned import ask_between_fits, next_fit
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from fewlabels.belief import Belief
 
 Z = 4.5
 M = 2
@@ -56,19 +54,16 @@ def _method(policy: Policy) -> Method:
     return Method("one", fl.Learned(), policy, "pool")
 
 
-def _kernel(policy: Policy, belief: Belief):
-    """What asks under a belief of independent cells."""
-    known, prior = VIEW.known, belief.prior[VIEW.cells]
+def _kernel(policy: Policy):
+    """What asks from the prior counts of a run."""
     if isinstance(policy, Boundary):
-        return lambda rng, progress, until: ask_lowest_boundary(rng, known, progress, prior, M, True, until)
-    return lambda rng, progress, until: ask_lowest_thompson(
-        rng, known, progress, prior, M, True, choose.THOMPSON, until
-    )
+        return lambda rng, run, until: ask_lowest_boundary(rng, run, M, until)
+    return lambda rng, run, until: ask_lowest(rng, run, M, choose.THOMPSON, until)
 
 
 def _now_and_then(policy: Policy) -> Callable[[np.random.Generator, int], NDArray[np.int64]]:
     plays = M if isinstance(policy, Thompson) else 1
-    return partial(ask_between_fits, CASE, _method(policy), VIEW, partial(_kernel, policy), plays)
+    return partial(ask_between_fits, CASE, _method(policy), VIEW, _kernel(policy), plays)
 
 
 @pytest.mark.parametrize("policy", [Thompson(), Boundary()], ids=repr)
@@ -101,7 +96,7 @@ def test_the_fits_are_those_of_the_schedule_and_every_item_is_asked_once() -> No
             return super().belief(cells, counts, target, labels)
 
     one, policy = Method("watched", Watched(), Boundary(), "pool"), Boundary()
-    order = ask_between_fits(CASE, one, VIEW, partial(_kernel, policy), 1, np.random.default_rng(3), 10**6)
+    order = ask_between_fits(CASE, one, VIEW, _kernel(policy), 1, np.random.default_rng(3), 10**6)
     assert sorted(order.tolist()) == list(range(200))
     assert fits[0] == 0
     assert [next_fit(labels) for labels in fits[:-1]] == fits[1:]

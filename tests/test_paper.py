@@ -237,14 +237,12 @@ def test_a_decision_is_the_first_right_one(folder) -> None:
     way = ways.identifying()[2]
     pair = comparing.pairs(pool, fl.by_predicted(pool.pool), [way])[3]
     first = int(comparing.labels_to_decide([pair], 5, False, way, range(1))[0])
-    progress, rng = comparing.start(pair.known), comparing.run_generator(5, 0)
     prior = pair.priors[way.name]
-    comparing.ask_compare(
-        rng, pair.known, progress, prior, 0, 0.05, comparing.CONFIDENCE, False, comparing.THOMPSON, 32
-    )
+    run = comparing.start(pair.known, prior, pool=False)
+    comparing.ask_compare(comparing.run_generator(5, 0), run, 0, 0.05, comparing.CONFIDENCE, comparing.THOMPSON, 32)
     if first <= 32:
         counts = np.zeros((2, 2))
-        places = progress.asked[:first]
+        places = run.asked[:first]
         np.add.at(counts, (pair.known.cell[places], pair.known.outcome[places]), 1)
         mu = comparing.rope_probabilities(*(prior + counts), 0.05)
         assert mu.argmax() == pair.truth.argmax()
@@ -347,6 +345,14 @@ def test_footnotes_say_what_cannot_be_right(table, said, folder) -> None:
 def test_rows_do_not_depend_on_jobs(folder) -> None:
     plan = Plan(folder, runs=5, datasets=("svhn",), jobs=1, seed=8)
     assert estimating.bins(plan).rows == estimating.bins(replace(plan, jobs=2)).rows
+
+
+def test_the_slowest_runs_are_fewer_unless_all_are_asked_for(folder) -> None:
+    plan = Plan(folder, runs=1000)
+    imagenet = SOURCES[1]
+    assert plan.runs_of("least-calibrated", imagenet) == 500
+    assert plan.runs_of("least-accurate", imagenet) == 1000
+    assert replace(plan, all_runs=True).runs_of("least-calibrated", imagenet) == 1000
 
 
 def test_ours_stand_beside_the_papers() -> None:

@@ -20,8 +20,9 @@ from fewlabels.policies import UniformItems
 from fewlabels.priors import Uniform
 from fewlabels.simulation.choose import THOMPSON, ask_items
 from fewlabels.simulation.compare import CONFIDENCE, ask_compare, first_success, regions_curve
-from fewlabels.simulation.known import known_pool, start
+from fewlabels.simulation.known import known_pool
 from fewlabels.simulation.parallel import run_generator
+from fewlabels.simulation.run import start
 from fewlabels.tasks.rope import rope_probabilities
 
 if TYPE_CHECKING:
@@ -112,15 +113,15 @@ def labels_to_decide(
 
 def _decided(pair: Pair, method: Method, rng: np.random.Generator) -> int:
     """Labels until the answer is first right, −1 if never; the run goes on as long as that takes."""
-    known, prior, progress = pair.known, pair.priors[method.name], start(pair.known)
-    seen, until = 0, _FIRST_LOOK
+    known, prior = pair.known, pair.priors[method.name]
+    run, seen, until = start(known, prior, pool=False), 0, _FIRST_LOOK
     while True:
         if isinstance(method.policy, UniformItems):
-            ask_items(rng, known, progress, until)
+            ask_items(rng, run, until)
         else:
-            ask_compare(rng, known, progress, prior, 0, ROPE, CONFIDENCE, False, THOMPSON, until)
-        done = int(progress.done[0])
-        curve = regions_curve(known, progress.asked, prior, 0, ROPE, False, seen, done)
+            ask_compare(rng, run, 0, ROPE, CONFIDENCE, THOMPSON, until)
+        done = int(run.done[0])
+        curve = regions_curve(start(known, prior, pool=False), run.asked, 0, ROPE, seen, done)
         first = first_success(curve, pair.truth, TOLERANCE)
         if first >= 0:
             return seen + first

@@ -154,7 +154,7 @@ def _curves(
     items = len(pool.pool)
     counts = [round(share * items) for share in (*SHARES, stop)]
     said = f"{table}: {pool.source.dataset} {words}top-{case.task.plays}"
-    return curves(plan, said, case, ways, counts, plan.runs)
+    return curves(plan, said, case, ways, counts, plan.runs_of(table, pool.source))
 
 
 def _percent_rows(table: str, pool: PaperPool, top: int, found: Mapping[str, Curves], every: int) -> list[Row]:

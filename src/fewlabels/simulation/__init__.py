@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from fewlabels.errors import FewlabelsError
+from fewlabels.errors import FewlabelsError, needs
 
 if find_spec("numba") is None:
-    raise FewlabelsError("simulating needs numba, which is not installed. Run: pip install 'fewlabels[sim]'")
+    raise FewlabelsError(needs("simulating", "numba", "sim"))

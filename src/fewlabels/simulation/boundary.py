@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.simulation.choose import last_label, pick
+from fewlabels.simulation.choose import pick
 from fewlabels.simulation.formulas import beta_drops, beta_mean, beta_variance
 from fewlabels.simulation.jit import formula, kernel
-from fewlabels.simulation.known import Known, Progress, room, take
+from fewlabels.simulation.run import Run, beta, last_label, room, take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,27 +19,18 @@ LEAST = 1e-200
 
 
 @formula
-def _look(
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    pool: bool,
-    g: int,
-    value: NDArray[np.float64],
-    variance: NDArray[np.float64],
-) -> None:
+def _look(run: Run, g: int, value: NDArray[np.float64], variance: NDArray[np.float64]) -> None:
     """Minus the mean accuracy of g, and its variance."""
-    right, left = progress.counts[g, 0], room(known, progress, g)
-    a, b = prior[g, 0] + right, prior[g, 1] + progress.counts[g, 1]
-    value[g] = -beta_mean(a, b, right, known.size[g], left, pool)
-    variance[g] = beta_variance(a, b, known.size[g], left, pool)
+    (a, b), left = beta(run, g), room(run, g)
+    value[g] = -beta_mean(a, b, run.counts[g, 0], run.size[g], left, run.pool)
+    variance[g] = beta_variance(a, b, run.size[g], left, run.pool)
 
 
 @formula
-def _log_drop(known: Known, progress: Progress, prior: NDArray[np.float64], pool: bool, g: int) -> float:
+def _log_drop(run: Run, g: int) -> float:
     """The logarithm of the expected fall in the variance of g by one label in it."""
-    a, b = prior[g, 0] + progress.counts[g, 0], prior[g, 1] + progress.counts[g, 1]
-    wrong, right = beta_drops(a, b, known.size[g], room(known, progress, g), pool)
+    a, b = beta(run, g)
+    wrong, right = beta_drops(a, b, run.size[g], room(run, g), run.pool)
     return math.log(max((b * wrong + a * right) / (a + b), LEAST))
 
 
@@ -57,33 +48,15 @@ def _extreme(rng: np.random.Generator, value: NDArray[np.float64], inside: NDArr
 
 
 @kernel
-def ask_lowest_boundary(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    m: int,
-    pool: bool,
-    until: int,
-) -> None:
-    """Ask where a label is most likely to move a group across the boundary of the m lowest: `policies.Boundary`.
-
-    Parameters
-    ----------
-    prior
-        Prior counts (right, wrong), shape (groups, 2).
-    pool
-        Whether the pool's own items are the target, rather than the population behind them.
-    until
-        The number of labels to stop at, counted from the start of the run.
-    """
-    groups = len(progress.taken)
+def ask_lowest_boundary(rng: np.random.Generator, run: Run, m: int, until: int) -> None:
+    """Ask where a label is most likely to move a group across the boundary of the m lowest: `policies.Boundary`."""
+    groups = len(run.taken)
     value, variance, worth = np.empty(groups), np.empty(groups), np.empty(groups)
     for g in range(groups):
-        _look(known, progress, prior, pool, g, value, variance)
+        _look(run, g, value, variance)
     inside, chosen = np.zeros(groups, dtype=np.bool_), np.empty(1, dtype=np.int64)
-    until = last_label(known, until)
-    while progress.done[0] < until:
+    until = last_label(run, until)
+    while run.done[0] < until:
         inside[:], worth[:] = False, -np.inf
         for _ in range(m):
             inside[_extreme(rng, value, inside)] = True
@@ -96,8 +69,8 @@ def ask_lowest_boundary(
                     density = -((value[i] - value[j]) ** 2) / (2.0 * both) - math.log(both) / 2.0
                     worth[i], worth[j] = max(worth[i], density), max(worth[j], density)
         for g in range(groups):
-            if room(known, progress, g):
-                worth[g] += _log_drop(known, progress, prior, pool, g)
-        pick(rng, known, progress, worth, chosen)
-        take(rng, known, progress, chosen[0])
-        _look(known, progress, prior, pool, chosen[0], value, variance)
+            if room(run, g):
+                worth[g] += _log_drop(run, g)
+        pick(rng, run, worth, chosen)
+        take(rng, run, chosen[0])
+        _look(run, chosen[0], value, variance)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fewlabels.simulation.draws import draw_below
 from fewlabels.simulation.jit import formula, kernel
-from fewlabels.simulation.known import Known, Progress, record, room, take
+from fewlabels.simulation.run import Run, last_label, record, room, take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,27 +25,21 @@ POLICIES = {
     "boundary": BOUNDARY,
 }
 CHANCE = 0.1  # of a random group in epsilon-greedy
-KEEP = 0.5  # β of top-two
 LEVEL = 0.975  # of the upper confidence bound
-REDRAWS = 100
 
 
 @formula
-def pick(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    reward: NDArray[np.float64],
-    chosen: NDArray[np.int64],
-) -> int:
+def pick(rng: np.random.Generator, run: Run, reward: NDArray[np.float64], chosen: NDArray[np.int64]) -> int:
     """The open groups of largest reward into `chosen`, best first, equal ones in random order; how many.
 
     A group gets its random key only when it could make the list, so that few are drawn.
     """
+    starts, taken = run.starts, run.taken
     m, n = len(chosen), 0
     keys = np.empty(m)
     for g in range(len(reward)):
-        if room(known, progress, g) == 0 or (n == m and reward[g] < reward[chosen[m - 1]]):
+        full = starts[g + 1] - starts[g] == taken[g]
+        if full or (n == m and reward[g] < reward[chosen[m - 1]]):
             continue
         key = rng.random()
         i = n if n < m else m - 1
@@ -62,63 +56,37 @@ def pick(
 
 
 @formula
-def take_all(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    chosen: NDArray[np.int64],
-    n: int,
-    until: int,
-) -> None:
+def take_all(rng: np.random.Generator, run: Run, chosen: NDArray[np.int64], n: int, until: int) -> None:
     """Label one item in each of the first n chosen groups, as far as the budget goes."""
     for i in range(n):
-        if progress.done[0] < until:
-            take(rng, known, progress, chosen[i])
-
-
-@formula
-def reorder(order: NDArray[np.int64], bound: NDArray[np.float64], i: int) -> None:
-    """Move the group at position i to its place in descending order of bound, behind its equals."""
-    g = order[i]
-    while i + 1 < len(order) and bound[order[i + 1]] >= bound[g]:
-        order[i] = order[i + 1]
-        i += 1
-    while i > 0 and bound[order[i - 1]] < bound[g]:
-        order[i] = order[i - 1]
-        i -= 1
-    order[i] = g
-
-
-@formula
-def last_label(known: Known, until: int) -> int:
-    """The budget, or all the items if it is beyond them."""
-    return min(until, len(known.items))
+        if run.done[0] < until:
+            take(rng, run, chosen[i])
 
 
 @kernel
-def ask_items(rng: np.random.Generator, known: Known, progress: Progress, until: int) -> None:
+def ask_items(rng: np.random.Generator, run: Run, until: int) -> None:
     """Every unlabelled item is equally likely to be next."""
-    queue = progress.queue
-    for here in range(progress.done[0], last_label(known, until)):
+    queue = run.queue
+    for here in range(run.done[0], last_label(run, until)):
         other = here + draw_below(rng, len(queue) - here)
         queue[here], queue[other] = queue[other], queue[here]
-        record(known, progress, queue[here])
+        record(run, queue[here])
 
 
 @kernel
-def ask_groups(rng: np.random.Generator, known: Known, progress: Progress, m: int, until: int) -> None:
+def ask_groups(rng: np.random.Generator, run: Run, m: int, until: int) -> None:
     """Every group with unlabelled items is equally likely to be next; m different ones a step."""
-    reward = np.zeros(len(progress.taken))
+    reward = np.zeros(len(run.taken))
     chosen = np.empty(m, dtype=np.int64)
-    until = last_label(known, until)
-    open_groups = np.flatnonzero(known.starts[1:] - known.starts[:-1] > progress.taken)
+    open_groups = np.flatnonzero(run.starts[1:] - run.starts[:-1] > run.taken)
     n = len(open_groups)
-    while progress.done[0] < until:
+    until = last_label(run, until)
+    while run.done[0] < until:
         if m > 1:
-            take_all(rng, known, progress, chosen, pick(rng, known, progress, reward, chosen), until)
+            take_all(rng, run, chosen, pick(rng, run, reward, chosen), until)
             continue
         i = draw_below(rng, n)
-        take(rng, known, progress, open_groups[i])
-        if room(known, progress, open_groups[i]) == 0:
+        take(rng, run, open_groups[i])
+        if room(run, open_groups[i]) == 0:
             n -= 1
             open_groups[i] = open_groups[n]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.simulation.choose import CHANCE, EPSILON, THOMPSON, last_label, pick
+from fewlabels.simulation.choose import CHANCE, EPSILON, THOMPSON, pick
 from fewlabels.simulation.draws import draw_upcoming
 from fewlabels.simulation.formulas import beta_drops
 from fewlabels.simulation.jit import formula, kernel
-from fewlabels.simulation.known import Known, Progress, room, take
 from fewlabels.simulation.rope import pool_regions, rope_flow, rope_less
+from fewlabels.simulation.run import Run, beta, last_label, record, room, take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,40 +24,26 @@ _LEAST = 1e-12  # of μ now: a region of probability 0 to the last digit, and 1e
 
 
 @formula
-def _regions(
-    known: Known,
-    counts: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    first: int,
-    rope: float,
-    pool: bool,
-    out: NDArray[np.float64],
-) -> None:
+def _regions(run: Run, first: int, rope: float, out: NDArray[np.float64]) -> None:
     """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)) into `out`, Δ = the first group's accuracy minus the other's."""
     pair = np.array([first, 1 - first])
-    alpha, right, left = np.empty((2, 2)), np.empty(2), np.empty(2, dtype=np.int64)
-    for i in range(2):
-        seen = counts[pair[i]]
-        alpha[i, 0], alpha[i, 1] = prior[pair[i], 0] + seen[0], prior[pair[i], 1] + seen[1]
-        right[i], left[i] = seen[0], known.size[pair[i]] - int(seen[0] + seen[1])
-    if pool:
-        out[0], out[1], out[2] = pool_regions(alpha, right, left, known.size[pair], rope)
+    (a, b), (c, d) = beta(run, pair[0]), beta(run, pair[1])
+    if run.pool:
+        counts, size = run.counts[pair], run.size[pair]
+        left = size - (counts[:, 0] + counts[:, 1]).astype(np.int64)
+        out[0], out[1], out[2] = pool_regions(np.array([[a, b], [c, d]]), counts[:, 0], left, size, rope)
     else:
-        a, b, c, d = alpha[0, 0], alpha[0, 1], alpha[1, 0], alpha[1, 1]
         out[0], out[2] = rope_less(a, b, c, d, rope), rope_less(c, d, a, b, rope)
         out[1] = max(0.0, 1.0 - out[0] - out[2])
 
 
 @formula
-def _set_moves(
-    counts: NDArray[np.float64], prior: NDArray[np.float64], first: int, rope: float, g: int, moves: NDArray[np.float64]
-) -> None:
+def _set_moves(run: Run, first: int, rope: float, g: int, moves: NDArray[np.float64]) -> None:
     """How P(Δ < −ε) and P(Δ > ε) move with a right and a wrong label in group g, into `moves`, shape (2, 2).
 
     Rows are right and wrong. For the population only: the pool's own shares have no such rule.
     """
-    a, b = prior[g, 0] + counts[g, 0], prior[g, 1] + counts[g, 1]
-    c, d = prior[1 - g, 0] + counts[1 - g, 0], prior[1 - g, 1] + counts[1 - g, 1]
+    (a, b), (c, d) = beta(run, g), beta(run, 1 - g)
     for side in range(2):
         if (g == first) == (side == 0):
             flow = rope_flow(a, b, c, d, rope)
@@ -88,13 +74,10 @@ def _worth(now: NDArray[np.float64], after: NDArray[np.float64], by: int) -> flo
 
 @formula
 def _set_worths(
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
+    run: Run,
     first: int,
     rope: float,
     by: int,
-    pool: bool,
     now: NDArray[np.float64],
     moves: NDArray[np.float64],
     worth: NDArray[np.float64],
@@ -103,40 +86,29 @@ def _set_worths(
 
     now: μ, shape (3,); moves: where `_set_moves` writes, shape (2 groups, 2 outcomes, 2).
     """
-    after, counts = np.empty(3), progress.counts
+    after = np.empty(3)
     for g in range(2):
-        left = room(known, progress, g)
+        left = room(run, g)
         if left == 0:
             continue
         if by == NEYMAN:
-            a, b = prior[g, 0] + counts[g, 0], prior[g, 1] + counts[g, 1]
-            worth[g, 1], worth[g, 0] = beta_drops(a, b, known.size[g], left, pool)
+            a, b = beta(run, g)
+            worth[g, 1], worth[g, 0] = beta_drops(a, b, run.size[g], left, run.pool)
             continue
-        if not pool:
-            _set_moves(counts, prior, first, rope, g, moves[g])
+        if not run.pool:
+            _set_moves(run, first, rope, g, moves[g])
         for j in range(2):
-            if pool:
-                counts[g, j] += 1.0
-                _regions(known, counts, prior, first, rope, pool, after)
-                counts[g, j] -= 1.0
+            if run.pool:
+                run.counts[g, j] += 1.0
+                _regions(run, first, rope, after)
+                run.counts[g, j] -= 1.0
             else:
                 _move(now, moves[g, j], after)
             worth[g, j] = _worth(now, after, by)
 
 
 @kernel
-def ask_compare(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    first: int,
-    rope: float,
-    by: int,
-    pool: bool,
-    policy: int,
-    until: int,
-) -> None:
+def ask_compare(rng: np.random.Generator, run: Run, first: int, rope: float, by: int, policy: int, until: int) -> None:
     """Ask in the one of two groups where a label is worth more, on average over what it may show.
 
     By CONFIDENCE (the paper's E λ), INFORMATION (relative entropy of the regions) or NEYMAN (fall in variance).
@@ -144,70 +116,58 @@ def ask_compare(
 
     Parameters
     ----------
-    prior
-        Prior counts (right, wrong), shape (2, 2).
     first
         Which of the two groups is the first in the difference, 0 or 1.
     rope
         ε, the half-width of the region of practical equivalence.
-    pool
-        Whether the pool's own items are the target, rather than the population behind them.
-    until
-        The number of labels to stop at, counted from the start of the run.
     """
     worth, reward, flat = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
     alpha, theta, chosen = np.empty(2), np.empty(2), np.empty(1, dtype=np.int64)
     now, moves, age = np.empty(3), np.zeros((2, 2, 2)), 0
-    until = last_label(known, until)
-    while progress.done[0] < until:
-        if by != NEYMAN and (pool or age % _FRESH == 0):
-            _regions(known, progress.counts, prior, first, rope, pool, now)
-        _set_worths(known, progress, prior, first, rope, by, pool, now, moves, worth)
+    until = last_label(run, until)
+    while run.done[0] < until:
+        if by != NEYMAN and (run.pool or age % _FRESH == 0):
+            _regions(run, first, rope, now)
+        _set_worths(run, first, rope, by, now, moves, worth)
         for g in range(2):
-            left = room(known, progress, g)
+            left = room(run, g)
             if left == 0:
                 continue
-            counts = progress.counts[g]
-            alpha[0], alpha[1] = prior[g, 0] + counts[0], prior[g, 1] + counts[1]
+            alpha[0], alpha[1] = beta(run, g)
             if policy == THOMPSON:
-                draw_upcoming(rng, alpha, left, pool, theta)
+                draw_upcoming(rng, alpha, left, run.pool, theta)
             else:
                 theta[0] = alpha[0] / (alpha[0] + alpha[1])
                 theta[1] = 1.0 - theta[0]
             reward[g] = theta[0] * worth[g, 0] + theta[1] * worth[g, 1]
         explore = policy == EPSILON and rng.random() < CHANCE
-        pick(rng, known, progress, flat if explore else reward, chosen)
-        place = take(rng, known, progress, chosen[0])
-        if by != NEYMAN and not pool:
-            _move(now, moves[chosen[0], known.outcome[place]], now)
+        pick(rng, run, flat if explore else reward, chosen)
+        place = take(rng, run, chosen[0])
+        if by != NEYMAN and not run.pool:
+            _move(now, moves[chosen[0], run.outcome[place]], now)
             age += 1
 
 
 @kernel
 def regions_curve(
-    known: Known,
-    asked: NDArray[np.int64],
-    prior: NDArray[np.float64],
-    first: int,
-    rope: float,
-    pool: bool,
-    begin: int,
-    labels: int,
+    run: Run, asked: NDArray[np.int64], first: int, rope: float, begin: int, labels: int
 ) -> NDArray[np.float64]:
-    """μ after `begin`, `begin` + 1, ... `labels` labels, shape (labels − begin + 1, 3); else as in `ask_compare`."""
-    out, counts, moves = np.empty((labels - begin + 1, 3)), np.zeros((2, 2)), np.empty((2, 2))
+    """μ after `begin`, `begin` + 1, ... `labels` labels, shape (labels − begin + 1, 3).
+
+    The run, before its first label, is taken through the places asked, shape (places,); else as in `ask_compare`.
+    """
+    out, moves = np.empty((labels - begin + 1, 3)), np.empty((2, 2))
     for done in range(labels + 1):
         now = max(done - begin, 0)
-        if done >= begin and (pool or now % _FRESH == 0):
-            _regions(known, counts, prior, first, rope, pool, out[now])
+        if done >= begin and (run.pool or now % _FRESH == 0):
+            _regions(run, first, rope, out[now])
         if done == labels or done >= len(asked) or asked[done] < 0:
             out[now:] = out[now]
             break
-        g, j = known.cell[asked[done]], known.outcome[asked[done]]
-        if done >= begin and not pool:
-            _set_moves(counts, prior, first, rope, g, moves)
-            _move(out[now], moves[j], out[now + 1])
-        counts[g, j] += 1.0
+        if done >= begin and not run.pool:
+            _set_moves(run, first, rope, run.group[asked[done]], moves)
+            _move(out[now], moves[run.outcome[asked[done]]], out[now + 1])
+        record(run, asked[done])
     return out
 
 

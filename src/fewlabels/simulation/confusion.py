@@ -6,62 +6,48 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.simulation.choose import CHANCE, EPSILON, THOMPSON, last_label, pick, reorder
+from fewlabels.simulation.choose import CHANCE, EPSILON, THOMPSON, pick
 from fewlabels.simulation.draws import draw_upcoming
 from fewlabels.simulation.formulas import dirichlet_drop, dot
 from fewlabels.simulation.jit import formula, kernel
-from fewlabels.simulation.known import Known, Progress, room, take
+from fewlabels.simulation.loops import reorder
+from fewlabels.simulation.run import Run, last_label, room, take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @formula
-def _reward(known: Known, progress: Progress, alpha: NDArray[np.float64], overlap: float, pool: bool, g: int) -> float:
-    """p_g times the expected fall of Σ_j Var θ_j by a label in g, given θ~·α; −∞ without items left."""
-    left = room(known, progress, g)
+def _reward(run: Run, g: int, alpha: NDArray[np.float64], overlap: float) -> float:
+    """p_g times the expected fall of Σ_j Var θ_j by a label in g, given α and θ~·α; −∞ without items left."""
+    size, left, items, pool = run.size[g], room(run, g), len(run.items), run.pool
     if left == 0:
         return -np.inf
-    s = alpha.sum()
-    drop = dirichlet_drop(s, dot(alpha, alpha), overlap, known.size[g], left, pool)
-    return drop * known.size[g] / len(known.items)
+    return dirichlet_drop(alpha.sum(), dot(alpha, alpha), overlap, size, left, pool) * size / items
+
+
+@formula
+def _overlap(alpha: NDArray[np.float64], policy: int) -> float:
+    """The largest θ~·α that can be, for Thompson sampling; or that at the mean."""
+    return alpha.max() if policy == THOMPSON else dot(alpha, alpha) / alpha.sum()
 
 
 @kernel
-def ask_confusion(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    pool: bool,
-    policy: int,
-    until: int,
-) -> None:
+def ask_confusion(rng: np.random.Generator, run: Run, policy: int, until: int) -> None:
     """Ask where a label takes most off p_k Σ_j Var θ_jk, the paper's reward for confusion matrices.
 
-    The reward is linear in θ~·α, which is at most the largest α. Thompson sampling draws for the
-    groups in the order of that bound until it is below the best reward; the others need no draw. Greedy and
-    epsilon-greedy take θ at its mean.
-
-    Parameters
-    ----------
-    prior
-        Prior counts, shape (groups, classes).
-    pool
-        Whether the pool's own items are the target, rather than the population behind them.
-    until
-        The number of labels to stop at, counted from the start of the run.
+    By a draw (Thompson sampling) or at the mean (greedy, epsilon-greedy). The reward is linear in θ~·α, which is at
+    most the largest α. Groups are drawn in the order of that bound, as in `ask_estimate`.
     """
-    groups = len(progress.taken)
-    alpha = prior + progress.counts
-    theta, score = np.empty(known.outcomes), np.empty(groups)
+    groups, outcome = len(run.taken), run.outcome
+    alpha = run.prior + run.counts
+    theta, score = np.empty(run.outcomes), np.empty(groups)
     flat, chosen = np.zeros(groups), np.empty(1, dtype=np.int64)
     for g in range(groups):
-        top = alpha[g].max() if policy == THOMPSON else dot(alpha[g], alpha[g]) / alpha[g].sum()
-        score[g] = _reward(known, progress, alpha[g], top, pool, g)
+        score[g] = _reward(run, g, alpha[g], _overlap(alpha[g], policy))
     order = np.argsort(-score, kind="mergesort")
-    until = last_label(known, until)
-    while progress.done[0] < until:
+    until = last_label(run, until)
+    while run.done[0] < until:
         where = 0
         if policy == THOMPSON:
             best, ties = -np.inf, 0
@@ -69,19 +55,17 @@ def ask_confusion(
                 g = order[i]
                 if i and score[g] < best:
                     break
-                draw_upcoming(rng, alpha[g], room(known, progress, g), pool, theta)
-                reward = _reward(known, progress, alpha[g], dot(theta, alpha[g]), pool, g)
+                draw_upcoming(rng, alpha[g], room(run, g), run.pool, theta)
+                reward = _reward(run, g, alpha[g], dot(theta, alpha[g]))
                 ties = ties + 1 if reward == best else 1
                 if reward > best or (reward == best and rng.random() * ties < 1.0):
                     best, where = reward, i
             g = order[where]
         else:
             explore = policy == EPSILON and rng.random() < CHANCE
-            pick(rng, known, progress, flat if explore else score, chosen)
+            pick(rng, run, flat if explore else score, chosen)
             g = chosen[0]
-        place = take(rng, known, progress, g)
-        alpha[g, known.outcome[place]] += 1.0
-        top = alpha[g].max() if policy == THOMPSON else dot(alpha[g], alpha[g]) / alpha[g].sum()
-        score[g] = _reward(known, progress, alpha[g], top, pool, g)
+        alpha[g, outcome[take(rng, run, g)]] += 1.0
+        score[g] = _reward(run, g, alpha[g], _overlap(alpha[g], policy))
         if policy == THOMPSON:
             reorder(order, score, where)

@@ -6,177 +6,74 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.simulation.choose import (
-    CHANCE,
-    EPSILON,
-    KEEP,
-    LEVEL,
-    REDRAWS,
-    TOPTWO,
-    UCB,
-    last_label,
-    pick,
-    take_all,
-)
-from fewlabels.simulation.contest import leave, new_contest
+from fewlabels.simulation.choose import LEVEL, THOMPSON, TOPTWO, UCB
 from fewlabels.simulation.draws import draw_beta, draw_odds
 from fewlabels.simulation.formulas import beta_mean
 from fewlabels.simulation.jit import formula, kernel
-from fewlabels.simulation.known import Known, Progress, room, take
-from fewlabels.simulation.linear import enter_linear, new_linear, play_linear
+from fewlabels.simulation.linear import Linear, enter_linear, new_linear, play_linear
+from fewlabels.simulation.loops import by_certain, by_contest, by_draws
+from fewlabels.simulation.run import Run, beta, room
 from fewlabels.simulation.special import quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fewlabels.simulation.contest import Contest
+
 
 @formula
-def _draw_rewards(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    pool: bool,
-    reward: NDArray[np.float64],
-) -> None:
+def _draw(rng: np.random.Generator, run: Run, reward: NDArray[np.float64]) -> None:
     """Minus one draw of each open group's accuracy; of its log-odds for the population, in the same order."""
+    prior, counts, size, taken, pool = run.prior, run.counts, run.size, run.taken, run.pool
     for g in range(len(reward)):
-        left = room(known, progress, g)
+        left = size[g] - taken[g]
         if left == 0:
             continue
-        right = progress.counts[g, 0]
-        a, b = prior[g, 0] + right, prior[g, 1] + progress.counts[g, 1]
+        a, b = prior[g, 0] + counts[g, 0], prior[g, 1] + counts[g, 1]
         if pool:
-            reward[g] = -(right + rng.binomial(left, draw_beta(rng, a, b))) / known.size[g]
+            reward[g] = -(counts[g, 0] + rng.binomial(left, draw_beta(rng, a, b))) / size[g]
         else:
             reward[g] = -draw_odds(rng, a, b)
 
 
 @formula
-def _other_winner(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    pool: bool,
-    reward: NDArray[np.float64],
-    chosen: NDArray[np.int64],
-) -> None:
-    """Draw until another group than the first chosen is best; after a hundred draws take the second best."""
-    first = chosen[0]
-    for _ in range(REDRAWS):
-        _draw_rewards(rng, known, progress, prior, pool, reward)
-        pick(rng, known, progress, reward, chosen)
-        if chosen[0] != first:
-            return
-    chosen[0] = chosen[1]
+def _certain(run: Run, g: int, upper: bool) -> float:
+    """Minus the mean accuracy of g, or minus a low quantile of it (of the population's accuracy)."""
+    (a, b), right, size, left, pool = beta(run, g), run.counts[g, 0], run.size[g], room(run, g), run.pool
+    if left == 0:
+        return -np.inf
+    if upper:
+        return -quantile(a, b, 1.0 - LEVEL)
+    return -beta_mean(a, b, right, size, left, pool)
+
+
+_ask_drawn, _ask_certain = by_draws(_draw), by_certain(_certain)
 
 
 @kernel
-def ask_lowest_thompson(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    m: int,
-    pool: bool,
-    policy: int,
-    until: int,
-) -> None:
-    """Thompson sampling with the reward −θ~: ask in the m groups of lowest draw (multiple play), drawing all.
+def ask_lowest(rng: np.random.Generator, run: Run, m: int, policy: int, until: int) -> None:
+    """Ask in the m groups of lowest accuracy.
 
-    With `policy=TOPTWO` one group is asked: the lowest of a draw, or with probability ½ the lowest of another
-    draw that has a different one; after a hundred draws without, the second lowest.
-
-    Parameters
-    ----------
-    prior
-        Prior counts (right, wrong), shape (groups, 2).
-    pool
-        Whether the pool's own items are the target, rather than the population behind them.
-    until
-        The number of labels to stop at, counted from the start of the run.
+    By a draw (Thompson sampling, with multiple play; top-two asks in one group), at the mean (greedy, epsilon-greedy)
+    or at the 2.5 % quantile (UCB).
     """
-    reward = np.zeros(len(progress.taken))
-    chosen = np.empty(2 if policy == TOPTWO else m, dtype=np.int64)
-    until = last_label(known, until)
-    while progress.done[0] < until:
-        _draw_rewards(rng, known, progress, prior, pool, reward)
-        n = pick(rng, known, progress, reward, chosen)
-        if policy == TOPTWO:
-            if n == 2 and rng.random() >= KEEP:
-                _other_winner(rng, known, progress, prior, pool, reward, chosen)
-            n = 1
-        take_all(rng, known, progress, chosen, n, until)
-
-
-@kernel
-def ask_lowest_contest(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    m: int,
-    until: int,
-) -> None:
-    """As `ask_lowest_thompson` for the population, by the step whose cost does not grow with the groups."""
-    groups = len(progress.taken)
-    contest, field = new_contest(groups), new_linear(groups, m)
-    for g in range(groups):
-        if room(known, progress, g) > 0:
-            counts = progress.counts[g]
-            enter_linear(contest, field, g, prior[g, 0] + counts[0], prior[g, 1] + counts[1], 0.0, 1.0)
-    chosen = np.empty(m, dtype=np.int64)
-    until = last_label(known, until)
-    while progress.done[0] < until:
-        n = play_linear(rng, contest, field, chosen)
-        for i in range(n):
-            g = chosen[i]
-            if progress.done[0] == until:
-                break
-            take(rng, known, progress, g)
-            if room(known, progress, g) == 0:
-                leave(contest, g)
-            else:
-                counts = progress.counts[g]
-                enter_linear(contest, field, g, prior[g, 0] + counts[0], prior[g, 1] + counts[1], 0.0, 1.0)
+    if policy in (THOMPSON, TOPTWO):
+        _ask_drawn(rng, run, m, policy, until)
+    else:
+        _ask_certain(rng, run, m, policy, until, policy == UCB)
 
 
 @formula
-def _certain_reward(
-    known: Known, progress: Progress, prior: NDArray[np.float64], pool: bool, policy: int, g: int
-) -> float:
-    """Minus the mean accuracy of g, or minus a low quantile of it (of the population's accuracy)."""
-    right, left = progress.counts[g, 0], room(known, progress, g)
-    a, b = prior[g, 0] + right, prior[g, 1] + progress.counts[g, 1]
-    if left == 0:
-        return -np.inf
-    if policy == UCB:
-        return -quantile(a, b, 1.0 - LEVEL)
-    return -beta_mean(a, b, right, known.size[g], left, pool)
+def _enter(contest: Contest, field: Linear, run: Run, g: int, place: int) -> None:  # noqa: ARG001
+    """Tell the contest the reward of g: minus the draw."""
+    a, b = beta(run, g)
+    enter_linear(contest, field, g, a, b, 0.0, 1.0)
+
+
+_ask_contest = by_contest(play_linear, _enter)
 
 
 @kernel
-def ask_lowest_greedy(
-    rng: np.random.Generator,
-    known: Known,
-    progress: Progress,
-    prior: NDArray[np.float64],
-    m: int,
-    pool: bool,
-    policy: int,
-    until: int,
-) -> None:
-    """Ask where the mean accuracy (greedy, epsilon-greedy) or its 2.5 % quantile (UCB) is lowest."""
-    groups = len(progress.taken)
-    reward, flat = np.empty(groups), np.zeros(groups)
-    for g in range(groups):
-        reward[g] = _certain_reward(known, progress, prior, pool, policy, g)
-    chosen = np.empty(m, dtype=np.int64)
-    until = last_label(known, until)
-    while progress.done[0] < until:
-        explore = policy == EPSILON and rng.random() < CHANCE
-        n = pick(rng, known, progress, flat if explore else reward, chosen)
-        take_all(rng, known, progress, chosen, n, until)
-        for i in range(n):
-            reward[chosen[i]] = _certain_reward(known, progress, prior, pool, policy, chosen[i])
+def ask_lowest_contest(rng: np.random.Generator, run: Run, m: int, until: int) -> None:
+    """As `ask_lowest` by Thompson sampling for the population, by the step that does not grow with the groups."""
+    _ask_contest(rng, run, m, until, new_linear(len(run.taken), m))

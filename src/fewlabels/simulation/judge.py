@@ -174,17 +174,8 @@ class IdentifyJudge(Judge):
             curve = np.array([self._mrr(method, order[:n]) for n in range(len(order) + 1)])
         else:
             view = self._layout
-            blank = self.belief(method, order[:0])
-            curve = mrr_curve(
-                view.known,
-                view.places(order),
-                blank.prior[view.cells],
-                gauge[0][view.cells],
-                gauge[1][view.cells],
-                view.positions(self.truth.members),
-                method.target == "pool",
-                len(order),
-            )
+            run, members = view.start(self.belief(method, order[:0])), view.positions(self.truth.members)
+            curve = mrr_curve(run, view.places(order), gauge.of(view.cells), members, len(order))
         return Verdict({"mrr": curve[budgets]}, curve)
 
     def ceiling(self, method: Method) -> float:
@@ -240,11 +231,10 @@ class CompareJudge(Judge):
 
     def _curve(self, method: Method, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """μ after 0, 1, ... labels, shape (labels + 1, 3)."""
-        truth, view, pool = self.truth, self._layout, method.target == "pool"
+        truth, view = self.truth, self._layout
         assert isinstance(truth.task, Compare)  # noqa: S101  (`judge` has seen to it)
-        prior = self.belief(method, order[:0]).prior[view.cells]
-        places = view.places(order)
-        return regions_curve(view.known, places, prior, truth.first, truth.task.rope, pool, 0, len(order))
+        run = view.start(self.belief(method, order[:0]))
+        return regions_curve(run, view.places(order), truth.first, truth.task.rope, 0, len(order))
 
     def _regions(self, method: Method, items: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
         """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)), shape (3,)."""

@@ -1,13 +1,10 @@
-"""A fully labelled pool as the kernels see it, and how far a run has got."""
+"""A fully labelled pool as the kernels see it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from fewlabels.simulation.draws import draw_below
-from fewlabels.simulation.jit import formula
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,23 +29,6 @@ class Known(NamedTuple):
     size: NDArray[np.int64]
     first: NDArray[np.int64]
     outcomes: int
-
-
-class Progress(NamedTuple):
-    """Where a run stands; the kernels write into its arrays.
-
-    queue: the places in the order of asking, by group (or over all, for uniform items), shape (places,).
-    taken: labels in each group, shape (groups,).
-    counts: labels in each cell by outcome, shape (cells, outcomes).
-    asked: the places asked so far, shape (places,).
-    done: how many have been asked, shape (1,).
-    """
-
-    queue: NDArray[np.int64]
-    taken: NDArray[np.int64]
-    counts: NDArray[np.float64]
-    asked: NDArray[np.int64]
-    done: NDArray[np.int64]
 
 
 def known_pool(
@@ -94,41 +74,3 @@ def known_pool(
         first=np.searchsorted(owner, bounds).astype(np.int64),
         outcomes=outcomes,
     )
-
-
-def start(known: Known) -> Progress:
-    """A run before its first label."""
-    places = len(known.items)
-    return Progress(
-        queue=np.arange(places),
-        taken=np.zeros(len(known.starts) - 1, dtype=np.int64),
-        counts=np.zeros((len(known.size), known.outcomes)),
-        asked=np.full(places, -1),
-        done=np.zeros(1, dtype=np.int64),
-    )
-
-
-@formula
-def room(known: Known, progress: Progress, g: int) -> int:
-    """Items of group g without a label."""
-    return known.starts[g + 1] - known.starts[g] - progress.taken[g]
-
-
-@formula
-def record(known: Known, progress: Progress, place: int) -> None:
-    """Take note of the label at a place."""
-    progress.taken[known.group[place]] += 1
-    progress.counts[known.cell[place], known.outcome[place]] += 1.0
-    progress.asked[progress.done[0]] = place
-    progress.done[0] += 1
-
-
-@formula
-def take(rng: np.random.Generator, known: Known, progress: Progress, g: int) -> int:
-    """Label one item of group g, any of the unlabelled ones with equal chance; its place."""
-    here = known.starts[g] + progress.taken[g]
-    other = here + draw_below(rng, room(known, progress, g))
-    queue = progress.queue
-    queue[here], queue[other] = queue[other], queue[here]
-    record(known, progress, queue[here])
-    return int(queue[here])

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.simulation.known import Known, known_pool
+from fewlabels.simulation.run import Run, start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fewlabels.belief import Belief
     from fewlabels.simulation.truth import Truth
 
 
@@ -33,6 +35,10 @@ class Layout:
     known: Known
     groups: NDArray[np.int64]
     cells: NDArray[np.int64]
+
+    def start(self, belief: Belief) -> Run:
+        """A run before its first label, from a belief of independent cells about the whole pool."""
+        return start(self.known, belief.prior[self.cells], pool=belief.target == "pool")
 
     def places(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
         """The kernels' positions of items of the pool; the opposite of `known.items`."""

@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.simulation.known import start
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
-    from fewlabels.simulation.known import Progress
     from fewlabels.simulation.layout import Layout
     from fewlabels.simulation.methods import Method
+    from fewlabels.simulation.run import Run
     from fewlabels.simulation.truth import Truth
 
-    Kernel = Callable[[np.random.Generator, Progress, int], None]
+    Kernel = Callable[[np.random.Generator, Run, int], None]
 
 # A fit is made when the labels have grown by this share of what the last one had.
 _GROWTH = 0.05
@@ -38,13 +36,7 @@ def next_fit(labels: int, plays: int = 1) -> int:
 
 
 def ask_between_fits(
-    truth: Truth,
-    method: Method,
-    view: Layout,
-    kernel_of: Callable[[Belief], Kernel],
-    plays: int,
-    rng: np.random.Generator,
-    labels: int,
+    truth: Truth, method: Method, view: Layout, kernel: Kernel, plays: int, rng: np.random.Generator, labels: int
 ) -> NDArray[np.int64]:
     """The items that a method asks for, in order, shape (at most labels,).
 
@@ -54,16 +46,20 @@ def ask_between_fits(
 
     Parameters
     ----------
-    kernel_of
-        The kernel that asks as the method does under a belief of independent cells.
+    kernel
+        What asks as the method does, from the prior counts of a run.
     plays
         How many labels a step asks for.
     """
-    progress, known = start(view.known), view.known
-    labels = min(labels, len(known.items))
-    while progress.done[0] < labels:
-        items = known.items[progress.asked[: progress.done[0]]]
+
+    def fitted(items: NDArray[np.int64]) -> Belief:
         told = items, truth.outcome[items].astype(np.int64)
-        fitted = method.prior.belief(truth.cells, truth.count(items), method.target, told)
-        kernel_of(fitted.matched())(rng, progress, min(labels, next_fit(int(progress.done[0]), plays)))
-    return known.items[progress.asked[:labels]]
+        return method.prior.belief(truth.cells, truth.count(items), method.target, told).matched()
+
+    labels = min(labels, len(view.known.items))
+    run = view.start(fitted(view.known.items[:0]))
+    while True:
+        kernel(rng, run, min(labels, next_fit(len(run.order), plays)))
+        if len(run.order) >= labels:
+            return run.order
+        run = run._replace(prior=fitted(run.order).prior[view.cells])

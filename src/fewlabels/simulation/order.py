@@ -25,10 +25,9 @@ from fewlabels.simulation import choose
 from fewlabels.simulation.boundary import ask_lowest_boundary
 from fewlabels.simulation.compare import REWARDS, ask_compare
 from fewlabels.simulation.confusion import ask_confusion
-from fewlabels.simulation.estimate import ask_estimate_contest, ask_estimate_greedy, ask_estimate_thompson
+from fewlabels.simulation.estimate import ask_estimate, ask_estimate_contest
 from fewlabels.simulation.generic import ask_and_tell
-from fewlabels.simulation.identify import ask_lowest_contest, ask_lowest_greedy, ask_lowest_thompson
-from fewlabels.simulation.known import start
+from fewlabels.simulation.identify import ask_lowest, ask_lowest_contest
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.learned import ask_between_fits
 from fewlabels.simulation.value import ask_value, ask_value_contest
@@ -39,13 +38,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Belief
-    from fewlabels.simulation.known import Known, Progress
     from fewlabels.simulation.layout import Layout
+    from fewlabels.simulation.learned import Kernel
     from fewlabels.simulation.methods import Method
+    from fewlabels.simulation.run import Run
     from fewlabels.simulation.truth import Truth
-
-    Kernel = Callable[[np.random.Generator, Progress, int], None]
 
 # Below this many groups (for each one looked for, in identification) drawing all of them is the quicker step.
 _FEW = 16
@@ -66,12 +63,10 @@ _CODES: dict[Policy, int] = {
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What a kernel is made for: the pool, the prior counts of its cells, and how to ask."""
+    """What a kernel is made for: the pool, and how to ask."""
 
     truth: Truth
-    known: Known
-    cells: NDArray[np.int64]
-    prior: NDArray[np.float64]
+    view: Layout
     policy: int
     plays: int
     pool: bool
@@ -93,14 +88,15 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
     if kernel is None:
         return lambda rng, labels: ask_and_tell(truth, method, rng, labels)
     if _is_fitted(method):
-        # The kernel's policy is kept, and its belief is that of the last fit.
-        kernel_of, plays = partial(_sure_kernel, truth, method, view), _plays(truth, method.policy)
-        return partial(ask_between_fits, truth, method, view, kernel_of, plays)
+        return partial(ask_between_fits, truth, method, view, kernel, _plays(truth, method.policy))
+    # The policies that ask anywhere need no belief.
+    prior = method.prior if method.policy.looks else Uniform()
+    belief = prior.belief(truth.cells, np.zeros_like(truth.counts), method.target)
 
     def ask(rng: np.random.Generator, labels: int) -> NDArray[np.int64]:
-        progress = start(view.known)
-        kernel(rng, progress, labels)
-        return view.known.items[progress.asked[: progress.done[0]]]
+        run = view.start(belief)
+        kernel(rng, run, labels)
+        return run.order
 
     return ask
 
@@ -122,14 +118,8 @@ def _plays(truth: Truth, policy: Policy) -> int:
     return (policy.plays if isinstance(policy, Thompson) else None) or truth.task.plays
 
 
-def _sure_kernel(truth: Truth, method: Method, view: Layout, belief: Belief) -> Kernel:
-    kernel = _kernel(truth, method, view, belief)
-    assert kernel is not None  # noqa: S101  (whether there is one does not depend on the belief)
-    return kernel
-
-
-def _kernel(truth: Truth, method: Method, view: Layout, belief: Belief | None = None) -> Kernel | None:
-    """The kernel that asks as a method does, from its prior or from a belief of independent cells."""
+def _kernel(truth: Truth, method: Method, view: Layout) -> Kernel | None:
+    """The kernel that asks as a method does, from the prior counts of a run."""
     policy, plays = method.policy, truth.task.plays
     if isinstance(policy, Thompson):
         policy, plays = Thompson(), policy.plays or plays
@@ -139,71 +129,72 @@ def _kernel(truth: Truth, method: Method, view: Layout, belief: Belief | None = 
     known = uniform or method.prior.looks_at_items or isinstance(method.prior, (Uniform, Informed))
     if policy not in _CODES or not known:
         return None
-    if belief is None:
-        # The policies that ask anywhere need no belief.
-        blank = Uniform() if uniform else method.prior
-        belief = blank.belief(truth.cells, np.zeros_like(truth.counts), method.target).matched()
-    prior, pool = belief.prior[view.cells], method.target == "pool"
-    case = Case(truth, view.known, view.cells, prior, _CODES[policy], plays, pool)
+    case = Case(truth, view, _CODES[policy], plays, method.target == "pool")
     if case.policy == choose.ITEMS:
-        return lambda rng, progress, until: choose.ask_items(rng, case.known, progress, until)
+        return choose.ask_items
     if case.policy == choose.GROUPS:
-        return lambda rng, progress, until: choose.ask_groups(rng, case.known, progress, case.plays, until)
+        return lambda rng, run, until: choose.ask_groups(rng, run, plays, until)
     maker = _MAKERS.get((type(truth.task), type(truth.task.metric)))
     return None if maker is None else maker(case)
 
 
 def _estimate_accuracy(case: Case) -> Kernel | None:
-    known, prior, pool, policy = case.known, case.prior, case.pool, case.policy
-    if policy == choose.TOPTWO or (policy == choose.UCB and pool):
+    policy = case.policy
+    if policy == choose.TOPTWO or (policy == choose.UCB and case.pool):
         return None
-    if policy != choose.THOMPSON:
-        return lambda rng, progress, until: ask_estimate_greedy(rng, known, progress, prior, pool, policy, until)
-    if pool or len(prior) < _FEW:
-        return lambda rng, progress, until: ask_estimate_thompson(rng, known, progress, prior, pool, until)
-    return lambda rng, progress, until: ask_estimate_contest(rng, known, progress, prior, until)
+    if policy == choose.THOMPSON and not case.pool and len(case.view.groups) >= _FEW:
+        return ask_estimate_contest
+    return lambda rng, run, until: ask_estimate(rng, run, policy, until)
 
 
 def _estimate_confusion(case: Case) -> Kernel | None:
-    known, prior, pool, policy = case.known, case.prior, case.pool, case.policy
+    policy = case.policy
     if policy not in (choose.THOMPSON, choose.GREEDY, choose.EPSILON):
         return None
-    return lambda rng, progress, until: ask_confusion(rng, known, progress, prior, pool, policy, until)
+    return lambda rng, run, until: ask_confusion(rng, run, policy, until)
 
 
 def _identify_accuracy(case: Case) -> Kernel | None:
-    known, prior, m, pool, policy = case.known, case.prior, case.plays, case.pool, case.policy
-    if policy == choose.UCB and pool:
+    policy, m = case.policy, case.plays
+    if policy == choose.UCB and case.pool:
         return None
-    if isinstance(case.truth.task, Identify) and not case.truth.task.lowest:
-        # The most accurate groups are those that are wrong the least.
-        known, prior = known._replace(outcome=1 - known.outcome), prior[:, ::-1].copy()
+    ask: Kernel = lambda rng, run, until: ask_lowest(rng, run, m, policy, until)
     if policy == choose.BOUNDARY:
-        return lambda rng, progress, until: ask_lowest_boundary(rng, known, progress, prior, m, pool, until)
-    if policy == choose.THOMPSON and not pool and len(prior) >= m * _MANY:
-        return lambda rng, progress, until: ask_lowest_contest(rng, known, progress, prior, m, until)
-    ask = ask_lowest_thompson if policy in (choose.THOMPSON, choose.TOPTWO) else ask_lowest_greedy
-    return lambda rng, progress, until: ask(rng, known, progress, prior, m, pool, policy, until)
+        ask = lambda rng, run, until: ask_lowest_boundary(rng, run, m, until)
+    elif policy == choose.THOMPSON and not case.pool and len(case.view.groups) >= m * _MANY:
+        ask = lambda rng, run, until: ask_lowest_contest(rng, run, m, until)
+    if isinstance(case.truth.task, Identify) and case.truth.task.lowest:
+        return ask
+    # The most accurate groups are those that are wrong the least.
+    wrong = 1 - case.view.known.outcome
+    return lambda rng, run, until: ask(rng, run._replace(outcome=wrong, prior=run.prior[:, ::-1].copy()), until)
 
 
 def _identify_value(case: Case) -> Kernel | None:
-    known, prior, m, pool, policy = case.known, case.prior, case.plays, case.pool, case.policy
+    policy, m, known = case.policy, case.plays, case.view.known
     if policy in (choose.UCB, choose.BOUNDARY) or case.truth.gauge is None:
         return None
-    weight, centre = (part[case.cells] for part in case.truth.gauge)
-    if policy == choose.THOMPSON and not pool and known.outcomes == 2 and len(known.first) > m * _FEW_VALUES:
-        one_sided = ((weight == 0).any(axis=1) & (weight >= 0).all(axis=1)).all()
-        if one_sided and weight.any() and (prior > 0).all():
-            return lambda rng, progress, until: ask_value_contest(rng, known, progress, prior, weight, centre, m, until)
-    return lambda rng, progress, until: ask_value(rng, known, progress, prior, weight, centre, m, pool, policy, until)
+    gauge = case.truth.gauge.of(case.view.cells)
+    weight = gauge.weight
+    one_sided = ((weight == 0).any(axis=1) & (weight >= 0).all(axis=1)).all() and weight.any()
+    many = known.outcomes == 2 and len(known.first) > m * _FEW_VALUES
+    by_contest = policy == choose.THOMPSON and not case.pool and many and one_sided
+
+    def ask(rng: np.random.Generator, run: Run, until: int) -> None:
+        if by_contest and (run.prior > 0).all():
+            ask_value_contest(rng, run, gauge, m, until)
+        else:
+            ask_value(rng, run, gauge, m, policy, until)
+
+    return ask
 
 
 def _compare_accuracy(case: Case) -> Kernel | None:
-    known, prior, pool, policy, task = case.known, case.prior, case.pool, case.policy, case.truth.task
+    policy, task = case.policy, case.truth.task
     if policy not in (choose.THOMPSON, choose.GREEDY, choose.EPSILON) or not isinstance(task, Compare):
         return None
     first, rope, by = case.truth.first, task.rope, REWARDS[task.by]
-    return lambda rng, progress, until: ask_compare(rng, known, progress, prior, first, rope, by, pool, policy, until)
+    return lambda rng, run, until: ask_compare(rng, run, first, rope, by, policy, until)
 
 
 _MAKERS: dict[tuple[type[Task], type[Metric]], Callable[[Case], Kernel | None]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.errors import FewlabelsError
+from fewlabels.errors import FewlabelsError, needs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def draw(table: Table) -> Figure:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (an extra, and slow to import)
     except ModuleNotFoundError:
-        raise FewlabelsError("drawing needs matplotlib. Run: pip install 'fewlabels[plots]'") from None
+        raise FewlabelsError(needs("drawing", "matplotlib", "plots")) from None
     panels = curves(table)
     figure = Figure(figsize=(1 + 5 * len(panels), 4), dpi=150, layout="constrained")
     axes = figure.subplots(1, len(panels), squeeze=False)[0]

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.simulation.jit import formula, kernel
+from fewlabels.simulation.run import Run, record
 from fewlabels.simulation.value import mean_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.simulation.known import Known
+    from fewlabels.simulation.truth import Gauge
 
 
 @kernel
@@ -45,14 +47,7 @@ def _standing(value: NDArray[np.float64], rival: NDArray[np.bool_], i: int) -> t
 
 @kernel
 def mrr_curve(
-    known: Known,
-    asked: NDArray[np.int64],
-    prior: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    members: NDArray[np.int64],
-    pool: bool,
-    labels: int,
+    run: Run, asked: NDArray[np.int64], gauge: Gauge, members: NDArray[np.int64], labels: int
 ) -> NDArray[np.float64]:
     """MRR = (1/m) Σ 1/rank_i of the true m groups after 0, 1, ... labels, shape (labels + 1,).
 
@@ -62,25 +57,22 @@ def mrr_curve(
 
     Parameters
     ----------
+    run
+        A run before its first label, which is taken through the labels.
     asked
         The places in the order of asking, shape (places,).
-    prior
-        Prior counts, shape (cells, outcomes).
-    weight, centre
-        Shape (cells, outcomes). Cost and accuracy have centre 0, calibration error the confidence.
     members
         The true m groups, shape (m,).
     """
-    groups, m = len(known.first) - 1, len(members)
+    groups, m = len(run.first) - 1, len(members)
     harmonic = np.zeros(groups + 2)
     for i in range(1, groups + 2):
         harmonic[i] = harmonic[i - 1] + 1.0 / i
-    counts = np.zeros((len(known.size), known.outcomes))
     value = np.empty(groups)
     rival = np.empty(groups, dtype=np.bool_)
     for g in range(groups):
-        rival[g] = known.starts[g + 1] > known.starts[g]
-        value[g] = mean_value(known, counts, prior, weight, centre, pool, g)
+        rival[g] = run.starts[g + 1] > run.starts[g]
+        value[g] = mean_value(run, g, gauge)
     rival[members] = False
     above, equal = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
     for i in range(m):
@@ -95,9 +87,9 @@ def mrr_curve(
             out[done:] = out[done]
             break
         place = asked[done]
-        g, old = known.group[place], value[known.group[place]]
-        counts[known.cell[place], known.outcome[place]] += 1.0
-        value[g] = mean_value(known, counts, prior, weight, centre, pool, g)
+        g, old = run.group[place], value[run.group[place]]
+        record(run, place)
+        value[g] = mean_value(run, g, gauge)
         for i in range(m):
             if rival[g]:
                 own = value[members[i]]

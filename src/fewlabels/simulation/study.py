@@ -73,7 +73,7 @@ def simulate(
     executor
         Anything of the standard kind to do the work: a process pool, or `client.get_executor()` of Dask.
     progress
-        Called with the pieces of work done and the pieces in all.
+        Called with the pieces of work done, from 0 when it begins, and the pieces in all.
 
     Returns
     -------
@@ -102,6 +102,8 @@ def simulate(
     case = truth_of(pool, labels, partition, task, tried)
     at = _budgets(budgets, int(case.room.sum()))
     work = [partial(run_chunk, case, one, at, seed, chunk) for one in tried for chunk in chunks(runs)]
+    if progress is not None:
+        progress(0, len(work))
     done = gather(work, jobs=jobs, executor=executor, progress=progress)
     per = len(chunks(runs))
     found = {one.name: _joined(done[i * per : (i + 1) * per]) for i, one in enumerate(tried)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,21 @@ if TYPE_CHECKING:
     from fewlabels.simulation.methods import Method
 
 Labels = Mapping[str, str] | Sequence[object]
+
+
+class Gauge(NamedTuple):
+    """How the value of a group is read from shares: Σ_c Σ_j weight_cj |θ_cj − centre_cj|, c over its cells.
+
+    weight, centre: shape (cells, outcomes). Calibration error: the cell's share of its group and its confidence, for
+    right; cost: that share times the price, and 0.
+    """
+
+    weight: NDArray[np.float64]
+    centre: NDArray[np.float64]
+
+    def of(self, cells: NDArray[np.int64]) -> Gauge:
+        """The same for some of the cells."""
+        return Gauge(self.weight[cells], self.centre[cells])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,19 +91,16 @@ class Truth:
         return there[np.argsort(value if self.task.lowest else -value, kind="stable")[: self.task.plays]]
 
     @cached_property
-    def gauge(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Weight and centre if what is looked for is a large Σ_cj weight_cj |θ_cj − centre_cj|, else None.
-
-        Both of shape (cells, outcomes). Where the lowest are looked for the weights are negative.
-        """
+    def gauge(self) -> Gauge | None:
+        """The gauge if a large value by one is looked for, else None; its weights are negative for the lowest."""
         cells, metric = self.cells, self.task.metric
         sign = -1.0 if isinstance(self.task, Identify) and self.task.lowest else 1.0
         zero = np.zeros_like(self.counts)
         if isinstance(metric, CalibrationError) and cells.confidence is not None:
             right = np.array([1.0, 0.0])
-            return np.outer(sign * cells.weight, right), np.outer(cells.confidence, right)
+            return Gauge(np.outer(sign * cells.weight, right), np.outer(cells.confidence, right))
         if isinstance(metric, (Accuracy, Cost)):
-            return sign * metric.gradient(zero, cells), zero
+            return Gauge(sign * metric.gradient(zero, cells), zero)
         return None
 
     @cached_property

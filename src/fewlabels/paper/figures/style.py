@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import FewlabelsError
+from fewlabels.errors import FewlabelsError, needs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +23,7 @@ def frames(rows: int, columns: int, width: float = 2.6, height: float = 2.4, **m
     try:
         from matplotlib.figure import Figure as Made  # noqa: PLC0415  (an extra, and slow to import)
     except ModuleNotFoundError:
-        raise FewlabelsError(
-            "figures need matplotlib, which is not installed. Run: pip install 'fewlabels[plots]'"
-        ) from None
+        raise FewlabelsError(needs("drawing", "matplotlib", "plots")) from None
     # Without pyplot: no window, no global state.
     figure = Made(figsize=(width * columns, height * rows), layout="constrained")
     axes = np.asarray(figure.subplots(rows, columns, squeeze=False, **more))
