@@ -62,6 +62,17 @@ def test_a_budget_that_is_never_enough_is_said_to_be() -> None:
     made = plan(pool_of(2, 200), stop=Stop(width=0.01), budgets=[10, 20], runs=5)
     assert made.recommended is None
     assert re.search(r"No budget can be recommended: with 80 labels .* in 0 % of the simulated worlds", made.words)
+    assert re.search(r"With 20 labels, the interval of the average would be about 0\.\d+ wide", made.words)
+    assert "A simulated world is one way in which the true labels of all items could be." in made.words
+
+
+def test_what_labels_buy_is_said_where_no_budget_is_enough() -> None:
+    # Three of six groups without a difference to find: no budget is enough, and what 40 labels find is told.
+    two = fl.Identify(fl.Accuracy(), lowest=3)
+    made = plan(pool_of(6, 20), task=two, stop=Stop(probability=0.999), budgets=[4, 40], runs=3, expect=0.9)
+    assert made.recommended is None
+    found = 3 * made.table["found"][1]
+    assert f"With 40 labels, about {found:.1f} of the 3 groups looked for would be named on average." in made.words
 
 
 def test_a_recommended_budget_is_enough() -> None:
@@ -197,7 +208,15 @@ def test_what_needs_no_simulation_is_said_at_once() -> None:
 def test_a_forecast_ends_with_the_budget() -> None:
     seen = forecast(asked(ESTIMATE, 10, Stop(labels=30, width=0.05)), runs=9)
     assert (seen.more, seen.high, seen.share, seen.most) == (None, None, 0, 20)
-    assert seen.words.startswith("Probably more than 20 more labels until no group has an interval wider than 0.05: ")
+    assert seen.words == (
+        "What is left of the budget (20 labels) will probably not be enough: "
+        "no group has an interval wider than 0.05 by then in 0 % of the simulated worlds."
+    )
+    last = forecast(asked(ESTIMATE, 10, Stop(labels=11, width=0.05)), runs=2)
+    assert last.words.startswith("What is left of the budget (1 label) will probably not be enough: ")
+    assert forecast(asked(ESTIMATE, 10, Stop(labels=11))).words == "1 more label uses up the budget."
+    far = forecast(asked(ESTIMATE, 10, Stop(labels=100, width=0.05)), runs=2, most=5)
+    assert far.words.startswith("Probably more than 5 more labels until ")
 
 
 @pytest.mark.parametrize(("task", "goal"), [(LOWEST, {"probability": 0.95}), (ESTIMATE, {"width": 0.5})])
@@ -205,7 +224,7 @@ def test_without_a_rule_a_usual_one_is_foreseen_and_said_to_be_none(task: Task, 
     seen = forecast(asked(task, 10), runs=9)
     assert seen.stop.rules == goal
     assert not seen.is_set
-    assert seen.words.startswith("No stopping rule is set. Probably ")
+    assert re.match(r"No stopping rule is set\. (Probably |What is left to ask \(140 items\) )", seen.words)
     assert seen.to_json()["stop"] == goal
 
 

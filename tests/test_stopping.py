@@ -99,12 +99,25 @@ def test_the_first_rule_that_is_met_stops() -> None:
     before, after = audit_of(LOWEST, 9, stop).standing(), audit_of(LOWEST, 10, stop).standing()
     assert (before.reached, after.reached) == (False, True)
     assert [rule.reached for rule in after.rules] == [True, False]
-    assert after.words == "Enough: 10 of 10 labels."
+    assert after.is_spent
+    assert re.fullmatch(
+        r"The budget is used up: 10 of 10 labels\. "
+        r"The goal is not reached: the answer is right with probability 0\.\d\d \(wanted 0.999\)\.",
+        after.words,
+    )
     assert re.fullmatch(
         r"Not yet: 9 of 10 labels; the answer is right with probability 0\.\d\d \(wanted 0.999\)\.", before.words
     )
     assert after.table["rule"] == ["labels", "probability"]
     assert after.to_json()["rules"][0] == {"rule": "labels", "now": 10, "wanted": 10, "reached": True}
+
+
+def test_a_goal_that_is_reached_is_enough_whatever_the_budget() -> None:
+    for stop in (Stop(labels=50, probability=0.01), Stop(labels=5, probability=0.01), Stop(labels=5)):
+        standing = audit_of(LOWEST, 10, stop).standing()
+        assert standing.words.startswith("Enough: ")
+        assert standing.reached
+        assert not standing.is_spent
 
 
 @pytest.mark.parametrize(

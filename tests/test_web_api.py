@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 import fewlabels as fl
+from fewlabels.report import gist, outlook
 from fewlabels.stopping import Stop
 from tests.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts
 
@@ -174,10 +175,12 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
         labels = client.get("/download/labels/audit", headers=bearer(site.owner))
         report = client.get("/download/report/audit", headers=bearer(site.owner))
         log = client.get("/download/log/audit", headers=bearer(site.owner)).text
-    assert audit.answer().words in live
+    assert gist(audit).headline in live  # the same words as in the report and on the command line
     assert audit.standing().words in live
+    assert audit.standing().words not in forecast  # said once
+    assert "<h2>Chance of having the lowest accuracy</h2>" in live
     assert live.count("<figure>") == 3
-    assert "more label" in forecast
+    assert f"<p>{outlook(audit)}</p>" in forecast
     assert labels.text.splitlines()[0] == "id,label"
     assert len(labels.text.splitlines()) == 7
     assert "attachment" in report.headers["content-disposition"]

@@ -14,7 +14,7 @@ from fewlabels.table import Table
 from fewlabels.tasks import Compare, Estimate, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
@@ -146,6 +146,11 @@ class Standing:
     words: str
 
     @property
+    def is_spent(self) -> bool:
+        """Whether only the budget is used up, and what was wanted of the answer is not reached."""
+        return self.reached and _is_spent(self.rules)
+
+    @property
     def table(self) -> Table:
         """A row for each rule: columns rule, now, wanted, reached."""
         names = ("rule", "now", "wanted", "reached")
@@ -213,11 +218,20 @@ def _is_exhausted(task: Task, belief: Belief, cells: Cells) -> bool:
     return not (cells.total(belief.left.astype(float)) * task.askable(cells)).any()
 
 
+def _is_spent(rules: Sequence[Rule]) -> bool:
+    met = {rule.rule for rule in rules if rule.reached}
+    return met == {"labels"} and len(rules) > 1
+
+
 def _words(stop: Stop, rules: list[Rule], met: list[Rule], exhausted: bool) -> str:
-    if met:
-        return f"Enough: {'; '.join(rule.words for rule in met)}."
     listed = "; ".join(rule.words for rule in rules)
     last = " Every item that could be asked about has its label." if exhausted else ""
+    if _is_spent(rules):
+        # A budget is no goal: that it is used up says nothing about the answer.
+        goals = "; ".join(rule.words for rule in rules if rule.rule != "labels")
+        return f"The budget is used up: {met[0].words}. The goal is not reached: {goals}.{last}"
+    if met:
+        return f"Enough: {'; '.join(rule.words for rule in met)}."
     return f"Not yet: {listed}.{last}" if stop.rules else f"No stopping rule is set. So far: {listed}.{last}"
 
 

@@ -13,7 +13,7 @@ from fewlabels.partition import by_predicted
 from fewlabels.planning.asking import Game
 from fewlabels.planning.readings import Reading
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import alike, never, recommendation, rounded, too_soon
+from fewlabels.planning.words import alike, buys, never, recommendation, rounded, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, Thompson
 from fewlabels.priors import Learned, Prior
@@ -38,6 +38,8 @@ _WORK, _FEWEST, _MOST = 16_000, 12, 120
 ENOUGH = 0.8
 # No budget is recommended for a rule whose answers are true this much less often than they say.
 _TOO_FAR = 0.15
+# Where none is recommended, what the budget nearest to this one buys is told.
+_EXAMPLE = 200
 # Beyond the largest budget, worlds are played on to this many times as many labels until the rule is met.
 _FARTHER = 4
 
@@ -270,7 +272,11 @@ def _plan(
     recommended, advice = _advice(game, goal, budgets, courses)
     low, high = np.quantile([course.accuracy for course in courses], [0.1, 0.9]).tolist()
     said = [] if is_set else ["No stopping rule was given, so a usual one is planned for."]
-    said += [advice, alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]
+    said += [advice]
+    if recommended is None:
+        i = int(np.argmin(np.abs(np.log(np.array(budgets) / _EXAMPLE))))
+        said.append(buys(budgets[i], {name: column[i] for name, column in columns.items()}, spec.task.plays))
+    said += [alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]
     table = Table(columns, settings)
     return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(said))
 

@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.errors import InputError
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import aim, more_labels
+from fewlabels.planning.words import End, aim, counted, more_labels
 from fewlabels.planning.worlds import draw_world
 from fewlabels.priors import Learned
 from fewlabels.stopping import Standing, Stop, standing
@@ -130,7 +130,7 @@ def forecast(
         needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
         if progress is not None:
             progress(run + 1, runs)
-    return _forecast(needed, goal, is_set, ahead)
+    return _forecast(needed, goal, is_set, ahead, _end(game, goal, labels, ahead))
 
 
 def affordable_runs(numbers: int) -> int:
@@ -190,6 +190,13 @@ def _ahead(game: Game, stop: Stop, labels: int, most: int | None) -> int:
     return min(far, game.open, *([] if stop.labels is None else [max(stop.labels - labels, 0)]))
 
 
+def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
+    """Why no more than `ahead` labels are tried."""
+    if stop.labels is not None and ahead >= stop.labels - labels:
+        return "budget"
+    return "items" if ahead >= game.open else "sight"
+
+
 def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
     """What needs no simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
@@ -201,17 +208,19 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
     left = int(stop.labels or 0) - int(now.rules[0].now)
     if left > ahead:
         words = (
-            f"Only {ahead:,} more items can be asked about, fewer than the budget of {stop.labels:,} labels has left."
+            f"Only {counted(ahead, 'more item')} can be asked about, fewer than the budget of {stop.labels:,} labels "
+            "has left."
         )
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
-    return Forecast(left, left, left, 1.0, ahead, 0, stop, is_set, f"{left:,} more labels use up the budget.")
+    words = f"{counted(left, 'more label')} {'uses' if left == 1 else 'use'} up the budget."
+    return Forecast(left, left, left, 1.0, ahead, 0, stop, is_set, words)
 
 
-def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int) -> Forecast:
+def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end: End) -> Forecast:
     low, more, high = (quantile(needed, q) for q in (0.1, 0.5, 0.9))
     share = float(np.isfinite(needed).mean())
     found = [None if np.isinf(count) else round(count) for count in (more, low, high)]
-    words = more_labels(low, more, high, share, stop, ahead)
+    words = more_labels(low, more, high, share, stop, ahead, end)
     if not is_set:
         words = f"{_UNSET} {words}"
     return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fewlabels.stopping import Stop
+
+End = Literal["budget", "items", "sight"]
+"""Why a forecast looks no farther: the budget ends there, the items do, or it is far enough."""
 
 _AIMS = {
     "probability": "the answer is right with probability {:g}",
     "width": "no group has an interval wider than {:g}",
     "overall": "the interval of the average is at most {:g} wide",
 }
+_WORLD = "A simulated world is one way in which the true labels of all items could be."
 
 
 def aim(stop: Stop) -> str:
@@ -35,20 +41,39 @@ def rounded(count: float, *, up: bool = False) -> int:
     return int((math.ceil(count / unit - 1e-9) if up else round(count / unit)) * unit)
 
 
-def more_labels(low: float, more: float, high: float, share: float, stop: Stop, most: int) -> str:
+def more_labels(low: float, more: float, high: float, share: float, stop: Stop, most: int, end: End) -> str:
     """How many more labels, from the quantiles of the simulated worlds; infinite ones are beyond `most`.
 
+    `end` is what ended the worlds that did not get there.
+
     >>> from fewlabels.stopping import Stop
-    >>> more_labels(58, 123, 244, 1.0, Stop(probability=0.95), 1000)
+    >>> more_labels(58, 123, 244, 1.0, Stop(probability=0.95), 1000, "sight")
     'Probably 120 more labels until the answer is right with probability 0.95 (80 %: 58 to 240).'
+    >>> more_labels(math.inf, math.inf, math.inf, 0.0, Stop(labels=200, probability=0.9), 1, "budget")
+    'What is left of the budget (1 label) will probably not be enough: the answer is right with probability 0.9 by then
+     in 0 % of the simulated worlds.'
     """
-    if math.isinf(more):
+    if math.isinf(more) and end == "sight":
         return (
-            f"Probably more than {most:,} more labels until {aim(stop)}: "
+            f"Probably more than {counted(most, 'more label')} until {aim(stop)}: "
             f"so many were enough in {_percent(share)} of the simulated worlds."
         )
-    end = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
-    return f"Probably {rounded(more):,} more labels until {aim(stop)} (80 %: {rounded(low):,} {end})."
+    if math.isinf(more):
+        rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
+        return (
+            f"What is left {rest} will probably not be enough: {aim(stop)} by then in {_percent(share)} of the "
+            "simulated worlds."
+        )
+    until = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
+    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop)} (80 %: {rounded(low):,} {until})."
+
+
+def counted(count: int, noun: str) -> str:
+    """
+    >>> counted(1, "more label"), counted(1200, "item")
+    ('1 more label', '1,200 items')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> str:
@@ -74,6 +99,27 @@ def never(share: float, most: int, stop: Stop) -> str:
     )
 
 
+def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
+    """What so many labels buy, from their row of the plan's table; `sought` is the number of groups looked for.
+
+    >>> buys(200, {"right": 0.3, "found": 0.61}, 3)
+    'With 200 labels, about 1.8 of the 3 groups looked for would be named on average.'
+    >>> buys(200, {"right": 0.74}, 1)
+    'With 200 labels, the answer would be right in 74 % of the simulated worlds.'
+    >>> buys(1, {"overall": 0.0731, "widest": 0.4}, 1)
+    'With 1 label, the interval of the average would be about 0.073 wide, and that of a group at most 0.4.'
+    """
+    start = f"With {counted(labels, 'label')}, "
+    if "found" in row:
+        return f"{start}about {sought * row['found']:.1f} of the {sought} groups looked for would be named on average."
+    if "right" in row:
+        return f"{start}the answer would be right in {_percent(row['right'])} of the simulated worlds."
+    return (
+        f"{start}the interval of the average would be about {row['overall']:.2g} wide, and that of a group at most "
+        f"{row['widest']:.2g}."
+    )
+
+
 def too_soon(honesty: float, promise: float, stop: Stop, prior: str) -> str:
     """That the rule cannot be trusted in such worlds."""
     other = "" if prior == "Learned()" else " Learned() may do better."
@@ -93,7 +139,7 @@ def _percent(share: float) -> str:
 
 
 def alike(low: float, high: float, runs: int, source: str, has_confidence: bool, expect: float | None) -> str:
-    """What the worlds are like: where they come from, and between which accuracies of the pool most of them lie."""
+    """What a world is, where they come from, and between which accuracies of the pool most of them lie."""
     if source != "Learned()":
         how = f"drawn from {source}"
     elif has_confidence:
@@ -101,9 +147,7 @@ def alike(low: float, high: float, runs: int, source: str, has_confidence: bool,
     else:
         how = "of classifiers of any usual accuracy, since the pool has no confidences"
     if expect is not None:
-        return (
-            f"The {runs:,} simulated worlds are {how}, moved to an accuracy of {expect:g} over the pool as you expect."
-        )
+        return f"{_WORLD} The {runs:,} here are {how}, moved to an accuracy of {expect:g} over the pool as you expect."
     hint = "" if has_confidence else " If you know better, say what accuracy you expect (expect: 0.9, say)."
     span = f"{100 * low:.0f} to {_percent(high)}"
-    return f"The {runs:,} simulated worlds are {how}; in most of them {span} of the pool is predicted right.{hint}"
+    return f"{_WORLD} The {runs:,} here are {how}; in most of them {span} of the pool is predicted right.{hint}"

@@ -54,10 +54,18 @@ class Chances(Numbers):
     """
 
     name: ClassVar[str] = "chances"
-    title: ClassVar[str] = "Chance of being the most extreme"
 
     sides: tuple[Side, ...]
     named: tuple[str, ...]
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What is looked for: by how many groups that is, or both ends where nothing is."""
+        if len(self.sides) > 1:
+            return "Chance of being the lowest or the highest"
+        doing = {"has": "having", "is": "being"}
+        verb, rest = self.sides[0].end.split(" ", 1)
+        return f"Chance of {doing[verb]} {rest}"
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:

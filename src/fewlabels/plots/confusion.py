@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.estimates import estimate
+from fewlabels.metrics import Accuracy
 from fewlabels.metrics import Confusion as Metric
 from fewlabels.partition import by_predicted
 from fewlabels.plots.numbers import Numbers, Reading
@@ -19,6 +20,7 @@ from fewlabels.tasks import Compare
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.plots.picture import Mark
+    from fewlabels.plots.style import Tone
     from fewlabels.table import Table
 
 _MATRIX = 30  # so many classes are shown as a matrix
@@ -30,7 +32,10 @@ _NUMBERS = 1_000_000  # classes² × groups of asking; beyond, reading by other 
 
 @dataclass(frozen=True)
 class Predicted:
-    """One predicted class: its items and labels, and the share of each true class with its interval."""
+    """One predicted class: its items and labels, and the share of each true class with its interval.
+
+    The share that is right is the accuracy of the class, as everywhere else.
+    """
 
     predicted: str
     n: int
@@ -101,6 +106,11 @@ class Confusions(Numbers):
         thin = [is_thin(int(c), int(size), audit.spec.target) for c, size in zip(labelled, n, strict=True)]
         rows: tuple[Predicted, ...] = ()
         if k <= _MATRIX:
+            right = audit.estimates(
+                level=reading.level, metric=Accuracy(), groups=by_predicted(audit.pool), draws=reading.draws
+            )
+            for part, name in ((mean, "mean"), (low, "low"), (high, "high")):
+                np.fill_diagonal(part, np.array(right[name], dtype=float))
             rows = tuple(
                 Predicted(
                     classes[i], int(n[i]), int(labelled[i]), thin[i],
@@ -121,11 +131,13 @@ class Confusions(Numbers):
     def caption(self) -> str:
         """How to read it."""
         if self.rows:
+            thin = (
+                f"A grey row has fewer than {FEW} labels. " if any(row.thin and row.mean for row in self.rows) else ""
+            )
             return (
                 "A row is a predicted class, a column a true one: the darker, the larger the share of the row. Blue is "
                 "right, orange is confused. A small square is uncertain: its area shrinks as the interval grows. "
-                "Every pair of classes is estimated here, so that the share that is right can differ a little from "
-                "the accuracy of the class."
+                f"{thin}Every share has an estimate of its own, so that those of a row need not add up to 100%."
             )
         return (
             f"The mistakes that probably concern most items of the pool. Each line holds the number with probability "
@@ -160,7 +172,8 @@ class Confusions(Numbers):
         x = Axis(0, k, tuple(across), "true class", grid=False)
         y = Axis(k, 0, tuple(down), "predicted class", grid=False)
         tall = 44 if k <= _WRITTEN else max(18, 528 / k)
-        keys = (Key("right", sign="box"), Key("confused", "accent", "box"))
+        few = any(row.thin and row.mean for row in self.rows)
+        keys = (Key("right", sign="box"), Key("confused", "accent", "box"), *[Key(HOLLOW, "muted", "box")] * few)
         return Panel(x, y, tuple(marks), height=k * tall, widest=k * 64, aside=aside, keys=keys)
 
     def _cell(self, i: int, j: int, row: Predicted, mean: float, ends: tuple[float, float]) -> list[Mark]:
@@ -174,10 +187,9 @@ class Confusions(Numbers):
         right, written = self.classes[j] == row.predicted, len(self.classes) <= _WRITTEN
         shade = mean if right else mean**0.5 * (0.55 if written else 1.0)
         xs, ys = (j + inset, j + 1 - inset), (i + inset, i + 1 - inset)
-        marks: list[Mark] = [
-            Box(xs, ys, tip, "main" if right else "accent", 0.03 + 0.97 * shade, around=((j, j + 1), (i, i + 1)))
-        ]
-        if written and not right and mean >= 0.05:
+        tone: Tone = "muted" if row.thin else "main" if right else "accent"
+        marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=((j, j + 1), (i, i + 1)))]
+        if written and not right and not row.thin and mean >= 0.05:
             words = f"{mean:.0%}"
             # Short numbers get as little room as long ones: all are written, or none.
             marks.append(Note(j + 0.5, i + 0.5, words, "on", tip=tip, room=(1 - 2 * inset) * len(words) / 3))

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from fewlabels.errors import FewlabelsError, InputError
+from fewlabels.errors import FewlabelsError, InputError, needs
 from fewlabels.plots.allocation import Allocation
 from fewlabels.plots.calibration import Calibration
 from fewlabels.plots.chances import Chances
@@ -103,10 +103,8 @@ class Display:
 def check_drawing() -> None:
     """FewlabelsError if matplotlib is not installed."""
     if find_spec("matplotlib") is None:
-        raise FewlabelsError(
-            "drawing needs matplotlib, which is not installed. Run: pip install 'fewlabels[plots]'; "
-            "or write an .svg, which does not need it."
-        )
+        message = needs("drawing", "matplotlib", "plots")
+        raise FewlabelsError(f"{message}. Or write an .svg, which does not need it.")
 
 
 def _figure(numbers: Numbers) -> Figure:

@@ -18,6 +18,7 @@ from fewlabels.report.headline import headline
 from fewlabels.report.labels import Labels, Mistake, count_labels, find_mistakes
 from fewlabels.report.learned import Band, bands
 from fewlabels.report.more import More, more_labels
+from fewlabels.report.next import next_steps
 from fewlabels.report.numbers import counted, plural
 from fewlabels.tasks import Identify
 
@@ -40,8 +41,8 @@ class Report:
     ----------
     name, made, version, level
         Of the assessment; when, and by which version, it was made; the probability that an interval holds the truth.
-    question, headline, doubts
-        The task as a question, the answer in plain words, and what to keep in mind with it.
+    question, headline, doubts, next
+        The task as a question, the answer in plain words, what to keep in mind with it, and what to do next.
     answer
         The task's own answer.
     groups
@@ -71,6 +72,7 @@ class Report:
     question: str
     headline: str
     doubts: tuple[str, ...]
+    next: tuple[str, ...]
     answer: Answer
     groups: tuple[GroupRow, ...]
     overall: Overall
@@ -99,6 +101,7 @@ class Report:
             "question": self.question,
             "headline": self.headline,
             "doubts": list(self.doubts),
+            "next": list(self.next),
             "answer": {
                 "words": self.answer.words,
                 "probability": self.answer.probability,
@@ -169,6 +172,7 @@ def read(
     reading = Reading(audit, level, draws)
     rows, overall, confusions = _found(audit, reading)
     labels = count_labels(audit)
+    more = more_labels(audit, draws, foresee=foresee, progress=progress)
     return Report(
         name=audit.name,
         made=datetime.now(UTC),
@@ -177,6 +181,7 @@ def read(
         question=plainly.question(audit),
         headline=headline(audit, reading.answer, rows, overall, confusions),
         doubts=tuple(_doubts(audit, rows, overall, labels)),
+        next=next_steps(audit, reading.answer, rows, overall, more.forecast),
         answer=reading.answer,
         groups=rows,
         overall=overall,
@@ -184,7 +189,7 @@ def read(
         mistakes=find_mistakes(audit, reading.answer.groups, examples),
         labels=labels,
         chosen=(plainly.policy(audit), plainly.prior(audit), plainly.TARGETS[audit.spec.target], *labels.sentences()),
-        more=more_labels(audit, draws, foresee=foresee, progress=progress),
+        more=more,
         learned=bands(audit, level),
         plots={name: plots.PLOTS[name].read(reading) for name in plots.suited(audit)} if labels.labelled else {},
         settings=audit.spec.to_json(),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fewlabels.report.content import Report
-    from fewlabels.report.groups import GroupRow
+    from fewlabels.report.groups import GroupRow, Overall
 
 NOTES = {
     "enough": "",
@@ -44,23 +44,32 @@ class Fact:
 
 
 def strip(report: Report) -> list[Fact]:
-    """What stands at the top: overall accuracy, how sure the answer is, labels, items, groups."""
+    """What stands at the top: how sure the answer is, overall accuracy, labels, items, groups.
+
+    Where labels were steered to some groups, the overall accuracy is not what was asked for and stands behind.
+    """
     overall, labels, items = report.overall, report.labels, report.pool["items"]
-    found = [
-        Fact("Right, over all items", percent(overall.mean), overall.between)
-        if overall.enough
-        else Fact("Right, over all items", "not known yet", overall.words)
-    ]
+    found = []
     if report.answer.probability is not None and labels.labelled:
         found.append(_certainty(report, report.answer.probability))
+    if not overall.doubt:
+        found.append(_overall(overall))
     share = percent(labels.labelled / items) if items else "none"
     found.append(Fact("Labels", f"{labels.labelled:,}", f"{share} of {items:,} items"))
     if len(report.groups) > 1:
         enough = sum(row.evidence == "enough" for row in report.groups)
         found.append(Fact(report.words.nouns.capitalize(), f"{len(report.groups):,}", f"{enough:,} with enough labels"))
+    if overall.doubt:
+        found.append(_overall(overall))
     if overall.confidence is not None:
         found.append(Fact("Its own confidence", percent(overall.confidence), "says the classifier, on average"))
     return found
+
+
+def _overall(overall: Overall) -> Fact:
+    if not overall.enough:
+        return Fact("Right, over all items", "not known yet", overall.words)
+    return Fact("Right, over all items", percent(overall.mean), overall.about)
 
 
 def _certainty(report: Report, probability: float) -> Fact:
@@ -91,8 +100,10 @@ def facts(report: Report) -> list[Fact]:
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """The settings line by line: a part by its kind, what it contains by dotted names."""
+    """The settings line by line: a part by its kind, what it contains by dotted names; none that is not set."""
     for name, value in settings.items():
+        if value is None:
+            continue
         path = f"{above}.{name}" if above else name
         if isinstance(value, dict) and "kind" in value:
             yield path, value["kind"]
@@ -101,7 +112,6 @@ def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, s
             yield from _flat(value, path)
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            text = "not set" if value is None else text
             yield path, text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (all of it in the JSON report)"
 
 

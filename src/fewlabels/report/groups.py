@@ -10,10 +10,10 @@ import numpy as np
 from fewlabels.metrics import Accuracy
 from fewlabels.partition import whole
 from fewlabels.plots.words import FEW, measure
-from fewlabels.priors import Counts, Informed
+from fewlabels.priors import Counts, Informed, Uniform
 from fewlabels.report import plainly
 from fewlabels.report.numbers import Style, percent, plural
-from fewlabels.tasks import Estimate, Identify
+from fewlabels.tasks import Compare, Identify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,10 @@ class GroupRow:
 
 @dataclass(frozen=True)
 class Overall:
-    """Accuracy over all items; `enough` says whether the labels allow to tell it, `words` why not."""
+    """Accuracy over all items; `enough` says whether the labels allow to tell it, `words` why not.
+
+    `doubt` is what must stand beside the number where the labels were steered to some groups; empty elsewhere.
+    """
 
     mean: float
     low: float
@@ -59,11 +62,17 @@ class Overall:
     enough: bool
     words: str
     confidence: float | None
+    doubt: str = ""
 
     @property
     def between(self) -> str:
         """The interval in words."""
         return Style(share=True).between(self.low, self.high)
+
+    @property
+    def about(self) -> str:
+        """What is said beside the number: its interval, and the doubt if there is one."""
+        return f"{self.between}; {self.doubt}" if self.doubt else self.between
 
 
 _ORDER: dict[Evidence, int] = {"enough": 0, "scores": 0, "few": 1, "unasked": 2, "empty": 3}
@@ -93,13 +102,15 @@ def over_all(audit: Assessment, rows: Sequence[GroupRow], level: float, draws: i
     Each group has its own prior, and the average of many leans on it without its interval showing that. With the say s
     of the prior and its mean m, the labels alone would put the average (x − s·m) / (1 − s) in place of x. If that is
     further away than the interval is long to either side (and than a point), the number is not told. A learned prior
-    has no such pull; but where labels went to the groups that were looked for and most items lie elsewhere, it would
-    speak by analogy, and the number is not told either.
+    has no such pull; but where labels were steered to the groups that were looked for, it speaks of the others by
+    analogy. So there the number always has a doubt beside it, and is not told if most items lie in such groups.
     """
     row = next(audit.estimates(level=level, metric=Accuracy(), groups=whole(audit.pool), draws=draws).rows())
     confidence = None if audit.pool.confidence is None else float(audit.pool.confidence.mean())
+    everywhere = bool(audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups)).all())
+    steered = _steered(audit, everywhere)
     # Labels of items taken at random from all are simply counted.
-    counted = audit.spec.policy.ignorable and audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups)).all()
+    counted = audit.spec.policy.ignorable and everywhere
     say = 0.0 if counted else min(_say_of_prior(audit), 0.99)
     middle = confidence if isinstance(audit.spec.prior, Informed) and confidence is not None else 0.5
     pull = say * abs(row["mean"] - middle) / (1 - say)
@@ -107,12 +118,29 @@ def over_all(audit: Assessment, rows: Sequence[GroupRow], level: float, draws: i
     why = ""
     if row["labelled"] < FEW:
         why = "no item has a label so far" if not row["labelled"] else f"fewer than {FEW} items have a label"
-    elif not isinstance(audit.spec.task, Estimate) and not counted and analogous > _MOST:
+    elif steered and analogous > _MOST:
         why = f"{percent(analogous)} of the items lie in {plural(plainly.noun(audit))} with hardly any labels"
     elif pull > max((row["high"] - row["low"]) / 2, _POINT):
         several = plural(plainly.noun(audit))
         why = f"too many {several} have so few labels that what was assumed beforehand would decide it"
-    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence)
+    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, steered)
+
+
+def _steered(audit: Assessment, everywhere: bool) -> str:
+    """Why a number over all items is doubtful though its interval may be short; empty where no group was favoured.
+
+    A comparison of two groups that are everything there is labels both.
+    """
+    task, several = audit.spec.task, plural(plainly.noun(audit))
+    unsaid = audit.pool.confidence is None or isinstance(audit.spec.prior, Uniform)
+    leans = f"leans on {'what was assumed beforehand' if unsaid else 'the scores'}"
+    if isinstance(task, Compare) and not everywhere:
+        return f"only the two {several} compared were labelled; elsewhere this number {leans}"
+    if not isinstance(task, Identify) or not audit.spec.policy.looks:
+        return ""
+    if isinstance(task.metric, Accuracy) and task.lowest:
+        return f"labels were steered to the worst {several}; this number {leans} and tends to be too low"
+    return f"labels were steered to the {several} looked for; this number {leans} and can be off"
 
 
 def _say_of_prior(audit: Assessment) -> float:

@@ -22,6 +22,9 @@ NAMED = 5
 """So many groups are named with their numbers; a longer list is left to the table."""
 SAFE = 0.8
 """An answer that is less sure is not told as a fact."""
+CERTAIN = 0.9
+"""From this chance on a group is nearly certain to be one of those looked for, whatever the others are."""
+_PLACES = ("second", "third", "fourth", "fifth")
 
 
 def headline(
@@ -50,20 +53,11 @@ def headline(
 def _identified(audit: Assessment, answer: Answer, rows: Mapping[str, GroupRow]) -> str:
     one, which = plainly.noun(audit), plainly.extreme(audit)
     m, sure = len(answer.groups), answer.probability or 0.0
-    numbers = plainly.style(audit)
-    right = isinstance(audit.spec.task.metric, Accuracy)
-    parts = []
-    for name in answer.groups[:NAMED]:
-        row = rows[name]
-        if row.evidence == "few":
-            parts.append(f"{shortened(name, 60)} (too few labels for a number)")
-            continue
-        first = f"right in {numbers.value(row.mean)} of the cases" if right and not parts else numbers.value(row.mean)
-        parts.append(f"{shortened(name, 60)} ({first}, {numbers.between(row.low, row.high)})")
-    if m > NAMED:
-        parts.append(f"{m - NAMED:,} more")
-    expected = sum(rows[name].chance or 0.0 for name in answer.groups)
     several = f"the {one}" if m == 1 else f"the {spelled(m)} {plural(one)}"
+    certain = settled(answer, rows)
+    if certain and sure < SAFE and len(certain) < m:
+        return _split(audit, f"{several} {which}", certain, [rows[name] for name in answer.groups])
+    expected = sum(rows[name].chance or 0.0 for name in answer.groups)
     if (sure < 0.5 and (m == 1 or expected < m / 2)) or all(rows[name].evidence == "few" for name in answer.groups):
         names = [shortened(name, 60) for name in answer.groups[:NAMED]]
         guess = f"The best guess so far is {listed([*names, f'{m - NAMED:,} more'] if m > NAMED else names)}"
@@ -71,11 +65,57 @@ def _identified(audit: Assessment, answer: Answer, rows: Mapping[str, GroupRow])
         if m > 1:
             chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
         return f"It is too early to name {several} {which}. {guess}; {chance}."
+    named = _with_numbers(audit, [rows[name] for name in answer.groups])
     if sure >= 0.5:
         be = f"{'is' if m == 1 else 'are'}{' probably' if sure < SAFE else ''}"
-        return f"{several.capitalize()} {which} {be} {listed(parts)}. We are {sureness(sure)} sure that {_these(m)}."
+        return f"{several.capitalize()} {which} {be} {named}. We are {sureness(sure)} sure that {_these(m)}."
     doubt = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
-    return f"The best guess for {several} {which} is {listed(parts)}. {doubt}"
+    return f"The best guess for {several} {which} is {named}. {doubt}"
+
+
+def settled(answer: Answer, rows: Mapping[str, GroupRow]) -> list[GroupRow]:
+    """The named groups that are nearly certain to be among those looked for, and have labels to show for it."""
+    found = [rows[name] for name in answer.groups]
+    return [row for row in found if (row.chance or 0.0) >= CERTAIN and row.evidence != "few"]
+
+
+def _split(audit: Assessment, which: str, certain: list[GroupRow], named: list[GroupRow]) -> str:
+    """What is known of a set that is only partly known: the sure ones with their numbers, the others with chances."""
+    opened = [row for row in named if row not in certain]
+    shown = opened[:NAMED]
+    guesses = [f"{shortened(row.group, 60)} (chance {sureness(row.chance or 0.0)})" for row in shown]
+    if len(opened) > len(shown):
+        guesses.append(f"{len(opened) - len(shown):,} more")
+    be, guess = ("is", "guess is") if len(opened) == 1 else ("are", "guesses are")
+    rest = f"{the_open(len(named), len(opened))} {be} open: the best {guess} {listed(guesses)}."
+    return f"Of {which}, nearly certain: {_with_numbers(audit, certain)}. {rest}"
+
+
+def the_open(m: int, missing: int) -> str:
+    """What to call those of m groups that are not settled.
+
+    >>> the_open(3, 1), the_open(5, 2), the_open(9, 1)
+    ('The third', 'The other two', 'The last')
+    """
+    if missing > 1:
+        return f"The other {spelled(missing)}"
+    return f"The {_PLACES[m - 2] if m - 2 < len(_PLACES) else 'last'}"
+
+
+def _with_numbers(audit: Assessment, named: list[GroupRow]) -> str:
+    """Groups by name, each with its number and interval; not more than can be read."""
+    numbers = plainly.style(audit)
+    right = isinstance(audit.spec.task.metric, Accuracy)
+    parts = []
+    for row in named[:NAMED]:
+        if row.evidence == "few":
+            parts.append(f"{shortened(row.group, 60)} (too few labels for a number)")
+            continue
+        first = f"right in {numbers.value(row.mean)} of the cases" if right and not parts else numbers.value(row.mean)
+        parts.append(f"{shortened(row.group, 60)} ({first}, {numbers.between(row.low, row.high)})")
+    if len(named) > NAMED:
+        parts.append(f"{len(named) - NAMED:,} more")
+    return listed(parts)
 
 
 def _these(m: int) -> str:

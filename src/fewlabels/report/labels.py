@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.report.numbers import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from fewlabels.assessment import Assessment
@@ -50,7 +49,7 @@ class Labels:
             be = "is" if self.pending == 1 else "are"
             found.append(f"{counted(self.pending, 'item')} {be} out for labelling, without a label that counts yet.")
         if self.replaced:
-            found.append(f"{counted(self.replaced, 'label')} replaced an earlier one of the same item.")
+            found.append(f"{counted(self.replaced, 'label')} replaced an earlier, different one of the same item.")
         if self.decided:
             found.append(f"In {counted(self.decided, 'case')} the owner of the assessment decided.")
         return [*found, self.agreement] if self.agreement else found
@@ -85,8 +84,6 @@ def count_labels(audit: Assessment) -> Labels:
     counting = audit.labels()
     asked = {row["item"] for row in log if row["kind"] == "request"}
     said = [row for row in log if row["kind"] in ("label", "decide") and row["item"] in counting]
-    # A second word of the same person about the same item replaces the first.
-    votes = Counter((row["item"], row["annotator"]) for row in said if row["kind"] == "label")
     unresolved = len(audit.disputed())
     agreed = audit.agreement()
     return Labels(
@@ -94,7 +91,7 @@ def count_labels(audit: Assessment) -> Labels:
         pending=len(audit.pending()) - unresolved,
         unresolved=unresolved,
         adopted=len(counting.keys() - asked),
-        replaced=sum(votes.values()) - len(votes),
+        replaced=_changed([row for row in said if row["kind"] == "label"]),
         withdrawn=len({row["item"] for row in log if row["kind"] == "withdraw"} - counting.keys()),
         decided=len({row["item"] for row in said if row["kind"] == "decide"}),
         people=len({row["annotator"] for row in said if row["annotator"]}),
@@ -102,6 +99,17 @@ def count_labels(audit: Assessment) -> Labels:
         first=said[0]["at"] if said else None,
         last=said[-1]["at"] if said else None,
     )
+
+
+def _changed(said: Sequence[Mapping[str, Any]]) -> int:
+    """How often a second word of the same person about the same item replaced the first by another label."""
+    last: dict[tuple[str, str | None], str] = {}
+    changed = 0
+    for row in said:
+        key = row["item"], row["annotator"]
+        changed += last.get(key, row["label"]) != row["label"]
+        last[key] = row["label"]
+    return changed
 
 
 def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[Mistake, ...]:

@@ -34,6 +34,7 @@ def markdown(report: Report) -> str:
         f"**{escaped(report.headline)}**",
         "\n".join(f"> {escaped(doubt)}" for doubt in report.doubts),
         "\n".join(f"- {escaped(fact.name)}: {escaped(fact.text)}" for fact in strip(report)),
+        f"**Next:** {escaped(' '.join(report.next))}",
         "## How to read this",
         escaped(words.reading),
         f"## The {words.nouns}",

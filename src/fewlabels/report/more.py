@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.planning import Forecast, forecast
@@ -18,17 +18,14 @@ _SHORTER = "With four times as many labels a range is about half as long."
 
 @dataclass(frozen=True)
 class More:
-    """Where the assessment stands, and a forecast; None where it was not wanted or there is no label yet."""
+    """Where the assessment stands, and a forecast; None where it was not wanted or needed, or without labels."""
 
     standing: Standing
     forecast: Forecast | None
 
     def sentences(self) -> tuple[str, ...]:
         """Both in words."""
-        found = [self.standing.words]
-        if self.forecast is not None and not self.standing.reached:
-            # That no rule is set was said already.
-            found.append(self.forecast.words.removeprefix("No stopping rule is set. "))
+        found = [self.standing.words] if self.forecast is None else [self.standing.words, _words(self.forecast)]
         return (*found, _SHORTER)
 
     def to_json(self) -> dict[str, Any]:
@@ -45,5 +42,29 @@ def more_labels(
 ) -> More:
     """Read the standing, and play the assessment on to see how many more labels it will probably take."""
     standing = audit.standing(draws=draws)
-    wanted = foresee and not standing.reached and bool(audit.labels())
-    return More(standing, forecast(audit, progress=progress) if wanted else None)
+    wanted = foresee and bool(audit.labels())
+    return More(standing, foreseen(audit, standing, progress) if wanted else None)
+
+
+def foreseen(
+    audit: Assessment, standing: Standing, progress: Callable[[int, int], None] | None = None
+) -> Forecast | None:
+    """How many more labels it will probably take; where the budget is used up before the goal, how many beyond it.
+
+    None where it is enough.
+    """
+    if standing.reached and not standing.is_spent:
+        return None
+    goal = replace(audit.spec.stop, labels=None) if standing.is_spent else None
+    return forecast(audit, stop=goal, progress=progress)
+
+
+def outlook(audit: Assessment) -> str:
+    """The forecast in words, to follow those of the standing; empty where it is enough."""
+    found = foreseen(audit, audit.standing())
+    return "" if found is None else _words(found)
+
+
+def _words(found: Forecast) -> str:
+    """What a forecast says beyond the standing: that no rule is set is said there."""
+    return found.words.removeprefix("No stopping rule is set. ")

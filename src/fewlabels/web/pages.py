@@ -15,12 +15,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fewlabels import plots
 from fewlabels.people import Person
+from fewlabels.report import outlook
 from fewlabels.web.api import Anyone, Here, Owner, Token
 from fewlabels.web.desk import Desk
 from fewlabels.web.errors import error_response
 from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.messages import Strict
-from fewlabels.web.views import dashboard, outlook
+from fewlabels.web.views import dashboard
 
 if TYPE_CHECKING:
     from fewlabels.table import Table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fewlabels import plots
-from fewlabels.planning import forecast
+from fewlabels.report import gist
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -20,8 +20,9 @@ _EVENTS = 30
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot as a page shows it: markup that is safe as it is, and how to read it."""
+    """A plot as a page shows it: what it is of, markup that is safe as it is, and how to read it."""
 
+    title: str
     svg: str
     caption: str
 
@@ -30,7 +31,8 @@ class Plot:
 class Dashboard:
     """Everything that is known so far, for one look."""
 
-    words: str
+    headline: str
+    doubts: tuple[str, ...]
     probability: float | None
     labels: int
     pending: int
@@ -45,25 +47,21 @@ class Dashboard:
 
 def dashboard(audit: Assessment) -> Dashboard:
     """The dashboard of an assessment now."""
-    answer, progress, log = audit.answer(), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
+    found, progress, log = gist(audit), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
     kinds = [name for name in _SHOWN if plots.PLOTS[name].suits(audit)]
     numbers = plots.read_all(audit, kinds=kinds).values()
     agreed = audit.agreement()
     return Dashboard(
-        words=answer.words,
-        probability=answer.probability,
+        headline=found.headline,
+        doubts=found.doubts,
+        probability=found.answer.probability,
         labels=sum(progress["labelled"]),
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
         estimates=audit.estimates(),
-        plots=tuple(Plot(plots.figure(one), one.caption()) for one in numbers),
+        plots=tuple(Plot(one.title, plots.figure(one), one.caption()) for one in numbers),
         people=audit.by_person(),
         agreement=agreed.words if agreed.items else None,
         log=type(log)({name: column[::-1] for name, column in log.columns.items() if name != "step"}),
     )
-
-
-def outlook(audit: Assessment) -> str:
-    """How many more labels it will probably take, in words."""
-    return forecast(audit).words
