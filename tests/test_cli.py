@@ -69,7 +69,8 @@ def test_json_has_the_rows_and_the_settings(folder) -> None:
         assert row["se"] > 0
     assert told["settings"]["runs"] == 4
     assert told["settings"]["seed"] == 0
-    assert result.stderr == ""
+    begun = [line.partition(";")[0] for line in result.stderr.splitlines()]
+    assert begun == ["simulating uniform+items (1 of 2)", "simulating informed+thompson (2 of 2)"]
 
 
 def test_the_numbers_are_those_of_python(folder) -> None:
@@ -100,6 +101,28 @@ def test_labels_come_from_a_column_or_a_file(folder, where: list[str]) -> None:
     how = [*QUICK, "--methods", "uniform+items", "--json"]
     rows = rows_of(run("simulate", folder / file, *options, *how))
     assert rows == rows_of(run("simulate", folder / "pool.npz", *how))
+
+
+def test_labels_of_other_items_are_mentioned(folder, tmp_path) -> None:
+    labels = (folder / "labels.csv").read_text()
+    (tmp_path / "more.csv").write_text(f"{labels}x7,ant\nx8,bee\n")
+    how = [*QUICK, "--methods", "uniform+items", "--labels", tmp_path / "more.csv"]
+    said = run("simulate", folder / "pool.csv", *how).stderr
+    assert said.startswith("2 labels not used: no such item in the predictions, as with 'x7'.\n")
+    (tmp_path / "more.csv").write_text(labels.replace("i7,", "x7,"))
+    said = run("simulate", folder / "pool.csv", *how).stderr
+    assert "1 label not used: no such item in the predictions, as with 'x7'." in said
+    assert "1 labels too few for 60 items: such as 'i7'" in said
+    default = create_defaults()
+    assert default in run("simulate", "--help").stdout
+
+
+def create_defaults() -> str:
+    """The method of an assessment that is made without options, as the simulator calls it."""
+    audit = fl.create(None, "it", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
+    names = {type(one).__name__.lower() for one in (audit.spec.prior, audit.spec.policy)}
+    assert audit.spec.target == "population"
+    return "+".join(sorted(names))
 
 
 @pytest.mark.parametrize(
@@ -257,8 +280,9 @@ def test_help_and_version() -> None:
 def test_as_a_program_of_its_own(folder) -> None:
     command = [sys.executable, "-W", "error", "-m", "fewlabels", "simulate", str(folder / "pool.npz"), *QUICK]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(json.loads(done.stdout)["rows"]) == 6
+    assert (done.returncode, done.stderr.count("\n")) == (0, 4)  # a line for each method that begins
+    methods = json.loads(done.stdout)["settings"]["methods"]
+    assert methods == ["uniform+items", "informed+items", "informed+thompson", "learned+thompson"]
     done = subprocess.run([*command, "--metric", "auc"], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("fewlabels: --metric 'auc' is not known.")

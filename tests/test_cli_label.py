@@ -119,9 +119,31 @@ def test_people_have_their_own_items() -> None:
     assert audit.answers("ann")["id"][0] == hers
 
 
-def test_the_stopping_rule_is_announced() -> None:
-    said = sit(new_audit(stop=Stop(labels=5)), *["1"] * 10, "q")
-    assert any(line.startswith("Enough: 10 of 5 labels. You can quit") for line in said)
+def test_the_budget_is_counted_at_every_answer() -> None:
+    audit = new_audit(stop=Stop(labels=5))
+    said = sit(audit, "1", "s", "blurry", "1", "u", *["1"] * 6, "q")
+    heads = [line.split("--")[1].strip() for line in said if line.startswith("\n--")]
+    assert heads[:4] == ["1 of 5", "2 of 5", "2 of 5", "3 of 5"]  # a skip is no label, and what is taken back is none
+    assert heads[-3:] == ["6, past the budget of 5", "7, past the budget of 5", "8, past the budget of 5"]
+    enough = [i for i, line in enumerate(said) if line.startswith("Enough: 5 of 5 labels. You can quit")]
+    assert [said[i + 1].split("--")[1].strip() for i in enough] == ["6, past the budget of 5"]
+    assert sit(audit, "q")[1] == "Enough: 7 of 5 labels. You can quit, or go on."
+    assert sit(new_audit(), "q")[0].startswith("\n-- 1 -- ")
+
+
+def test_other_stopping_rules_are_looked_at_now_and_then() -> None:
+    said = sit(new_audit(stop=Stop(overall=0.9)), *["1"] * 10, "q")
+    assert sum("wanted 0.9" in line and line.endswith("You can quit, or go on.") for line in said) == 1
+
+
+def test_classes_are_never_cut_at_the_end_of_a_line(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    classes = [f"a class with words {k}" for k in range(15)]
+    for choose in (ByKey(classes, Typed(), print), ByLine(classes, Typed(), print)):
+        lines = choose.legend().splitlines()
+        assert all(len(line) <= 80 for line in lines)
+        assert all(sum(f"] {name}" in line for line in lines) >= 1 for name in classes)
+        assert len(lines) == 6  # three classes in each, and the commands
 
 
 def test_terminals_are_not_obeyed_and_images_are_opened(tmp_path) -> None:

@@ -59,6 +59,80 @@ def test_confidence_in_percent_is_recognised(tmp_path) -> None:
     np.testing.assert_allclose(audit.pool.confidence, [(50 + i) / 100 for i in range(8)])
 
 
+@pytest.mark.parametrize(
+    ("text", "shares"),
+    [
+        ("id,prediction,confidence\n1,a,74.6%\n2,b, 9 %\n3,a,100%\n", [0.746, 0.09, 1]),
+        ("id,prediction,confidence\n1,a,0.5%\n2,b,0.75%\n", [0.005, 0.0075]),
+        ("id;prediction;confidence\n1;a;74,6%\n2;b;9%\n", [0.746, 0.09]),
+        ("id,p_a,p_b\n1,90%,10%\n2,20%,80%\n", [0.9, 0.8]),
+        ("Nr;Ja;Nein\n1;7,9 %;92,1 %\n2;9,5 %;90,5 %\n", [0.921, 0.905]),
+    ],
+)
+def test_a_column_with_percent_signs_is_read(tmp_path, text: str, shares: list[float]) -> None:
+    result, audit = new(tmp_path, "p.csv", text)
+    assert audit is not None, result.stderr
+    np.testing.assert_allclose(audit.pool.confidence, shares, rtol=1e-12)
+    assert "percentages" in result.stderr
+    scores = "Ja,Nein" if "Ja" in text else "p_*" if "p_a" in text else None
+    how = ["--normalize", *(["--scores", scores] if scores else ["--predicted", "prediction"])]
+    again = CliRunner().invoke(cli, ["new", str(tmp_path / "again.db"), "it", str(tmp_path / "p.csv"), *how])
+    assert again.exit_code == 0, again.stderr  # it is not divided twice
+    np.testing.assert_allclose(fl.load(tmp_path / "again.db", "it").pool.confidence, shares, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("Confidence (%)", "confidence"),
+        ("Confidence %", "confidence"),
+        ("Confidence [%]", "confidence"),
+        ("confidence_pct", "confidence"),
+        ("Confidence (0 - 1)", "confidence"),
+        ("Score in percent", "confidence"),
+        ("Ticket ID", "id"),
+        ("TICKET ID", "id"),
+        ("ticket_id", "id"),
+        ("ticketId", "id"),
+    ],
+)
+def test_columns_by_the_names_that_spreadsheets_have(name: str, role: str) -> None:
+    assert getattr(guess({"predicted": ["a", "b"], name: [1, 0]}), role) == name
+
+
+def test_a_probability_of_one_class_is_no_confidence() -> None:
+    assert guess({"predicted": ["a", "b"], "p(a)": [0.9, 0.4], "p(b)": [0.1, 0.6]}).scores == "p(*)"
+    assert guess({"predicted": ["a", "b"], "prob (a)": [0.9, 0.4]}).confidence is None
+
+
+def test_it_says_what_it_does_not_use_and_why(tmp_path) -> None:
+    rows = "".join(f"T-{i % 9},{'ab'[i % 2]},en,x{i}\n" for i in range(10))
+    result, audit = new(tmp_path, "p.csv", f"Ticket ID,predicted,lang,who\n{rows}", "--groups", "column:lang")
+    assert audit is not None, result.stderr
+    assert "'Ticket ID' would be the id, but T-0 occurs twice" in result.stderr
+    assert "not used    'Ticket ID', 'who' " in result.stderr
+    gaps = guess({"ticket_id": ["1", None], "predicted": ["a", "b"]})
+    assert (gaps.id, gaps.not_id) == (None, "'ticket_id' would be the id, but it is empty in some rows")
+    assert guess({"id": ["1", "2"], "customer_id": ["7", "7"], "predicted": ["a", "b"]}).not_id is None
+
+
+def test_classes_are_listed_and_wrapped_between_names(tmp_path) -> None:
+    names = [f"a class of things {k}" for k in range(31)]
+    result, _ = new(tmp_path, "p.csv", "id,predicted\n" + "".join(f"{k},{name}\n" for k, name in enumerate(names)))
+    for name in sorted(names)[:30]:
+        assert any(f"'{name}'" in line for line in result.stderr.splitlines())
+    assert "and 1 more" in result.stderr
+    assert f"'{max(names)}'" not in result.stderr
+    assert all(len(line) < 80 for line in result.stderr.splitlines() if line.startswith(" " * 14))
+
+
+def test_small_groups_are_mentioned_where_groups_are_looked_for(tmp_path) -> None:
+    text = "id,predicted\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20)) + "20,c\n"
+    result, _ = new(tmp_path, "p.csv", text, "--lowest", "1")
+    assert "1 group with fewer than 5 items: 'c' (1)." in result.stderr
+    assert "fewer than 5" not in new(tmp_path, "p.csv", text, "--dry-run")[0].stderr
+
+
 def test_a_confidence_can_be_refused(tmp_path) -> None:
     _, audit = new(tmp_path, "p.csv", "id,predicted,confidence\n1,a,0.5\n2,b,0.7\n", "--confidence", "none")
     assert audit is not None
@@ -142,8 +216,7 @@ def test_it_works(tmp_path, name: str, data: str) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("sign.csv", "id,p_a,p_b\n1,90%,10%\n", "'90%' is not a number. Leave out the percent sign"),
-        ("excel.csv", "Nr;Ja;Nein\n1;7,9 %;92,1 %\n2;9,5 %;90,5 %\n", "'Ja', 'Nein' have a percent sign after their"),
+        ("sign.csv", "id,p_a,p_b\n1,90%,10%\n2,0.9,0.1\n", "row 2 (line 3), column 'p_a': '0.9' has no percent sign"),
         ("missing.csv", "id,p_a,p_b\n1,0.5,0.5\n2,,0.4\n", "row 2 (line 3), column 'p_a': the score is missing"),
         ("na.csv", "id,p_a,p_b\n1,0.5,0.5\n2,NA,0.4\n", "row 2 (line 3), column 'p_a': 'NA' seems to stand for a mis"),
         ("twice.csv", "id,predicted\n1,a\n2,b\n1,b\n", "row 3 (line 4), column 'id': the id '1' is already that of"),

@@ -103,7 +103,7 @@ def test_positions_and_what_they_refuse():
         pool.positions(["a", "z"])
     with pytest.raises(LabelError, match=r"unknown items 'y', 'z'"):
         pool.positions(["y", "z"])
-    with pytest.raises(LabelError, match=r"unknown class 'Cat'.*'cat', 'dog', 'eel'.*exactly"):
+    with pytest.raises(LabelError, match=r"unknown class 'Cat'.*'cat', 'dog', 'eel'\."):
         pool.class_positions(["Cat"])
     with pytest.raises(LabelError, match=r"2 more"):
         pool.class_positions([str(k) for k in range(10)])

@@ -40,6 +40,31 @@ BAD_CSV = {
         'id,p_a,p_b,text\n1,1,0,"two\nlines"\n\n2,1,1,x\n', {}, ["row 2 (line 5)", "'p_a' to 'p_b'", "sum to 2"],
     ),
     "missing predicted": (PREDICTED + "3,,0.5\n", {}, ["row 3 (line 4)", "'predicted'", "missing", "Fill it in"]),
+    "several missing predicted": (
+        PREDICTED + "3,,0.5\n4,a,1\n5,,1\n", {}, ["rows 3, 5 (lines 4, 6)", "class of its own such as '(none)'"],
+    ),
+    "many missing confidences": (
+        PREDICTED + "".join(f"{i},a,\n" for i in range(3, 15)), {},
+        ["rows 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 (lines 4, 5, 6, 7, 8, 9, 10, 11, 12, 13) and 2 more", "'(none)'"],
+    ),
+    "no confidence in words": (
+        PREDICTED + "3,a,n/a\n4,b,?\n", {}, ["rows 3, 4 (lines 4, 5)", "'n/a' seems to stand for", "'(none)'"],
+    ),
+    "several missing scores": (HEAD + "2,,1\n3,1,0\n4,,0\n", {}, ["rows 2, 4 (lines 3, 5)", "'p_a'", "'(none)'"]),
+    "several scores no numbers": (HEAD + "2,NA,1\n3,NA,0\n", {}, ["rows 2, 3 (lines 3, 4)", "'p_a'", "'(none)'"]),
+    "some with percent signs": (
+        "id,predicted,confidence\n1,a,74.6%\n2,b,0.746\n3,a,0.9\n", {},
+        ["rows 2, 3 (lines 3, 4)", "'confidence'", "'0.746' has no percent sign", "one way, as 0.746 or as 74.6%"],
+    ),
+    "a percent sign far below": (
+        PREDICTED + "".join(f"{i},a,0.5\n" for i in range(3, 150)) + "150,a,50%\n", {},
+        ["row 150 (line 151)", "'50%' has a percent sign and others in the column have none"],
+    ),
+    "percent sign beyond 100": ("id,predicted,confidence\n1,a,74.6%\n2,b,174%\n", {}, ["row 2", "174%", "0% to 100%"]),
+    "other case and a space": (
+        "id,predicted\n1,billing\n2,billing\n3,Billing \n4,refund\n", {},
+        ["row 3 (line 4)", "'Billing ' differs from 'billing', which occurs 2×", "case or spaces", "classes="],
+    ),
     "unknown class": (
         PREDICTED + "3,catt,0.5\n", {"classes": ["cat", "a", "b"]},
         ["row 3 (line 4)", "'predicted'", "'catt'", "Did you mean 'cat'", "classes="],

@@ -227,5 +227,16 @@ def test_a_column_called_id_in_any_case_has_the_ids(name):
 
 
 def test_classes_that_differ_only_in_spaces_are_refused():
-    with pytest.raises(InputError, match=r"'spam' and ' spam' differ only in spaces|' spam' and 'spam' differ only"):
-        read_pool({"predicted": ["spam", " spam", "ham"]})
+    with pytest.raises(InputError, match=r"row 2, column 'predicted': ' spam' differs from 'spam', which occurs 2×"):
+        read_pool({"predicted": ["spam", " spam", "ham", "spam"]})
+    with pytest.raises(InputError, match=r"'spam' and ' spam' differ only in spaces"):
+        read_pool({"predicted": ["spam", " spam", "ham"]}, classes=["spam", " spam", "ham"])
+
+
+def test_classes_that_differ_only_in_case_are_two_if_they_are_named():
+    columns = {"predicted": ["a", "A", "b"]}
+    with pytest.raises(
+        InputError, match=r"row 1, column 'predicted': 'a' differs|row 2, column 'predicted': 'A' differs"
+    ):
+        read_pool(columns)
+    assert read_pool(columns, classes=["a", "A", "b"]).predicted.tolist() == [0, 1, 2]

@@ -133,7 +133,7 @@ def test_a_database_that_the_server_has_not(postgres_url: str) -> None:
 
 def test_postgres_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
-    with pytest.raises(StoreError, match=r"pip install 'fewlabels\[postgres\]'"):
+    with pytest.raises(StoreError, match=r"folder: pip install '\.\[postgres\]'; or.*'fewlabels\[postgres\]'"):
         Store("postgresql://host/x")
 
 

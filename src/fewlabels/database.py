@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from fewlabels import schema
-from fewlabels.errors import StoreError
+from fewlabels.errors import StoreError, needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,6 +128,11 @@ def _url(address: str | os.PathLike[str] | None) -> URL:
     try:
         url = sa.make_url(text)
     except (ArgumentError, ValueError):
+        if "://" not in text and Path(text).is_file():
+            raise StoreError(
+                f"{text} is no database of fewlabels but a file of another kind. The database comes first, and its "
+                "name ends in .db, as in 'audit.db'; a file of predictions comes after it."
+            ) from None
         # Not shown and not chained: the address may hold a password.
         raise StoreError(f"the address of the database cannot be read. {_ADDRESSES}") from None
     driver = {
@@ -167,9 +172,7 @@ def _engine(url: URL, in_memory: bool) -> Engine:
         try:
             engine = sa.create_engine(url, pool_pre_ping=True, pool_timeout=_WAIT, connect_args=wait)
         except ModuleNotFoundError as error:
-            raise StoreError(
-                "PostgreSQL needs the package psycopg, which is missing: pip install 'fewlabels[postgres]'"
-            ) from error
+            raise StoreError(needs("PostgreSQL", "the package psycopg", "postgres")) from error
         sa.event.listen(engine, "connect", _set_up_postgres)
         return engine
     folder = Path(url.database or ".").parent

@@ -25,3 +25,15 @@ class StoreError(FewlabelsError, RuntimeError):
 
 class PoolChangedError(StoreError):
     """The pool is not the one the assessment was made with."""
+
+
+def needs(what: str, package: str, extra: str) -> str:
+    """The message where a package of an extra is missing: true for a copy of the source and for an index of packages.
+
+    >>> needs("drawing", "matplotlib", "plots")
+    "drawing needs matplotlib, which is not installed. In the project's folder: pip install '.[plots]'; ..."
+    """
+    return (
+        f"{what} needs {package}, which is not installed. In the project's folder: pip install '.[{extra}]'; "
+        f"or, where it is published: pip install 'fewlabels[{extra}]'"
+    )

@@ -142,8 +142,8 @@ class Pool:
             hint = f"Did you mean {near[0]!r}? " if near else ""
             raise LabelError(
                 f"unknown {_listed('class', unknown)}. Nothing was changed. {hint}The classes are "
-                f"{_shortened(self.classes)}; names must match exactly. A class that is never predicted must be "
-                "named when the pool is read, with classes=."
+                f"{_shortened(self.classes, 30)}. A class that is never predicted must be named when the pool is "
+                "read, with classes=."
             )
         return np.array([known[name] for name in wanted], dtype=np.int32)
 

@@ -34,7 +34,9 @@ _SCREEN = 20
 def answer(address: str, name: str | None, *, top: int | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk  # noqa: PLC0415
+    from fewlabels.cli.question import metric_words  # noqa: PLC0415
     from fewlabels.report import gist  # noqa: PLC0415
+    from fewlabels.tasks import Compare  # noqa: PLC0415
 
     audit = open_assessment(address, name)
     found = gist(audit, level)
@@ -55,6 +57,11 @@ def answer(address: str, name: str | None, *, top: int | None, level: float, as_
         return
     click.echo(found.headline)
     click.echo()
+    if isinstance(task := audit.spec.task, Compare):
+        talk(
+            f"less, equal, more: the chances that the {metric_words(task.metric)} of {task.a} is lower than that of "
+            f"{task.b}, about the same (within {task.rope:g}), or higher."
+        )
     table = _readable(answer.table)
     shown_rows = min(len(table), top or (max(_SCREEN, len(answer.groups)) if sys.stdout.isatty() else len(table)))
     emit(_part(table, shown_rows), as_json=False)

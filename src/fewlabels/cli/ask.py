@@ -100,8 +100,10 @@ def _harmless(content: object, excel: bool) -> object:
 
 
 def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:
-    """What happened, and what to type next."""
+    """What happened, what to type next, and the names of the classes for whoever fills it in."""
     from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.reading import MOST_NAMES  # noqa: PLC0415
+    from fewlabels.io.source import listed  # noqa: PLC0415
 
     where = f"{shown(address)} {quoted(audit.name)}"
     if not batch:
@@ -115,4 +117,20 @@ def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str
     )
     if audit.spec.stop.rules and (standing := audit.standing()).reached:
         said = f"{standing.words} {said}"
-    return said
+    elif over := _over_budget(audit, len(batch)):
+        said = f"{over} {said}"
+    names = listed(audit.pool.classes, MOST_NAMES)
+    return f"{said}\nThe classes to choose from: {names}"
+
+
+def _over_budget(audit: Assessment, count: int) -> str:
+    """That these items are more than the label budget has room for; empty if they are not."""
+    from fewlabels.cli.common import counted  # noqa: PLC0415
+
+    budget = audit.spec.stop.labels
+    left = None if budget is None else budget - len(audit.labels())
+    if budget is None or left is None or len(audit.pending()) <= left:
+        return ""
+    waiting = len(audit.pending()) - count
+    before = f", {counted(waiting, 'item')} handed out before" if waiting else ""
+    return f"The budget of {counted(budget, 'label')} has room for {left:,} more{before}: these are more than it needs."

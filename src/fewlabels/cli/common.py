@@ -171,6 +171,21 @@ def quoted(text: str) -> str:
     return shlex.quote(text)
 
 
+def program() -> str:
+    """What to type for `fewlabels` in this shell: its path, where the environment it is in is not active."""
+    import shutil  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    python, found = Path(sys.executable), shutil.which("fewlabels")
+    if found is not None and Path(found).absolute().parent == python.parent:
+        return "fewlabels"
+    beside = python.with_name("fewlabels")
+    path = beside if beside.exists() else python
+    here = Path.cwd()
+    near = quoted(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    return near if path is beside else f"{near} -m fewlabels"
+
+
 # --- output: tables on stdout, talk on stderr
 
 
@@ -186,6 +201,21 @@ def counted(count: int, noun: str) -> str:
     ('1 item', '1,200 labels')
     """
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
+    """Lines of whole parts, as many in each as fit; a part that is wider has a line of its own.
+
+    >>> filled(["[1] cat", "[2] wild dog", "[3] eel"], 22)
+    ['[1] cat  [2] wild dog', '[3] eel']
+    """
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(gap) + len(part) <= width:
+            lines[-1] += gap + part
+        else:
+            lines.append(part)
+    return lines or [""]
 
 
 def emit(table: Table, as_json: bool, *, most: int | None = None, extra: Mapping[str, object] | None = None) -> None:

@@ -60,7 +60,7 @@ class Run:
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed, other items.")
 def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import progress  # noqa: PLC0415
+    from fewlabels.cli.common import program, progress  # noqa: PLC0415
     from fewlabels.data import load_fashion  # noqa: PLC0415
     from fewlabels.io import read_pool  # noqa: PLC0415
     from fewlabels.policies import TopTwo, UniformItems  # noqa: PLC0415
@@ -92,7 +92,7 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
         for line in ["", *saving(ways[0][0], ways[1][0], min(accuracy, key=lambda name: accuracy[name]))]:
             click.echo(line)
         path = write(read(audit), output)
-    for line in ["", f"The report, with pictures of some mistakes: {path.resolve()}", "", *next_steps(keep)]:
+    for line in ["", f"The report, with pictures of some mistakes: {path.resolve()}", "", *next_steps(keep, program())]:
         click.echo(line)
 
 
@@ -215,15 +215,15 @@ def _spread(runs: Sequence[Run], worst: str) -> str:
     return middle + (f", {never} of {len(runs)} not sure by then" if never else "") + right
 
 
-def next_steps(kept: str | None) -> list[str]:
-    """What to type next."""
+def next_steps(kept: str | None, program: str = "fewlabels") -> list[str]:
+    """What to type next, with the program as it can be called here."""
     own = [
         "Now your own file: a row for each item with an id, and a score for each class or the predicted class.",
-        "  fewlabels new audit.db predictions.csv --lowest 1 --policy toptwo",
-        "  fewlabels label audit.db      label here, or in the browser: fewlabels serve audit.db",
-        "  fewlabels report audit.db     the same report about your classifier",
+        f"  {program} new audit.db predictions.csv --lowest 1 --policy toptwo",
+        f"  {program} label audit.db      label here, or in the browser: {program} serve audit.db",
+        f"  {program} report audit.db     the same report about your classifier",
     ]
-    return own if kept is None else [*own, f"The demo's own assessment is in {kept}: fewlabels show {kept}"]
+    return own if kept is None else [*own, f"The demo's own assessment is in {kept}: {program} show {kept}"]
 
 
 # --- while it runs

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import click
 
+from fewlabels.cli.common import filled
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 MOST_KEYS = 20  # classes that are chosen by one key; more are searched
 _COMMANDS = {"s": "skip", "u": "undo", "o": "open", "m": "more", "q": "quit"}
@@ -120,7 +122,7 @@ class ByKey(Chooser):
 
     def legend(self) -> str:
         """Keys and classes, and the commands."""
-        return "  ".join(f"[{key}] {name}" for key, name in keys_for(self.classes).items()) + f"\n{_commands('')}"
+        return f"{_keys_in_lines(keys_for(self.classes))}\n{_commands('')}"
 
     def choose(self) -> Action:
         """The action of the first key that has one."""
@@ -193,8 +195,8 @@ class ByLine(Chooser):
 
     def legend(self) -> str:
         """The classes, if they are few, and the commands."""
-        few = "  ".join(f"[{key}] {name}" for key, name in self._keys().items())
-        return f"{few}\n{_commands('')}" if few else f"Write the class. {_commands(':')}"
+        keys = self._keys()
+        return f"{_keys_in_lines(keys)}\n{_commands('')}" if keys else f"Write the class. {_commands(':')}"
 
     def _keys(self) -> dict[str, str]:
         return keys_for(self.classes) if len(self.classes) <= MOST_KEYS else {}
@@ -253,6 +255,12 @@ def _command(letter: str, keyboard: Keyboard) -> Action:
     if kind == "skip":
         return Action("skip", keyboard.line(f"Why? (Enter: {_UNCLEAR})").strip() or _UNCLEAR)
     return Action(kind)  # type: ignore[arg-type]
+
+
+def _keys_in_lines(keys: Mapping[str, str]) -> str:
+    """Keys and classes in lines that fit the screen: a line never ends inside a class."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, 100)
+    return "\n".join(filled([f"[{key}] {name}" for key, name in keys.items()], width))
 
 
 def _commands(prefix: str) -> str:

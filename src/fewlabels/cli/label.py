@@ -38,7 +38,7 @@ Examples:
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".svg")
 # Letters that would move the cursor, change colours or turn text around: content comes from anywhere.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_EVERY = 10  # labels between two looks at the stopping rule
+_EVERY = 10  # answers between two looks at the stopping rules
 
 
 @click.command(help=_HELP, short_help="Label items here in the terminal, one at a time.")
@@ -80,6 +80,9 @@ class Sitting:
             self.say(f"First what was handed out before: {counted(len(self._queue), 'item')}.")
         if self.audit.pool.content is None:
             self.say("Only ids are shown: the assessment was made without a content column (new --content).")
+        budget = self.audit.spec.stop.labels
+        if budget is not None and len(self.audit.labels()) >= budget:
+            self._say_how_it_stands()
         choose = chooser(self.audit.pool.classes, self.keyboard, self.say)
         try:
             while count is None or len(self._said) < count:
@@ -139,15 +142,21 @@ class Sitting:
         return False
 
     def _say_if_enough(self) -> None:
-        if self.audit.spec.stop.rules and len(self._said) % _EVERY == 0:
-            standing = self.audit.standing()
-            if standing.reached:
-                self.say(f"{standing.words} You can quit, or go on.")
+        """At the last label of the budget, and from time to time for the other rules, which take longer to look at."""
+        stop = self.audit.spec.stop
+        last = self._said[-1][1] == "label" and len(self.audit.labels()) == stop.labels
+        if stop.rules and (last or len(self._said) % _EVERY == 0):
+            self._say_how_it_stands()
+
+    def _say_how_it_stands(self) -> None:
+        standing = self.audit.standing()
+        if standing.reached:
+            self.say(f"{standing.words} You can quit, or go on.")
 
     def _show(self, item: Request, legend: str) -> None:
         width, height = shutil.get_terminal_size((80, 24))
         width = min(width, 100)
-        head = f"-- {len(self._said) + 1:,} -- {_plain(item.id)} "
+        head = f"-- {self._number()} -- {_plain(item.id)} "
         self.say("\n" + head + "-" * max(0, width - len(head)))
         if item.content is not None:
             lines = [part for line in _plain(item.content).split("\n") for part in textwrap.wrap(line, width) or [""]]
@@ -158,6 +167,13 @@ class Sitting:
             if self.open_all:
                 self._open(item)
         self.say(f"\n{legend}")
+
+    def _number(self) -> str:
+        """Which item this is: of the budget, if there is one, or else of this sitting."""
+        budget, done = self.audit.spec.stop.labels, len(self.audit.labels())
+        if budget is None:
+            return f"{len(self._said) + 1:,}"
+        return f"{done + 1:,} of {budget:,}" if done < budget else f"{done + 1:,}, past the budget of {budget:,}"
 
     def _open(self, item: Request) -> None:
         """Open an image or address with the program that the system has for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ Examples:
   fewlabels new audit.db fair predictions.csv --groups column:sex --compare female,male --stop-probability 0.95
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
 """
+_SMALL = 5  # items, below which a group is too small to be looked for
 _CONTENT = "Column that annotators see: text, image path or address; several with commas (none: only the id)."
 
 
@@ -76,6 +78,8 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     _say(f"{file}: {counted(len(pool), 'item')}", [*understood, *_about(groups, task, settings["stop"])])
     if pool.score_sums is None and options["classes"] is None:
         talk("A true class that is never predicted must be named too, or its labels cannot be taken: use --classes.")
+    if small := _small(groups, task):
+        talk(small)
     talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
     if as_json:
         about = {one.what: one.words for one in understood}
@@ -125,14 +129,32 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     ]
 
 
+def _small(groups: Partition, task: Task) -> str:
+    """A warning, where groups are looked for, that some are too small for anybody to tell; empty if none is."""
+    from fewlabels.cli.common import counted  # noqa: PLC0415
+    from fewlabels.tasks import Identify  # noqa: PLC0415
+
+    small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
+    if not small or not isinstance(task, Identify):
+        return ""
+    which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
+    return (
+        f"{counted(len(small), 'group')} with fewer than {_SMALL} items: {which}. So few items can make a group look "
+        "bad or good by chance. If they are slips, correct the file; or join small groups with --groups map:FILE."
+    )
+
+
 def _say(head: str, lines: Sequence[Understood]) -> None:
     """What was understood, with the option that changes it, on stderr."""
-    from fewlabels.cli.common import talk  # noqa: PLC0415
+    from fewlabels.cli.common import filled, talk  # noqa: PLC0415
 
     talk(f"{head}. What was understood, and the option to change it:")
     wide = min(max(len(line.words) for line in lines), 60)
     for line in lines:
-        talk(f"  {line.what:10}  {line.words:{wide}}  {line.option}")
+        first, *rest = filled(re.split(r"(?<=,) (?=['\"])", line.words), wide, " ")
+        talk(f"  {line.what:10}  {first:{wide}}  {line.option}")
+        for more in rest:
+            talk(f"{'':14}{more}")
 
 
 def _next(address: str, name: str) -> str:

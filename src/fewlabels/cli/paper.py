@@ -42,6 +42,7 @@ Examples:
     "--data", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder with the pools."
 )
 @click.option("--runs", default=1000, type=click.IntRange(1), show_default=True, help="Of each method on each pool.")
+@click.option("--all-runs", is_flag=True, help="So many also where a run takes long (least-calibrated on ImageNet).")
 @click.option("--datasets", metavar="LIST", help="Such as cifar100,svhn.  [default: all]")
 @click.option("--as-published", is_flag=True, help="Do what the authors' program did, not what the text says.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads.  [default: all processors]")

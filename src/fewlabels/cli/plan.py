@@ -70,7 +70,7 @@ def plan(file: str, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
         return
     talk(f"{made.words}\n")
     emit(made.table, as_json=False)
-    talk("\n" + "; ".join(words for name, words in _COLUMNS.items() if name in made.table.columns) + ".")
+    talk("\n" + "\n".join(words for name, words in _COLUMNS.items() if name in made.table.columns))
 
 
 def _planned(file: str, options: dict[str, Any]) -> Plan:

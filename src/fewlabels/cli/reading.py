@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
 
 
@@ -93,7 +94,8 @@ def read_predictions(
         pool = _with_card(pool, content)
     if found.truth not in (None, found.predicted, *groups):
         pool = _without(pool, found.truth)  # a pool never holds labels
-    return pool, _understood(found, pool, options)
+    unused = _unused(source, found, [*groups, *(content or ())])
+    return pool, _understood(found, pool, options, unused)
 
 
 def opened(file: str) -> Source:
@@ -175,27 +177,22 @@ def _unclear(source: Source, truth: str | None) -> str:
     named = [name for name in ("p", "prob", "probability", "score") if source.called(name) in source.columns]
     if named and looks_numeric(source, source.called(named[0])):
         said += f"{named[0]!r} alone does not tell which class it is about: add a column with the predicted class. "
-    if (percents := _with_percent_sign(source)) and len(percents) > 1:
-        return (
-            f"{source.name}: {listed(percents, 4)} have a percent sign after their numbers. Leave it out (in a "
-            "spreadsheet: format them as numbers); then they are understood as scores."
-        )
     return (
         f"{said}Say --predicted NAME for a column of predicted classes, or --scores 'p_*' (or their names "
         "with commas) for a column of scores for each class."
     )
 
 
-def _with_percent_sign(source: Source) -> list[str]:
-    """The columns whose first value ends in a percent sign."""
-    batch = next(iter(source.batches(source.columns, 1)), None)
-    if batch is None or not batch.num_rows:
-        return []
-    firsts = zip(source.columns, (column[0].as_py() for column in batch.columns), strict=True)
-    return [name for name, value in firsts if isinstance(value, str) and value.strip().endswith("%")]
+def _unused(source: Source, found: Guess, others: Sequence[str]) -> list[str]:
+    """The columns that play no part."""
+    from fewlabels.io.guess import columns_of  # noqa: PLC0415
+
+    used = {found.id, found.predicted, found.confidence, found.content, found.truth, found.verbal, *others}
+    used |= set(columns_of(source, found.scores))
+    return [name for name in source.columns if name not in used]
 
 
-def _understood(found: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
+def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Sequence[str]) -> list[Understood]:
     from fewlabels.cli.common import quoted  # noqa: PLC0415
     from fewlabels.io.source import listed  # noqa: PLC0415
 
@@ -203,6 +200,8 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any]) -> list[Under
     lines = [
         Understood("id", f"column {found.id!r}" if found.id else "none: numbered 0, 1, 2, ... by row", "--id NAME"),
     ]
+    if found.not_id is not None:
+        lines.append(Understood("", found.not_id, "--id NAME, after that is put right"))
     if pool.score_sums is not None:
         names = [found.scores] if isinstance(found.scores, str) else found.scores or ()
         few = listed(names, 4 if sum(map(len, names[:4])) < 30 else 2)
@@ -215,8 +214,7 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any]) -> list[Under
     elif pool.score_sums is None:
         given = f"column {found.confidence!r}, {unit}" if found.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
-    few = listed(pool.classes, 5 if sum(map(len, pool.classes[:5])) < 40 else 2)
-    lines.append(Understood("classes", f"{len(pool.classes):,}: {few}", "--classes"))
+    lines.append(Understood("classes", f"{len(pool.classes):,}: {listed(pool.classes, MOST_NAMES)}", "--classes"))
     shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
     lines.append(Understood("content", shown, "--content NAME"))
     if found.truth is not None and found.truth != found.predicted:
@@ -224,4 +222,6 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any]) -> list[Under
         roles = [("--id", found.id, "id"), ("--label", found.truth, "label")]
         how = "".join(f" {option} {quoted(name)}" for option, name, usual in roles if name and name.casefold() != usual)
         lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
+    if unused:
+        lines.append(Understood("not used", listed(unused), "to group by one: --groups column:NAME"))
     return lines

@@ -45,7 +45,7 @@ Examples:
 @click.option("--secure", is_flag=True, help="The server is reached by https: cookies go no other way.")
 def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa: ANN401
     """See `_HELP`."""
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.errors import InputError, needs  # noqa: PLC0415
     from fewlabels.people import People  # noqa: PLC0415
     from fewlabels.store import Store  # noqa: PLC0415
 
@@ -54,7 +54,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa:
 
         from fewlabels.web import Settings, create_app  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise InputError(f"serving needs the package {error.name}: pip install 'fewlabels[web]'") from error
+        raise InputError(needs("serving", f"the package {error.name}", "web")) from error
     for name in ("columns", "show"):
         options[name] = tuple(part.strip() for part in (options[name] or "").split(",") if part.strip())
     settings = Settings(**options)

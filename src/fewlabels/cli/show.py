@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewlabels.cli.common import assessment_arguments, json_option, level_option
-from fewlabels.cli.question import task_words
+from fewlabels.cli.question import metric_words, task_words
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
+    from fewlabels.metrics import Metric
+    from fewlabels.partition import Partition
     from fewlabels.table import Table
 
 _HELP = """Show what is known: each group with its estimate and interval.
 
 First in plain words how far the labelling has come and, if a stopping rule was set, how many more labels it will
 probably take. Columns: n items in the group, labelled of them, the mean of the metric, and the interval from low to
-high that holds the truth with the probability --level. NAME can be left out where there is only one assessment.
+high that holds the truth with the probability --level; a note marks numbers that rest on too few labels. With another
+--metric or other --groups only the table is shown. NAME can be left out where there is only one assessment.
 
 \b
 Examples:
@@ -57,20 +60,20 @@ def show(
     from fewlabels.cli.words import groups_from, metric_from  # noqa: PLC0415
 
     audit = open_assessment(address, name)
-    table = audit.estimates(
-        level=level,
-        metric=metric_from(metric, audit.pool) if metric else None,
-        groups=groups_from(groups, audit.pool) if groups else None,
-    )
-    table = _first(_sorted(table, audit, sort), top)
+    other = metric_from(metric, audit.pool) if metric else None, groups_from(groups, audit.pool) if groups else None
+    own = other == (None, None)
+    table = audit.estimates(level=level, metric=other[0], groups=other[1])
     known = _progress(audit)
     if not as_json:
-        for line in _words(audit, known, address, level):
+        table = _with_notes(table, audit, level, own=own)
+    table = _first(_sorted(table, audit, sort), top)
+    if not as_json:
+        for line in _words(audit, known, address, level, own=own):
             talk(line)
-        talk("")
+        talk(f"\n{_title(other[0] or audit.spec.task.metric, other[1] or audit.groups, level)}")
         emit(table, as_json=False, most=_SCREEN if sys.stdout.isatty() and top is None else None)
     # Last, because it takes some seconds.
-    if forecast and audit.spec.stop.rules and not known["standing"]["reached"]:
+    if forecast and audit.spec.stop.rules and not known["standing"]["reached"] and (own or as_json):
         from fewlabels.planning import forecast as foresee  # noqa: PLC0415
 
         known["forecast"] = foresee(audit).to_json()
@@ -78,6 +81,33 @@ def show(
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
     elif known["forecast"]:
         talk(f"\n{known['forecast']['words']}")
+
+
+def _title(metric: Metric, groups: Partition, level: float) -> str:
+    """What the table is about, and which end of the scale is the good one."""
+    from fewlabels.plots.words import measure  # noqa: PLC0415
+
+    name = metric_words(metric)
+    best = "" if metric.vector else f"; {0 if measure(metric).high_is_bad else 1} is best"
+    truth = f"The truth lies between low and high with a probability of {level:.4g}"
+    return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
+
+
+def _with_notes(table: Table, audit: Assessment, level: float, *, own: bool) -> Table:
+    """The table with a word beside each number that rests on too few labels, as in the report."""
+    from fewlabels.plots.words import is_thin  # noqa: PLC0415
+    from fewlabels.report.evidence import judge  # noqa: PLC0415
+    from fewlabels.report.facts import NOTES  # noqa: PLC0415
+    from fewlabels.table import Table  # noqa: PLC0415
+
+    if not audit.labels():
+        return table  # said above the table: no number rests on labels
+    if own and not audit.spec.task.metric.vector:
+        notes = [NOTES[one] for one in judge(audit, table, level)]
+    else:  # how short an interval must be is known for the question's own groups only
+        few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
+        notes = [NOTES["few"] if one else "" for one in few]
+    return Table({**table.columns, "note": notes}, table.settings) if any(notes) else table
 
 
 def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
@@ -124,7 +154,7 @@ def _progress(audit: Assessment) -> dict[str, Any]:
     }
 
 
-def _words(audit: Assessment, known: dict[str, Any], address: str, level: float) -> list[str]:
+def _words(audit: Assessment, known: dict[str, Any], address: str, level: float, *, own: bool) -> list[str]:
     from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
     from fewlabels.report import gist  # noqa: PLC0415
 
@@ -144,7 +174,7 @@ def _words(audit: Assessment, known: dict[str, Any], address: str, level: float)
             f"Without labels this is only what is believed beforehand. Next: fewlabels label {where}, "
             f"fewlabels serve {shown(address)}, or fewlabels ask {where} -n 20 > batch.csv"
         )
-    else:
+    elif own:
         found = gist(audit, level)
         lines += [found.headline, *found.doubts]
     return lines

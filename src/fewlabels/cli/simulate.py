@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fewlabels.cli.common import emit, json_option, progress, talk
+from fewlabels.cli.common import counted, emit, json_option, progress, talk
 from fewlabels.cli.question import question_options
 from fewlabels.cli.reading import pool_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor
 
+    from fewlabels.cli.common import Bar
     from fewlabels.pool import Pool
     from fewlabels.simulation.truth import Truth
     from fewlabels.table import Table
 
-_METHODS = "uniform+items,informed+items,informed+thompson"
-_FIRST = "starting; compiling takes some seconds the first time"
+# The usual sample, the steps of the paper, and last what `fewlabels new` does unless told otherwise.
+_METHODS = "uniform+items,informed+items,informed+thompson,learned+thompson"
+_WITHOUT_SCORES = "uniform+items,uniform+thompson,learned+thompson"
+_FIRST = "; compiling takes some seconds the first time"
 _LEGEND = """mean ± se over {runs:,} runs; q10, q50, q90: quantiles over runs. best: the best method, and those not
 significantly different from it (p >= 0.05 in Wilcoxon's test). {scores}"""
 _SCORES = {
@@ -46,6 +50,8 @@ compare the share of runs with the right answer (success) and the labels it take
 A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly these items:
   prior   uniform, informed (both with a strength if wanted, as in informed:10), learned
   policy  items, groups (at random); thompson, toptwo, boundary, greedy, epsilon, ucb
+learned+thompson is what `fewlabels new` does unless told otherwise. The learned prior takes some hundred times
+longer than the others, minutes rather than seconds: try --runs 100 first, or leave it out with --methods.
 
 \b
 Examples:
@@ -98,8 +104,9 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
     labels = labels_from(options["labels"], source)
     groups, task = question(options, pool)
     methods = methods_from(options["methods"] or _default_methods(pool))
+    _say_extra(pool, labels)
     case = truth(pool, labels, groups, task, methods)
-    with _executor(options, case, methods) as executor, progress("simulating", first=_FIRST) as bar:
+    with _executor(options, case, methods) as executor, progress("simulating") as bar:
         return run(
             pool,
             labels,
@@ -111,12 +118,38 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
             jobs=options["jobs"],
             seed=options["seed"],
             executor=executor,
-            progress=bar,
+            progress=_by_method(bar, [one.name for one in methods], options["runs"]),
         )
 
 
 def _default_methods(pool: Pool) -> str:
-    return _METHODS if pool.confidence is not None else "uniform+items,uniform+thompson"
+    return _METHODS if pool.confidence is not None else _WITHOUT_SCORES
+
+
+def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None:
+    """Labels of items that are not in the pool may be of another file: they are not used, and that is said."""
+    if not isinstance(labels, Mapping):
+        return
+    known = set(pool.ids.to_pylist())
+    extra = [item for item in labels if item not in known]
+    if extra:
+        talk(f"{counted(len(extra), 'label')} not used: no such item in the predictions, as with {extra[0]!r}.")
+
+
+def _by_method(bar: Bar, names: Sequence[str], runs: int) -> Callable[[int, int], None]:
+    """What the work calls: says which method begins, and passes on how much is done."""
+    from fewlabels.simulation.parallel import chunks  # noqa: PLC0415
+
+    pieces, begun = len(chunks(runs)), -1
+
+    def told(done: int, total: int) -> None:
+        nonlocal begun
+        if done // pieces > begun and done < total:
+            begun = done // pieces
+            bar.say(f"simulating {names[begun]} ({begun + 1} of {len(names)}){'' if begun else _FIRST}")
+        bar(done, total)
+
+    return told
 
 
 @contextlib.contextmanager
@@ -141,12 +174,12 @@ def _executor(options: dict[str, Any], case: Truth, methods: Any) -> Iterator[Ex
 
 @contextlib.contextmanager
 def _dask(address: str) -> Iterator[Executor]:
-    from fewlabels.errors import FewlabelsError, InputError  # noqa: PLC0415
+    from fewlabels.errors import FewlabelsError, InputError, needs  # noqa: PLC0415
 
     try:
         from distributed import Client  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise FewlabelsError("--dask needs dask, which is not installed. Run: pip install 'fewlabels[dask]'") from None
+        raise FewlabelsError(needs("--dask", "dask", "dask")) from None
     try:
         client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
@@ -159,7 +192,7 @@ def _check_picture(path: Path | None) -> None:
     """Say before the work begins, not after it, that a picture cannot be written."""
     from importlib.util import find_spec  # noqa: PLC0415
 
-    from fewlabels.errors import FewlabelsError, InputError  # noqa: PLC0415
+    from fewlabels.errors import FewlabelsError, InputError, needs  # noqa: PLC0415
 
     if path is None:
         return
@@ -168,4 +201,4 @@ def _check_picture(path: Path | None) -> None:
     if not path.absolute().parent.is_dir():
         raise InputError(f"--plot {path}: there is no directory {path.parent}. Make it first.")
     if find_spec("matplotlib") is None:
-        raise FewlabelsError("--plot needs matplotlib, which is not installed. Run: pip install 'fewlabels[plots]'")
+        raise FewlabelsError(needs("--plot", "matplotlib", "plots"))

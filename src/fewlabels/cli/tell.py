@@ -149,12 +149,15 @@ def _matched(rows: Sequence[_Row], pool: Pool) -> tuple[dict[str, str], list[str
     for row in rows:
         near = [row.label] if row.label in classes else alike.get(_plain(row.label), [])
         item = row.item if row.item in ids else row.item.strip()
+        many = f" It could be {' or '.join(map(repr, near))}: write it exactly so." if len(near) > 1 else ""
         try:
             pool.positions([item])
+        except LabelError as error:
+            raise LabelError(f"{row.at()}: {error}") from None
+        try:
             if len(near) != 1:
                 pool.class_positions([row.label])
         except LabelError as error:
-            many = f" It could be {' or '.join(map(repr, near))}: write it exactly so." if near else ""
             raise LabelError(f"{row.at()}: {error}{many}") from None
         if near[0] != row.label:
             changed[row.label, near[0]] += 1

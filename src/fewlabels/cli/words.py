@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fewlabels import metrics, policies, priors
+from fewlabels.cli.reading import MOST_NAMES
 from fewlabels.errors import InputError, SpecError
 from fewlabels.io import read_labels
 from fewlabels.io.columns import as_numbers, as_text
@@ -114,6 +115,12 @@ def metric_from(text: str, pool: Pool) -> Metric:
     }
     if kind not in makers or (kind in ("accuracy", "confusion") and rest) or (kind == "cost" and not rest):
         raise SpecError(f"--metric {text!r} is not known. Use one of {METRICS}; f1:CLASS and so on for one class.")
+    if kind in ("f1", "precision", "recall", "fpr") and rest and rest not in pool.classes:
+        near = difflib.get_close_matches(rest, pool.classes, 1)
+        hint = f"Did you mean {kind}:{near[0]}? " if near else ""
+        raise SpecError(
+            f"--metric {text}: there is no class {rest!r}. {hint}The classes are {listed(pool.classes, MOST_NAMES)}."
+        )
     return makers[kind]()
 
 

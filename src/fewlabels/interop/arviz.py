@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, needs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +39,7 @@ def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | None =
     try:
         import xarray as xr  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise InputError("this needs the package xarray, which is missing: pip install 'fewlabels[arviz]'") from error
+        raise InputError(needs("to_datatree()", "the package xarray", "arviz")) from error
     if draws < _CHAINS or draws % _CHAINS:
         raise InputError(f"The number of draws must be a multiple of {_CHAINS}, such as 4000. Got {draws!r} instead.")
     metric = metric or audit.spec.task.metric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels.errors import InputError
+from fewlabels.io.source import NO_ANSWER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,14 +49,17 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
     column = _decoded(column)
     kind = column.type
     if pa.types.is_string(kind) and source.untyped:
-        column = _with_points(source, pc.utf8_trim_whitespace(column))
         try:
-            return column.cast(pa.float64()).to_numpy()
-        except pa.ArrowInvalid:
-            for row, value in enumerate(column.to_pylist(), 1):
-                if value is not None and (wrong := not_a_number(value)):
-                    raise InputError(f"{source.at(row, name)}: {wrong}") from None
-            raise
+            return numbers(column, comma=source.comma, percent=name in source.percent).to_numpy()
+        except pa.ArrowInvalid as error:
+            percent = name in source.percent
+            texts = column.to_pylist()
+            found = [not_a_number("" if text is None else text, source.comma, percent) for text in texts]
+            wrong = next((one for one in found if one), None)
+            if wrong is None:  # Python knows more spellings of numbers than Arrow
+                raise InputError(f"{source.at(column=name)}: {error}. Write numbers as 0.746.") from None
+            rows = [row for row, one in enumerate(found, 1) if one and one.what == wrong.what]
+            raise InputError(f"{source.at(rows, name)}: {wrong}") from None
     if not is_number(kind):
         raise InputError(f"{source.at(column=name)}: holds {kind}, not numbers. Convert it or name another column.")
     return column.cast(pa.float64(), safe=False).to_numpy()
@@ -79,28 +84,52 @@ def spelt(source: Source, text: str) -> float | None:
         return None
 
 
-def _with_points(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+def numbers(column: Any, *, comma: bool, percent: bool) -> Any:  # noqa: ANN401  (an array, or one in chunks)
+    """Text as numbers, 74.6% as 0.746; ArrowInvalid if it is none, or if only some of a column have the sign."""
+    column = pc.utf8_trim_whitespace(column)
+    if percent:
+        if pc.any(pc.invert(pc.ends_with(column, "%"))).as_py():
+            raise pa.ArrowInvalid("a percent sign is missing")
+        column = pc.utf8_rtrim_whitespace(pc.utf8_rtrim(column, "%"))
+    column = _with_points(comma, column).cast(pa.float64())
+    return pc.divide(column, 100.0) if percent else column
+
+
+def _with_points(comma: bool, column: Any) -> Any:  # noqa: ANN401
     """Text with decimal points where the file has decimal commas."""
-    if not source.comma:
-        return column
-    result: pa.ChunkedArray[Any] = pc.replace_substring(column, ",", ".")
-    return result
+    return pc.replace_substring(column, ",", ".") if comma else column
 
 
-def not_a_number(value: str) -> str:
-    """What is wrong with a text that should be a number; empty if nothing is."""
+@dataclass(frozen=True)
+class NotANumber:
+    """A text that should be a number: what is wrong with it, and what to do."""
+
+    value: str
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.value!r} {self.what}. {self.fix}."
+
+
+def not_a_number(value: str, comma: bool = False, percent: bool = False) -> NotANumber | None:
+    """What is wrong with a text that should be a number, in a column with percent signs or without."""
+    text = value.strip()
+    signed = text.endswith("%")
+    plain = text.removesuffix("%").rstrip()
     try:
-        float(value or "nan")
+        float((plain.replace(",", ".") if comma else plain) or "nan")
     except ValueError:
-        if value.strip().casefold() in _MISSING:
-            return f"{value!r} seems to stand for a missing value. Fill in the number, or leave the row out."
-        point = value.strip().replace(",", ".")
+        if text.casefold() in _MISSING:
+            return NotANumber(value, "seems to stand for a missing value", f"Fill in the number. {NO_ANSWER}")
+        point = plain.replace(",", ".")
         if point.count(".") == 1 and point.replace(".", "").isdigit():
-            return f"{value!r} has a decimal comma. Write {point}, with a decimal point."
-        if value.strip().endswith("%"):
-            return f"{value!r} is not a number. Leave out the percent sign (in a spreadsheet: format it as a number)."
-        return f"{value!r} is not a number. Correct it."
-    return ""
+            return NotANumber(value, "has a decimal comma", f"Write {point}, with a decimal point")
+        return NotANumber(value, "is not a number", "Correct it")
+    if not text or signed == percent:
+        return None
+    what = "has a percent sign and others in the column have none" if signed else "has no percent sign and others have"
+    return NotANumber(value, what, "Write the whole column one way, as 0.746 or as 74.6%")
 
 
 def kept(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
@@ -186,6 +215,6 @@ def _guessed(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[An
         return column
     whole = pc.all(pc.match_substring_regex(some, WHOLE)).as_py()
     try:
-        return column.cast(pa.int64()) if whole else _with_points(source, column).cast(pa.float64())
+        return column.cast(pa.int64()) if whole else _with_points(source.comma, column).cast(pa.float64())
     except pa.ArrowInvalid:
         return column

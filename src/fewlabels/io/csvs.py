@@ -15,7 +15,8 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from fewlabels.errors import InputError
-from fewlabels.io.columns import not_a_number
+from fewlabels.io.columns import NotANumber, not_a_number
+from fewlabels.io.columns import numbers as as_numbers
 from fewlabels.io.source import Source, check_names, listed, no_rows
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _TOLD = re.compile("(?i)sep=(?P<gap>[,;\t|])")
 _COMMA = re.compile(r"[+-]?(?:0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))")
+_SIGNED = re.compile(r"\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*%\s*")
 _POINT = re.compile(r"[+-]?[0-9]+\.[0-9]+")
 
 
@@ -36,16 +38,17 @@ class _CsvFile:
     header: int  # lines up to and with the column names
     width: int  # characters of the header
     comma: bool = False  # whether numbers have a decimal comma
+    percent: frozenset[str] = frozenset()  # columns whose numbers have a percent sign
 
     def batches(self, columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
-        kind = pa.float64() if numbers else pa.string()
+        signed = self.percent.intersection(columns) if numbers else frozenset[str]()
         # A block must hold at least one row: let it grow with the header of very wide files.
         reading = arrow_csv.ReadOptions(
             column_names=list(self.columns), skip_rows=self.header, block_size=max(1 << 22, 64 * self.width)
         )
         converting = arrow_csv.ConvertOptions(
             include_columns=columns,
-            column_types=dict.fromkeys(columns, kind),
+            column_types={name: pa.float64() if numbers and name not in signed else pa.string() for name in columns},
             null_values=[""],  # "NA" and "null" can be names of classes
             strings_can_be_null=True,
             decimal_point="," if self.comma else ".",
@@ -56,9 +59,17 @@ class _CsvFile:
                 pa.input_stream(str(self.path), compression="detect") as stream,
                 arrow_csv.open_csv(cast("IO[bytes]", stream), reading, parsing, converting) as reader,
             ):
-                yield from reader
+                for batch in reader:
+                    yield self._without_signs(batch, signed) if signed else batch
         except (pa.ArrowInvalid, OSError) as error:
             raise self.explained(error, columns if numbers else []) from None
+
+    def _without_signs(self, batch: pa.RecordBatch, signed: frozenset[str]) -> pa.RecordBatch:
+        columns = [
+            as_numbers(column, comma=self.comma, percent=True) if name in signed else column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """The line each row starts on, and its fields."""
@@ -79,16 +90,23 @@ class _CsvFile:
     def explained(self, error: Exception, numbers: list[str]) -> InputError:
         """What Arrow could not read, found again by Python's slower reader, which knows the lines."""
         places = [(self.columns.index(name), name) for name in numbers]
+        first: tuple[str, NotANumber] | None = None
+        rows: list[tuple[int, int]] = []
         try:
             check_encoding(self.path, self.name)
             for row, (line, fields) in enumerate(self.records(), 1):
-                at = f"{self.name}, row {row:,} (line {line:,})"
                 if len(fields) != len(self.columns):
-                    return self._ragged(at, fields)
+                    return self._ragged(f"{self.name}, row {row:,} (line {line:,})", fields)
                 for place, name in places:
-                    value = fields[place].replace(",", ".") if self.comma else fields[place]
-                    if wrong := not_a_number(value):
-                        return InputError(f"{at}, column {name!r}: {wrong}")
+                    wrong = not_a_number(fields[place], self.comma, name in self.percent)
+                    if wrong and first is None:
+                        first = name, wrong
+                    if wrong and first and (name, wrong.what) == (first[0], first[1].what):
+                        rows.append((row, line))
+            if first is not None:
+                line_of = dict(rows)
+                at = Source(self.name, pa.schema([]), self.batches, line_of.get).at(list(line_of), first[0])
+                return InputError(f"{at}: {first[1]}")
         except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
             return not_unpacked(self.name, broken)
         except csv.Error:
@@ -131,19 +149,25 @@ def open_csv(path: Path, name: str) -> Source:
     if len(names) == 1 and "|" in first:
         raise InputError(f"{name}, line {header}: no comma, semicolon or tab between column names: {listed(names)}.")
     file = _CsvFile(path, name, delimiter, tuple(names), header, len(first))
-    file = replace(file, comma=delimiter != "," and _has_decimal_commas(file))
+    file = _with_spelling(file)
     schema = pa.schema([(column, pa.string()) for column in names])
-    return Source(name, schema, file.batches, file.line, untyped=True, comma=file.comma)
+    return Source(name, schema, file.batches, file.line, untyped=True, comma=file.comma, percent=file.percent)
 
 
-def _has_decimal_commas(file: _CsvFile) -> bool:
-    """Whether the first rows have numbers such as 0,85 and none such as 0.85; 1,234 may be one thousand."""
+def _with_spelling(file: _CsvFile) -> _CsvFile:
+    """The file, and how the first rows spell their numbers: with decimal commas, with percent signs.
+
+    Commas are decimal if there are numbers such as 0,85 and none such as 0.85; 1,234 may be one thousand.
+    """
     try:
-        fields = [field.strip() for _, row in islice(file.records(), 100) for field in row]
+        rows = [row for _, row in islice(file.records(), 100)]
     except (csv.Error, UnicodeDecodeError):
-        return False  # said when the rows are read
-    comma = any(_COMMA.fullmatch(field) for field in fields)
-    return comma and not any(_POINT.fullmatch(field) for field in fields)
+        return file  # said when the rows are read
+    fields = [field.strip().removesuffix("%").rstrip() for row in rows for field in row]
+    comma = file.delimiter != "," and any(_COMMA.fullmatch(field) for field in fields)
+    comma = comma and not any(_POINT.fullmatch(field) for field in fields)
+    signed = {name for row in rows for name, field in zip(file.columns, row, strict=False) if _SIGNED.fullmatch(field)}
+    return replace(file, comma=comma, percent=frozenset(signed))
 
 
 def not_unpacked(name: str, error: Exception) -> InputError:

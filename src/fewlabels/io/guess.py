@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,15 @@ _TRUTH = (
 _PATTERNS = ("p_*", "prob_*", "proba_*", "probability_*", "score_*", "scores_*", "logit_*", "logits_*", "p(*)", "P(*)")
 # Columns with long text that give the answer away: an annotator who reads them is not blind.
 _TELLING = re.compile("(?i)pred|reason|rational|explan|thought|response|output|completion|answer|model|llm|gpt|raw")
+_ENDS_IN_ID = re.compile("[ _-][iI][dD]$|[a-z]I[dD]$")
+_UNNAMED = ("column_1", "Unnamed: 0", "__index_level_0__")
+# "Confidence (%)", "confidence [0-100]", "Confidence in percent": what the numbers are in is found out by looking.
+_UNIT = re.compile(
+    r"""(?xi)
+    [(\[] \s* (?: in\s )? (?: % | percent | pct | 0 \s* (?: - | – | to | \.\. ) \s* 1(?:00)? ) \s* [)\]]
+    | (?: [\s_-] in )? (?: \s* % | [\s_-] (?: percent | pct ) ) $
+    """
+)
 _ROWS = 300  # looked at to tell what a column holds
 
 
@@ -53,7 +63,7 @@ class Guess:
     >>> from fewlabels.io.guess import guess
     >>> guess({"Image": ["a.png", "b.png"], "cat": [60, 5], "dog": [40, 95], "truth": ["cat", "cat"]})
     Guess(id='Image', scores=['cat', 'dog'], predicted=None, confidence=None, content='Image', normalize=True,
-        logits=False, truth='truth', verbal=None)
+        logits=False, truth='truth', verbal=None, not_id=None)
     """
 
     id: str | None = None
@@ -65,6 +75,7 @@ class Guess:
     logits: bool = False
     truth: str | None = None  # a column that looks like labels: never used, but worth mentioning
     verbal: str | None = None  # a confidence in words, such as high and low: kept as a further column
+    not_id: str | None = None  # why a column that is called like an id is none, in words
 
 
 def guess(
@@ -95,9 +106,10 @@ def guess(
             confidence = stated
         elif stated == look.named(_CONFIDENCE[:5]):  # a text called "score" can be anything
             verbal = stated
-    used = {predicted, confidence, stated, truth, *look.columns_of(scores)}
+    used = {predicted, confidence, stated, truth, *columns_of(look.source, scores)}
+    not_id = None
     if id is None:
-        id = look.identifier(without=used)  # noqa: A001
+        id, not_id = look.identifier(without=used)  # noqa: A001
     if content is None:
         content = look.content(id, without={*used, *not_content})
     unit = look.unit(scores, confidence)
@@ -111,6 +123,7 @@ def guess(
         logits=unit == "logits",
         truth=truth,
         verbal=verbal,
+        not_id=not_id,
     )
 
 
@@ -159,7 +172,9 @@ class _Look:
             if len(columns) >= 2 and all(looks_numeric(self.source, name) for name in columns[:3]):
                 return pattern
         numeric = self._numeric(left)
-        return next((run for run in _runs(self.source.columns, numeric) if self.unit(run, None) != "unclear"), None)
+        signed = [name for name in numeric if name in self.source.percent]  # a row number beside them is none
+        runs = [*_runs(self.source.columns, signed), *_runs(self.source.columns, numeric)]
+        return next((run for run in runs if self.unit(run, None) != "unclear"), None)
 
     def _numeric(self, names: list[str]) -> list[str]:
         """The columns that look like numbers, read together: there may be thousands."""
@@ -168,21 +183,15 @@ class _Look:
         good = np.isfinite(self.numbers(names)).mean(axis=0) >= 0.5
         return [name for name, ok in zip(names, good.tolist(), strict=True) if ok]
 
-    def columns_of(self, scores: str | Sequence[str] | None) -> list[str]:
-        """The columns that a word for scores means."""
-        if scores is None:
-            return []
-        if not isinstance(scores, str):
-            return [self.source.need(name, "scores") for name in scores]
-        return [name for name in self.source.columns if name == scores or ("*" in scores and _matches(scores, name))]
-
     def unit(self, scores: str | Sequence[str] | None, confidence: str | None) -> str:
         """Whether scores are shares, percent or logits, by the first rows; "unclear" if they are none of these."""
         if confidence is not None:
+            if confidence in self.source.percent:
+                return "percent"
             values = self.numbers([confidence])
             values = values[np.isfinite(values)]
             return "percent" if len(values) and 1 + EDGE < values.max() <= 100 and values.min() >= 0 else "share"
-        names = self.columns_of(scores)
+        names = columns_of(self.source, scores)
         if len(names) == 1 and is_vector(self.source.schema.field(names[0]).type):
             rows = [row for row in self.head(names)[names[0]] if row]
             rows = [row for row in rows if len(row) == len(rows[0])]
@@ -199,28 +208,41 @@ class _Look:
         named = isinstance(scores, str) and ("logit" in scores.casefold() or "*" in scores)
         return "logits" if named and (values < -EDGE).any() else "unclear"
 
-    def identifier(self, without: set[str | None]) -> str | None:
-        """A column whose name says so; other than "id" itself it must also tell all items apart."""
-        for name in (*_IDS, *_FILES):
-            column = self.named([name], without=without)
-            if column is not None and (name == "id" or self._tells_apart(column)):
-                return column
-        # What pandas writes first when it is not told otherwise: the row number, without a name.
-        first = self.source.columns[0]
-        if first in ("column_1", "Unnamed: 0", "__index_level_0__") and first not in without:
-            return first if self._tells_apart(first) else None
-        ending = [name for name in self.source.columns if re.search(r"[ _-]id$|[a-z]Id$|[a-z]ID$", name)]
-        return next((name for name in ending if name not in without and self._tells_apart(name)), None)
+    def identifier(self, without: set[str | None]) -> tuple[str | None, str | None]:
+        """A column whose name says so; other than "id" itself it must also tell all items apart.
 
-    def _tells_apart(self, name: str) -> bool:
+        And why the first that is called so does not, in words, if it does not.
+        """
+        named = [(name == "id", self.named([name], without=without)) for name in (*_IDS, *_FILES)]
+        ending = [name for name in self.source.columns if _ENDS_IN_ID.search(name) and name not in without]
+        # What pandas writes first when it is not told otherwise: the row number, without a name.
+        first = [name for name in self.source.columns[:1] if name in _UNNAMED and name not in without]
+        why = None
+        for certain, column in (*named, *((False, name) for name in (*first, *ending))):
+            if column is None:
+                continue
+            wrong = None if certain else self._not_apart(column)
+            if wrong is None:
+                return column, why
+            if wrong:
+                why = why or f"{column!r} would be the id, but {wrong}"
+        return None, why
+
+    def _not_apart(self, name: str) -> str | None:
+        """Why a column does not tell all items apart, None if it does; empty if it holds no ids at all."""
         kind = self.source.schema.field(name).type
         if is_vector(kind) or not (self.source.untyped or is_number(kind) or str(kind).endswith("string")):
-            return False
+            return ""
         try:
             values = as_text(self.source, name, self.source.table([name])[name])
         except InputError:  # numbers that are not whole, whatever the column is called
-            return False
-        return values.null_count == 0 and len(values.unique()) == len(values)
+            return ""
+        if values.null_count:
+            return "it is empty in some rows"
+        if len(values.unique()) == len(values):
+            return None
+        value, count = Counter(values.to_pylist()).most_common(1)[0]
+        return f"{value} occurs {'twice' if count == 2 else f'{count:,} times'}"
 
     def content(self, id: str | None, without: set[str | None]) -> str | None:  # noqa: A002
         """A column by its usual name; or else the one with the longest text, if that is long enough to read."""
@@ -238,8 +260,17 @@ class _Look:
         return best if best is not None and lengths[best] >= 20 else None
 
 
+def columns_of(source: Source, scores: str | Sequence[str] | None) -> list[str]:
+    """The columns that a word for scores means."""
+    if scores is None:
+        return []
+    if not isinstance(scores, str):
+        return [source.need(name, "scores") for name in scores]
+    return [name for name in source.columns if name == scores or ("*" in scores and _matches(scores, name))]
+
+
 def _plain(name: str) -> str:
-    return re.sub(r"[\s_\-.]", "", name).casefold()
+    return re.sub(r"[\s_\-.]", "", _UNIT.sub("", name.strip())).casefold()
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -14,7 +14,7 @@ from fewlabels.io.columns import as_numbers, as_text, kept
 from fewlabels.io.opening import open_source
 from fewlabels.io.roles import MOST_SCORE_COLUMNS, Roles, find_roles
 from fewlabels.io.scores import EDGE, summarise, vector_width
-from fewlabels.io.source import Source, listed
+from fewlabels.io.source import NO_ANSWER, Source, listed
 from fewlabels.pool import Pool
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def read_pool(
         the list of classes if that is known (from `classes` or `scores`) and no name in it is another number.
         With `scores` it replaces the largest score, for classifiers that use thresholds.
     confidence
-        The column with the probability, from 0 to 1, that the predicted class is right. It may be left out.
+        The column with the probability, from 0 to 1 (or as 74.6% in a CSV file), that the predicted class is
+        right. It may be left out.
     classes
         The names of all classes, in order. By default those of the score columns, of the key "classes" in
         .npz files and mappings, or else the predicted values that occur, sorted.
@@ -108,7 +109,8 @@ def read_pool(
         summary = summarise(opened, roles, answers, normalize=normalize, logits=logits)
         answers, certainty, sums = summary.predicted, summary.confidence, summary.sums
     elif roles.confidence is not None and table is not None:
-        certainty = _confidence(opened, roles.confidence, table, 100.0 if normalize else 1.0)
+        shares = roles.confidence in opened.percent  # read as shares already
+        certainty = _confidence(opened, roles.confidence, table, 100.0 if normalize and not shares else 1.0)
     assert answers is not None  # noqa: S101  (find_roles has found scores or predicted)
     if table is not None and table.num_rows != len(answers):
         raise InputError(f"{opened.name} changed while it was read. Read it again when it is complete.")
@@ -123,8 +125,8 @@ def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[A
         return None
     ids = as_text(source, name, table[name]).combine_chunks()
     missing = _missing(ids)
-    if len(missing):
-        at = source.at(int(missing[0]) + 1, name)
+    if missing:
+        at = source.at(missing, name)
         raise InputError(f"{at}: the id is missing. Every item needs one: fill it in, or name another column with id=.")
     encoded = ids.dictionary_encode()
     if len(encoded.dictionary) < len(ids):
@@ -158,13 +160,13 @@ def _classes_and_predicted(
     name = roles.predicted
     text = as_text(source, name, table[name]).combine_chunks()
     missing = _missing(text)
-    if len(missing):
-        at = source.at(int(missing[0]) + 1, name)
-        raise InputError(f"{at}: the predicted class is missing. Fill it in or leave the row out.")
+    if missing:
+        raise InputError(f"{source.at(missing, name)}: the predicted class is missing. Fill it in. {NO_ANSWER}.")
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
         known = tuple(sorted(distinct, key=int if all(map(_is_whole, distinct)) else str))
+        _check_alike(source, name, text, known)
     if len(known) < 2:
         raise InputError(
             f"{source.at(column=name)}: all items are predicted as {known[0]!r}, so the other classes are "
@@ -186,6 +188,21 @@ def _check_spaces(at: str, classes: tuple[str, ...]) -> None:
         other = seen.setdefault(name.strip(), name)
         if other != name:
             raise InputError(f"{at}: {other!r} and {name!r} differ only in spaces. Take the spaces out of the column.")
+
+
+def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes: tuple[str, ...]) -> None:
+    """'Billing ' beside 'billing' is most likely a slip; if it is not, the classes can be named."""
+    seen: dict[str, str] = {}
+    for name in classes:
+        other = seen.setdefault(" ".join(name.split()).casefold(), name)
+        if other != name:
+            where = {one: np.flatnonzero(pc.equal(predicted, pa.scalar(one))) + 1 for one in (other, name)}
+            rare, usual = sorted(where, key=lambda one: len(where[one]))
+            at = source.at(where[rare].tolist(), column)
+            raise InputError(
+                f"{at}: {rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only "
+                "in case or spaces. Write both the same way; or if they are two classes, name all with classes=."
+            )
 
 
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
@@ -225,7 +242,13 @@ def _confidence(source: Source, name: str, table: pa.Table, unit: float) -> NDAr
     if len(wrong):
         value = values[wrong[0]] * unit
         if np.isnan(value):
-            words = "the confidence is missing (empty or NaN). Fill it in, or read without a confidence column."
+            at = source.at((np.flatnonzero(np.isnan(values)) + 1).tolist(), name)
+            raise InputError(
+                f"{at}: the confidence is missing (empty or NaN). Fill it in, or read without a confidence column. "
+                f"{NO_ANSWER} (with confidence 0)."
+            )
+        if name in source.percent:
+            words = f"the confidence is {100 * value:.6g}%, and it is a probability from 0% to 100%. Correct it."
         elif unit == 1 < value <= 100:
             words = f"the confidence is {value:.6g}, not 0 to 1. If it is percent, normalize=True divides it by 100."
         else:
@@ -240,7 +263,8 @@ def _further(source: Source, roles: Roles, table: pa.Table | None) -> pa.Table |
     return pa.Table.from_arrays([kept(source, table[name]) for name in roles.kept], list(roles.kept))
 
 
-def _missing(text: pa.Array[Any]) -> NDArray[np.int64]:
-    """The rows where a text is missing or empty."""
+def _missing(text: pa.Array[Any]) -> list[int]:
+    """The rows, from 1, where a text is missing or empty."""
     empty = pc.equal(text, pa.scalar("")).fill_null(True)
-    return np.flatnonzero(empty.to_numpy(zero_copy_only=False))
+    rows: list[int] = (np.flatnonzero(empty.to_numpy(zero_copy_only=False)) + 1).tolist()
+    return rows

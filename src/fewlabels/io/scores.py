@@ -11,6 +11,7 @@ from pyarrow import compute as pc
 
 from fewlabels.errors import InputError
 from fewlabels.io.columns import is_number
+from fewlabels.io.source import NO_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,10 +135,11 @@ def _check_and_scale(block: _Block, *, normalize: bool, logits: bool) -> None:
     if not np.isfinite(total).all():
         row = int(np.flatnonzero(~np.isfinite(total))[0])
         k = int(np.flatnonzero(~np.isfinite(scores[:, row]))[0])
-        what = "missing (empty or NaN)" if np.isnan(scores[k, row]) else f"{scores[k, row]}"
-        raise block.wrong(
-            row, k, f"the score is {what}. Fill it in or leave the row out; every score must be a number."
-        )
+        if np.isnan(scores[k, row]):
+            at = block.source.at((np.flatnonzero(np.isnan(scores[k])) + block.first + 1).tolist(), block.names[k])
+            own = "a column with 1 there and 0 elsewhere"
+            raise InputError(f"{at}: the score is missing (empty or NaN). Fill it in. {NO_ANSWER} ({own}).")
+        raise block.wrong(row, k, f"the score is {scores[k, row]}. Correct it; every score must be a number.")
     if logits:
         np.exp(np.subtract(scores, high, out=scores), out=scores)
         scores /= _total_low_high(scores)[0]

@@ -11,6 +11,8 @@ import pyarrow as pa
 from fewlabels.errors import InputError
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
+MOST_ROWS = 10  # that a message names
+NO_ANSWER = "If the classifier gave no answer, let that be a class of its own such as '(none)': it counts as an error"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Source:
         The class names that the source itself brings along, if it does.
     comma
         Whether numbers that are text have a decimal comma.
+    percent
+        The columns whose numbers have a percent sign.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Source:
     untyped: bool = False
     classes: tuple[str, ...] | None = None
     comma: bool = False
+    percent: frozenset[str] = frozenset()
 
     @property
     def columns(self) -> list[str]:
@@ -59,12 +64,14 @@ class Source:
         batches = [batch.select(list(columns)) for batch in self.reader(list(columns), False)]
         return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
 
-    def at(self, row: int | None = None, column: str | None = None) -> str:
-        """Where something is, for a message: file, row from 1 (and line), column."""
+    def at(self, row: int | Sequence[int] | None = None, column: str | None = None) -> str:
+        """Where something is, for a message: file, row from 1 (and line), column. Of many rows the first ten."""
         words = self.name
         if row is not None:
-            line = self.line(row)
-            words += f", row {row:,}" + (f" (line {line:,})" if line else "")
+            rows = [row] if isinstance(row, int) else list(row)
+            lines = [line for one in rows[:MOST_ROWS] if (line := self.line(one))]
+            words += f", {_numbered('row', rows[:MOST_ROWS])}" + (f" ({_numbered('line', lines)})" if lines else "")
+            words += f" and {len(rows) - MOST_ROWS:,} more" if len(rows) > MOST_ROWS else ""
         return words + (f", column {column!r}" if column is not None else "")
 
     def called(self, name: str) -> str:
@@ -108,6 +115,10 @@ def check_names(name: str, columns: Sequence[str]) -> None:
 
 def no_rows(name: str) -> InputError:
     return InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
+
+
+def _numbered(noun: str, numbers: Sequence[int]) -> str:
+    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(f'{number:,}' for number in numbers)}"
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
