@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fewlabels.paper.plan import Plan
 
-_FEWER = "On ImageNet, where a run takes 8 seconds, there are half as many as asked for, unless --all-runs."
+_FEWER = "On ImageNet, where a run takes 6 seconds, there are half as many as asked for, unless --all-runs."
 OTHER_POOLS = (
     "20 News and DBpedia are not the paper's models (nor, for DBpedia, all of its items), so these rows need not agree."
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.simulation.judge import Better
     from fewlabels.simulation.methods import Method
 
-# A run of this table takes 8 seconds there, half of all the time of the paper: so much of it is made unless --all-runs.
+# A run of this table takes 6 seconds there: with all of them the whole paper takes over two hours on two processors.
 SHARE_OF_RUNS = {("least-calibrated", "ImageNet"): 0.5}
 
 Row = dict[str, Any]
