@@ -1,10 +1,11 @@
 """Where to ask with the learned prior: labels to find the worst groups, and to decide between two, on real classifiers.
 
-python benchmarks/asking.py --data DIR [--runs 100] [--pools cifar100,svhn] [--tasks identify,compare,schedule]
+python benchmarks/asking.py [--data DIR] [--runs 100] [--pools cifar100,svhn] [--tasks identify,stop,compare,schedule]
     [--methods learned+boundary+pool]
 
-DIR has NPZ files of predictions with labels. Pools of a hundred classes are run a fifth as often, ImageNet a
-twenty-fifth. "schedule" holds the simulator, which fits now and then, against fitting before every request.
+DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. ImageNet is run a fifth as
+often. "identify" is the paper's count of labels to find the worst groups; "stop" stops by the answer's own probability;
+"schedule" holds the simulator, which fits now and then, against fitting before every request.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fewlabels as fl
+from fewlabels.data import load_digits, load_fashion
 from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.judge import judge
 from fewlabels.simulation.learned import next_fit
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Truth
+    from fewlabels.tasks import Answer
     from fewlabels.tasks.compare import RewardName
 
     Asker = Callable[[np.random.Generator, int], NDArray[np.int64]]
@@ -49,8 +52,11 @@ CASES = {
     "imagenet": ((1, "7%"), (10, "13%")),
     "newsgroups": ((1, "30%"), (3, "40%")),
     "svhn": ((1, "35%"), (3, "70%")),
+    "clothes": ((1, "10%"), (3, "20%")),
+    "digits": ((1, "50%"), (3, "70%")),
 }
-SELDOM = {"cifar100": 5, "cifar100_wrn": 5, "imagenet": 25}
+BUILT_IN = {"clothes": load_fashion, "digits": load_digits}
+SELDOM = {"imagenet": 5}
 METHODS = (
     "informed+thompson",
     "uniform+thompson",
@@ -79,16 +85,20 @@ STOP = 0.95  # the probability of the answer
 RIGHT = (0.9, 0.95, 0.98)  # of the decisions
 
 
-def read(folder: Path, name: str) -> tuple[Pool, list[int]]:
+def read(folder: Path | None, name: str) -> tuple[Pool, list[int]]:
     """A pool and its labels."""
-    path = folder / f"{name}.npz"
-    if not path.exists():
+    if name in BUILT_IN:
+        data = BUILT_IN[name]()
+        pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
+        return pool, [pool.classes.index(label) for label in data.labels]
+    path = (folder or Path()) / f"{name}.npz"
+    if folder is None or not path.exists():
         raise SystemExit(f"there is no {path}. Name the folder with the NPZ files by --data.")
     with np.load(path, allow_pickle=False) as file:
         return fl.read_pool(path), file["labels"].tolist()
 
 
-def identify(folder: Path, name: str, methods: Sequence[str], runs: int) -> None:
+def identify(folder: Path | None, name: str, methods: Sequence[str], runs: int) -> None:
     """Mean MRR at some shares of the labels, and the share at which it exceeds 0.99 with its standard error."""
     pool, labels = read(folder, name)
     for m, until in CASES[name]:
@@ -149,7 +159,7 @@ def share_of(labels: float | None, items: int) -> str:
     return "   - %" if labels is None else f"{100 * labels / items:4.1f} %"
 
 
-def schedule(folder: Path, name: str, runs: int) -> None:
+def schedule(folder: Path | None, name: str, runs: int) -> None:
     """MRR, averaged over the labels, with fits now and then and with a fit before every request."""
     pool, labels = read(folder, name)
     m, until = CASES[name][-1]
@@ -168,7 +178,7 @@ def schedule(folder: Path, name: str, runs: int) -> None:
             )
 
 
-def compare(folder: Path, name: str, runs: int) -> None:
+def compare(folder: Path | None, name: str, runs: int) -> None:
     """The labels that a decision between two groups takes if so many of the decisions are to be right.
 
     Pairs of predicted classes at random. A run looks after every label at first, later whenever they grew by a
@@ -184,14 +194,34 @@ def compare(folder: Path, name: str, runs: int) -> None:
         for number, pair in enumerate(pairs):
             task = Compare(fl.Accuracy(), pool.classes[pair[0]], pool.classes[pair[1]], by=by)
             case = case_of(pool, labels, pair, task, one)
-            paths += [decide(case, task, one, run_generator(0, number * each + run)) for run in range(each)]
-        tried = [stopped(paths, threshold) for threshold in 1 - np.logspace(-0.3, -3.5, 65)]
-        taken, wrong = stopped(paths, STOP)
-        line = f"stopped at {STOP}: {labels_of(taken)}, {1 - wrong.mean():.1%} right"
-        for right in RIGHT:
-            good = [taken for taken, wrong in tried if 1 - wrong.mean() >= right]
-            line += f"; {right:.0%} right: {labels_of(min(good, key=np.mean))}"
-        print(f"compare   {name:13s} {words:22s} by {by:10s} runs {len(paths):4d}  labels when {line}", flush=True)
+            some = (run_generator(0, number * each + run) for run in range(each))
+            paths += [decide(case, one, rng, len(case.outcome)) for rng in some]
+        print(f"compare   {name:13s} {words:22s} by {by:10s} {in_words(paths)}", flush=True)
+
+
+def stop(folder: Path | None, name: str, methods: Sequence[str], runs: int) -> None:
+    """The labels that naming the worst groups takes, and how often the name is right, as in `compare`."""
+    pool, labels = read(folder, name)
+    for m, until in CASES[name]:
+        for words in methods:
+            one = method(words)
+            case = truth(pool, labels, fl.by_predicted(pool), fl.Identify(fl.Accuracy(), lowest=m), [one])
+            most = round(float(until[:-1]) / 100 * len(pool))
+            paths = [decide(case, one, run_generator(0, run), most) for run in range(runs)]
+            print(f"stop      {name:13s} worst {m:2d} {words:24s} {in_words(paths)}", flush=True)
+
+
+def in_words(paths: Sequence[Sequence[tuple[int, float, bool]]]) -> str:
+    """The labels when runs stop at STOP, and with the thresholds that make so many decisions right."""
+    tried = [stopped(paths, threshold) for threshold in 1 - np.logspace(-0.3, -3.5, 65)]
+    taken, wrong = stopped(paths, STOP)
+    sure = np.mean([any(look[1] >= STOP for look in path) for path in paths])
+    line = f"runs {len(paths):4d}  labels when stopped at {STOP}: {labels_of(taken)}, "
+    line += f"{1 - wrong.mean():.1%} right, {sure:.1%} before the end"
+    for right in RIGHT:
+        good = [taken for taken, wrong in tried if 1 - wrong.mean() >= right]
+        line += f"; {right:.0%} right: {labels_of(min(good, key=np.mean)) if good else '-'}"
+    return line
 
 
 def labels_of(taken: NDArray[np.float64]) -> str:
@@ -217,23 +247,33 @@ def case_of(pool: Pool, labels: list[int], pair: tuple[int, int], task: Compare,
     return truth(small, [labels[i] for i in items.tolist()], fl.by_predicted(small), task, [one])
 
 
-def decide(case: Truth, task: Compare, one: Method, rng: np.random.Generator) -> list[tuple[int, float, bool]]:
+def decide(case: Truth, one: Method, rng: np.random.Generator, most: int) -> list[tuple[int, float, bool]]:
     """At each look of a run: the labels so far, the probability of the answer, and whether it is right."""
-    order = asker(case, one)(rng, len(case.outcome))
-    a, b = case.pair
-    difference = case.value[a] - case.value[b]
-    region = 1 if abs(difference) <= task.rope + 1e-12 else 0 if difference < 0 else 2
+    order = asker(case, one)(rng, most)
     path, n = [], 0
     while True:
         items = order[:n]
         told = items, case.outcome[items].astype(np.int64)
         belief = one.prior.belief(case.cells, case.count(items), one.target, told)
-        row = next(task.answer(belief, case.cells, rng, level=0.95, draws=DRAWS).table.rows())
-        mu = [row[name] for name in REGIONS]
-        path.append((n, max(mu), int(np.argmax(mu)) == region))
-        if n == len(order) or max(mu) >= CERTAIN:
+        answer = case.task.answer(belief, case.cells, rng, level=0.95, draws=DRAWS)
+        assert answer.probability is not None
+        path.append((n, answer.probability, is_right(case, answer)))
+        if n == len(order) or answer.probability >= CERTAIN:
             return path
-        n = min(next_fit(n), len(order))
+        # Ranks of many groups take longer than a difference of two: they are looked at half as often.
+        ahead = next_fit(n) if isinstance(case.task, Compare) else next_fit(next_fit(n))
+        n = min(ahead, len(order))
+
+
+def is_right(case: Truth, answer: Answer) -> bool:
+    """Whether an answer is what holds in the pool: the set of groups, or the region of the difference."""
+    if not isinstance(case.task, Compare):
+        return {case.cells.partition.names[g] for g in case.members.tolist()} == set(answer.groups)
+    a, b = case.pair
+    difference = case.value[a] - case.value[b]
+    region = 1 if abs(difference) <= case.task.rope + 1e-12 else 0 if difference < 0 else 2
+    row = next(answer.table.rows())
+    return int(np.argmax([row[name] for name in REGIONS])) == region
 
 
 def stopped(
@@ -247,18 +287,21 @@ def stopped(
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--pools", default=",".join(CASES))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--pools")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--methods", default=",".join(METHODS), help="to identify with")
     parser.add_argument("--tasks", default="identify,compare")
     args = parser.parse_args()
-    for name in args.pools.split(","):
+    every = [name for name in CASES if (name in BUILT_IN) == (args.data is None)]
+    for name in args.pools.split(",") if args.pools else every:
         runs = max(args.runs // SELDOM.get(name, 1), 2)
         if "identify" in args.tasks:
             identify(args.data, name, args.methods.split(","), runs)
         if "compare" in args.tasks:
             compare(args.data, name, args.runs)
+        if "stop" in args.tasks:
+            stop(args.data, name, args.methods.split(","), runs)
         if "schedule" in args.tasks:
             schedule(args.data, name, runs)
 

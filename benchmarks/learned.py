@@ -345,13 +345,13 @@ def on_pools(args: argparse.Namespace, what: set[str]) -> None:
         if "error" in what:
             error(name, pool, groups, labels, runs, args.jobs)
         if "coverage" in what:
-            coverage(name, pool, groups, labels, max(runs // 10, 2))
+            coverage(name, pool, groups, labels, runs)
         if "targeted" in what:
             targeted(name, pool, groups, labels, max(runs // 10, 2))
         if "bins" in what:
-            bins(name, pool, labels, max(args.runs // 3, 2))
+            bins(name, pool, labels, runs)
         if "small" in what:
-            small(name, pool, groups, labels, max(runs // 10, 2))
+            small(name, pool, groups, labels, max(runs // 2, 2))
 
 
 if __name__ == "__main__":

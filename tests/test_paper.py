@@ -471,6 +471,11 @@ def test_committed_results_are_on_the_page(path) -> None:
     assert side_by_side(rows) in page
 
 
+def test_every_table_has_committed_results() -> None:
+    there = {path.stem for path in RESULTS.glob("*.csv")}
+    assert there >= set(TABLES), "results/ lacks tables, so the test above has less to look at"
+
+
 def test_a_table_comes_back_from_its_file(folder, tmp_path) -> None:
     result = estimating.bins(Plan(folder, runs=2, datasets=("svhn",), jobs=1))
     write_csv(result, tmp_path / "bins.csv")

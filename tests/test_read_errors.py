@@ -39,6 +39,10 @@ BAD_CSV = {
     "line of a later row": (
         'id,p_a,p_b,text\n1,1,0,"two\nlines"\n\n2,1,1,x\n', {}, ["row 2 (line 5)", "'p_a' to 'p_b'", "sum to 2"],
     ),
+    "columns named otherwise": (
+        "Ticket ID,pred,conf,text\n1,a,60,x\n2,b,95,y\n", {},
+        ["read_pool(..., id='Ticket ID', predicted='pred', confidence='conf', content='text', normalize=True)"],
+    ),
     "missing predicted": (PREDICTED + "3,,0.5\n", {}, ["row 3 (line 4)", "'predicted'", "missing", "Fill it in"]),
     "several missing predicted": (
         PREDICTED + "3,,0.5\n4,a,1\n5,,1\n", {}, ["rows 3, 5 (lines 4, 6)", "class of its own such as '(none)'"],

@@ -28,6 +28,10 @@ _WAIT = 60  # seconds to wait for whoever holds the lock; a transaction takes mi
 _MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
 
 
+class NoFileError(StoreError):
+    """There is no such file, where one was expected."""
+
+
 class Database:
     """Connections to one database, which has our tables once this is made.
 
@@ -53,7 +57,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees one state of the database; on SQLite and PostgreSQL it blocks nobody."""
+        """A connection to read with: each of its queries sees one state of the database, and it blocks nobody."""
         with self._plain_errors(), self._turn(self._in_memory), self._engine.begin() as connection:
             yield connection
 
@@ -150,6 +154,16 @@ def _url(address: str | os.PathLike[str] | None) -> URL:
 _ADDRESSES = "Use a file name such as 'audit.db', 'sqlite:///audit.db', or 'postgresql://user@host/database'."
 
 
+def shown(address: str) -> str:
+    """An address as it can be printed and typed again: without its passwords.
+
+    >>> shown("audit.db"), shown("postgresql://ann:secret@host/data")
+    ('audit.db', 'postgresql://ann:***@host/data')
+    """
+    url = _url(address)
+    return address if url.get_backend_name() == "sqlite" else _shown(url)
+
+
 def _shown(url: URL) -> str:
     """The address for messages, without its passwords."""
     if url.get_backend_name() == "sqlite":
@@ -162,7 +176,7 @@ def _check_exists(url: URL) -> None:
     """A file that should be there is; what a server has is asked later."""
     path = url.database or ""
     if url.get_backend_name() == "sqlite" and "uri" not in url.query and not Path(path).exists():
-        raise StoreError(f"there is no file {path}. Check the path; create() makes a new one.")
+        raise NoFileError(f"there is no file {path}. Check the path; create() makes a new one.")
 
 
 def _engine(url: URL, in_memory: bool) -> Engine:

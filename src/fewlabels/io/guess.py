@@ -77,6 +77,18 @@ class Guess:
     verbal: str | None = None  # a confidence in words, such as high and low: kept as a further column
     not_id: str | None = None  # why a column that is called like an id is none, in words
 
+    @property
+    def call(self) -> str:
+        """The call of `read_pool` that says it.
+
+        >>> from fewlabels.io.guess import guess
+        >>> guess({"Ticket ID": ["a", "b"], "pred": ["cat", "dog"], "conf": [60, 95]}).call
+        "read_pool(..., id='Ticket ID', predicted='pred', confidence='conf', normalize=True)"
+        """
+        said = ("id", "scores", "predicted", "confidence", "content", "normalize", "logits")
+        given = [f"{name}={getattr(self, name)!r}" for name in said if getattr(self, name)]
+        return f"read_pool({', '.join(['...', *given])})"
+
 
 def guess(
     source: object,

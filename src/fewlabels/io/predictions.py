@@ -73,7 +73,7 @@ def read_pool(
         Turn each row of scores s into exp(s_k) / sum_j exp(s_j).
 
     By default the predictions are the vectors "scores", or the columns "predicted" and "confidence", or those
-    that match p_*, prob_* or score_*.
+    that match p_*, prob_* or score_*. Otherwise an InputError says which call the names of the columns suggest.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
 from fewlabels.io.columns import can_keep, is_vector, looks_numeric
+from fewlabels.io.guess import guess
 from fewlabels.io.source import Source, listed
 
 if TYPE_CHECKING:
@@ -89,9 +90,12 @@ def _usual(source: Source, confidence: str | None) -> tuple[str | None, str | No
     for pattern in _GLOBS:
         if confidence is None and len(_matches(pattern, names)) >= 2:
             return pattern, None
+    begin = f"{source.name} has the columns {listed(names)}, and which of them are predictions is not said. "
+    found = guess(source, confidence=confidence)
+    if found.scores is not None or found.predicted is not None:
+        raise InputError(f"{begin}Going by their names, it would be {found.call}.")
     raise InputError(
-        f"{source.name} has the columns {listed(names)}, and which of them are predictions is not clear. "
-        'Say read_pool(..., scores="p_*") for one score column per class (a pattern or a list of columns), '
+        f'{begin}Say read_pool(..., scores="p_*") for one score column per class (a pattern or a list of columns), '
         'or read_pool(..., predicted="column", confidence="column"); the confidence may be left out.'
     )
 

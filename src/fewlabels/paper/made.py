@@ -37,9 +37,11 @@ def notes(folder: Path) -> dict[str, dict[str, Any]]:
 def command(settings: Mapping[str, Any]) -> str:
     """The command that makes a file, from what was written down about it.
 
-    >>> command({"name": "ece", "runs": 1000, "as_published": True, "seed": 1, "cpu_seconds": 3})
-    'fewlabels paper ece --data DIR --runs 1000 --as-published --seed 1 --out results'
+    >>> command({"name": "ece", "runs": 1000, "as_published": True, "seed": 1, "datasets": ["svhn"], "cpu_seconds": 3})
+    'fewlabels paper ece --data DIR --runs 1000 --datasets svhn --as-published --seed 1 --out results'
     """
-    published = " --as-published" if settings["as_published"] else ""
-    runs, seed = settings["runs"], settings["seed"]
-    return f"fewlabels paper {settings['name']} --data DIR --runs {runs}{published} --seed {seed} --out results"
+    words = [f"fewlabels paper {settings['name']} --data DIR --runs {settings['runs']}"]
+    words += ["--all-runs"] * bool(settings.get("all_runs"))
+    words += [f"--datasets {','.join(settings['datasets'])}"] * bool(settings.get("datasets"))
+    words += ["--as-published"] * bool(settings["as_published"])
+    return " ".join([*words, f"--seed {settings['seed']} --out results"])

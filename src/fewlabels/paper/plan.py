@@ -109,7 +109,8 @@ class Result:
 
 def settings(plan: Plan) -> dict[str, Any]:
     """The settings of a plan that its numbers depend on."""
-    return {"runs": plan.runs, "as_published": plan.as_published, "seed": plan.seed}
+    some = {} if plan.datasets is None else {"datasets": list(plan.datasets)}
+    return {"runs": plan.runs, "all_runs": plan.all_runs, "as_published": plan.as_published, "seed": plan.seed} | some
 
 
 def row(table: str, cell: Cell, values: Mapping[str, Any]) -> Row:
