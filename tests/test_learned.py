@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from scipy.special import expit, logit, logsumexp
+from scipy.special import expit, logit
 
 import fewlabels as fl
-from fewlabels import rows, trust
+from fewlabels import trust
 from fewlabels.tasks import Rewards
 from fewlabels.trust import fit
 from fewlabels.trust.strips import KINDS, intercepts
@@ -153,58 +153,6 @@ def test_moments_agree_with_draws():
     assert np.sqrt(belief.variance()[:, 0]) == pytest.approx(draws.std(axis=0), rel=0.15)
 
 
-# --- the model of rows
-
-
-def test_weights_of_rows_are_the_dirichlet_multinomial_likelihood():
-    rng = np.random.default_rng(3)
-    shares = rng.dirichlet(np.ones(4) * 2, size=5)
-    counts = rng.multinomial(6, shares).astype(float)
-    counts[4] = 0
-    expected = rows.expectation(shares, np.full((5, 4), 0.25), np.arange(5) % 4, np.full(5, 10))
-    points, weights = rows.learn_rows(expected, counts)
-    slow = []
-    for a, b, k in points:
-        alpha = rows._KAPPA[k] * expected.tempered(a, b)
-        fit = sum(
-            stats.dirichlet_multinomial.logpmf(row.astype(int), one, int(row.sum()))
-            for row, one in zip(counts[:4], alpha[:4], strict=True)
-        )
-        grids = (rows._A[a], rows._B[b], np.log(rows._KAPPA[k]))
-        tail = [(g - m) / s for g, m, s in zip(grids, rows._MIDDLE, rows._SPREAD, strict=True)]
-        slow.append(fit + stats.t.logpdf(tail, rows._DEGREES).sum())
-    assert np.log(weights) == pytest.approx(np.array(slow) - logsumexp(slow), abs=1e-8)
-
-
-def test_tempering_is_a_distribution_and_keeps_the_mean_share_of_right_where_a_is_zero():
-    rng = np.random.default_rng(4)
-    shares, right, size = rng.dirichlet(np.ones(6), size=8), rng.integers(6, size=8), rng.integers(1, 50, size=8)
-    expected = rows.expectation(shares, np.full((8, 6), 1 / 6), right, size)
-    zero = int(np.flatnonzero(rows._A == 0)[0])
-    base = np.exp(expected.log_share)
-    goal = (size * base[np.arange(8), right]).sum() / size.sum()
-    for b in range(len(rows._B)):
-        m = expected.tempered(zero, b)
-        assert m.sum(axis=1) == pytest.approx(np.ones(8))
-        assert (size * m[np.arange(8), right]).sum() / size.sum() == pytest.approx(goal, abs=1e-9)
-    one = int(np.flatnonzero(rows._B == 1)[0])
-    assert expected.tempered(zero, one) == pytest.approx(base, abs=1e-9)
-
-
-@pytest.mark.parametrize("target", ["population", "pool"])
-def test_counts_of_a_mixture_have_its_mean_and_total_variance(target):
-    digits = fl.load_digits()
-    pool = fl.read_pool({"id": digits.ids, "scores": digits.scores}, classes=digits.classes)
-    truth = np.array(digits.labels)
-    items = np.random.default_rng(5).permutation(len(pool))[:60]
-    belief, _ = belief_from(pool, fl.by_predicted(pool), truth, items, fl.Learned(), target, fl.Confusion())
-    n = 20_000
-    draws = belief.draws(np.random.default_rng(6), n)
-    assert np.abs(belief.mean() - draws.mean(axis=0)).max() < 5 * draws.std(axis=0).max() / np.sqrt(n)
-    total = draws.var(axis=0).sum(axis=1)
-    assert belief.variance().sum(axis=1) == pytest.approx(total, rel=0.06)
-
-
 # --- what is promised
 
 
@@ -304,7 +252,7 @@ def drawn_from_the_prior(run):
     groups = np.repeat(np.arange(15), 40)
     confidence = rng.uniform(0.4, 0.999, len(groups))
     strips = trust.strips(confidence, groups.astype(np.int32), np.full(15, 40))
-    _, mean_a, sd_a, mean_b, sd_b = strips.kinds[rng.choice(2, p=strips.kinds[:, 0])]
+    _, mean_a, sd_a, mean_b, sd_b = strips.kinds[rng.choice(len(KINDS), p=strips.kinds[:, 0])]
     effect = rng.normal(0, rng.choice(fit.TAUS, p=fit.TAU_PRIOR), 15)
     eta = rng.normal(mean_a, sd_a) + rng.normal(mean_b, sd_b) * strips.x[strips.strip] + effect[groups]
     return rng, *make_pool(rng, expit(eta), confidence, groups)

@@ -158,7 +158,8 @@ def _classes_and_predicted(
         assert known is not None  # noqa: S101  (no predicted column: find_roles has found scores)
         return known, None
     name = roles.predicted
-    text = as_text(source, name, table[name]).combine_chunks()
+    # Spaces around a class are a slip of whoever wrote the file, and labels are taken without them too.
+    text = pc.utf8_trim_whitespace(as_text(source, name, table[name]).combine_chunks())
     missing = _missing(text)
     if missing:
         raise InputError(f"{source.at(missing, name)}: the predicted class is missing. Fill it in. {NO_ANSWER}.")

@@ -183,7 +183,7 @@ def _renamed(
 def _class_names(classes: Iterable[object]) -> tuple[str, ...]:
     if isinstance(classes, (str, bytes)):
         raise InputError(f"classes= must be a list of names. Got {classes!r} instead.")
-    return tuple(str(name) for name in classes)
+    return tuple(str(name).strip() for name in classes)
 
 
 def _check_classes(source: Source, classes: tuple[str, ...]) -> None:

@@ -148,7 +148,7 @@ def _meaning(low: float, high: float) -> str:
     if high < 0:
         return "the opposite of what they say"
     if low < 0:
-        return "little or nothing"
+        return "little or nothing" if high < 1 else "something that cannot be told yet"
     if high < 1:
         return "less than they say"
     if low > 1:

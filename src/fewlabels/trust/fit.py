@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # surveyed classifiers. One in sixteen is taken to have cells with nothing in common, so that these are soon found out.
 TAUS = np.array([0.1, 0.2, 0.43, 0.9, 2.0])
 TAU_PRIOR = np.array([0.04, 0.1, 0.7, 0.1, 0.06])
+# A kind and a τ that are together less probable than this beforehand are not looked at.
+_RARE = 0.002
 # Nodes of the quadrature in each cell; seven would change nothing.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 # A Newton step that gains less than this in log posterior is the last one: the next would gain about its square.
@@ -41,15 +43,15 @@ class Fit:
     def __init__(
         self, strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64], seen: NDArray[np.intp]
     ) -> None:
-        kinds, taus = len(strips.kinds), len(TAUS)
+        kind, tau = np.nonzero(strips.kinds[:, :1] * TAU_PRIOR > _RARE)
         self.strips = strips
         self.right, self.labels, self.x = right, labels, strips.x[seen]
         self.cells, self.starts, self.at = np.unique(strips.cell[seen], return_index=True, return_inverse=True)
-        self.tau = np.tile(TAUS, kinds)
-        weight, mean_a, sd_a, mean_b, sd_b = strips.kinds.T
-        self.log_prior = np.log(np.repeat(weight, taus) * np.tile(TAU_PRIOR, kinds))
-        self.mean = np.repeat(np.column_stack([mean_a, mean_b]), taus, axis=0)
-        self.inverse = np.repeat(1 / np.column_stack([sd_a, sd_b]) ** 2, taus, axis=0)
+        self.tau = TAUS[tau]
+        weight, mean_a, sd_a, mean_b, sd_b = strips.kinds[kind].T
+        self.log_prior = np.log(weight * TAU_PRIOR[tau])
+        self.mean = np.column_stack([mean_a, mean_b])
+        self.inverse = 1 / np.column_stack([sd_a, sd_b]) ** 2
         self.ab = self.mean.copy()
         self.u = np.zeros((len(self.tau), len(self.cells)))
         self.chance, fits = self.look(self.ab, self.u)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 _EDGE = 1e-4
 # Strips of equal weight into which the confidences of the pool are sorted.
 _STRIPS = 16
-# Two kinds of classifiers, ordinary ones and odd ones. Columns: weight, mean and sd of the gap (log-odds of being right
-# overall, beyond what the classifier says), mean and sd of the slope b. Ordinary is what a survey of some fifty public
-# classifiers found; odd ones are as likely better as worse than they say, and few have confidences that mean nothing
-# or the opposite.
-KINDS = np.array([[0.85, -0.4, 0.4, 0.8, 0.2], [0.15, 0.0, 1.5, 1.0, 0.7]])
+# Three kinds of classifiers. Columns: weight, mean and sd of the gap (log-odds of being right overall, beyond what the
+# classifier says), mean and sd of the slope b. Ordinary is what a survey of some fifty public classifiers found; odd
+# ones are as likely better as worse than they say, and few have confidences that mean nothing or the opposite; lost
+# ones are always sure and often wrong, as language models can be: for them a gap of −6 is nothing special.
+KINDS = np.array([[0.85, -0.4, 0.4, 0.8, 0.2], [0.14, 0.0, 1.5, 1.0, 0.7], [0.01, -3.0, 3.0, 1.0, 0.7]])
 # Without confidences there is only an overall rate.
 _NO_CONFIDENCE = np.array([[1.0, 1.0, 1.5, 0.0, 1.0]])
 
