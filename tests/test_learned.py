@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -151,6 +153,25 @@ def test_moments_agree_with_draws():
     assert np.abs(mean - draws.mean(axis=0)).max() < 4.5 * draws.std(axis=0).max() / np.sqrt(n) + 5e-4
     # The variance is by slope: close, not exact.
     assert np.sqrt(belief.variance()[:, 0]) == pytest.approx(draws.std(axis=0), rel=0.15)
+
+
+def test_few_strips_are_as_good_as_many_where_nearly_all_items_are_sure(monkeypatch):
+    """95 % of the confidences above 0.995: means and deviations of cells, with and without labels, as with 400."""
+    rng = np.random.default_rng(16)
+    groups = np.repeat(np.arange(10), 400)
+    confidence = np.where(rng.random(4000) < 0.95, 1 - 0.005 * rng.random(4000), rng.uniform(0.4, 0.995, 4000))
+    pool, sites, truth = make_pool(rng, expit(0.7 * logit(confidence) - 0.3), confidence, groups)
+    items = rng.permutation(4000)[:200]
+
+    def found():
+        beliefs = [belief_from(pool, sites, truth, items[:n], fl.Learned())[0] for n in (0, 200)]
+        return np.array([(belief.mean()[:, 0], np.sqrt(belief.variance()[:, 0])) for belief in beliefs])
+
+    few = found()
+    monkeypatch.setattr(sys.modules["fewlabels.trust.strips"], "_STRIPS", 400)
+    many = found()
+    assert few[:, 0] == pytest.approx(many[:, 0], abs=0.002)
+    assert few[:, 1] == pytest.approx(many[:, 1], rel=0.1)
 
 
 # --- what is promised

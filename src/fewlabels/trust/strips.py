@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Confidences nearer to 0 or 1 than this tell nothing more.
 _EDGE = 1e-4
-# Strips of equal weight into which the confidences of the pool are sorted.
+# Strips into which the confidences of the pool are sorted.
 _STRIPS = 16
 # Three kinds of classifiers. Columns: weight, mean and sd of the gap (log-odds of being right overall, beyond what the
 # classifier says), mean and sd of the slope b. Ordinary is what a survey of some fifty public classifiers found; odd
@@ -73,7 +73,10 @@ def strips(confidence: NDArray[np.float64] | None, cell: NDArray[np.int32], size
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s)
     x -= doubt @ x / doubt.sum()
-    edges = np.unique(np.quantile(x, np.arange(1, _STRIPS) / _STRIPS))
+    # Half by number and half by doubt: where nearly all items are sure, the few others must not share one strip.
+    order = np.argsort(x, kind="stable")
+    mass = np.cumsum(0.5 / len(x) + 0.5 * doubt[order] / doubt.sum())
+    edges = np.unique(x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)])
     code = cell.astype(np.int64) * (len(edges) + 1) + np.searchsorted(edges, x, side="right")
     used, strip = np.unique(code, return_inverse=True)
     size = np.bincount(strip)
