@@ -184,3 +184,17 @@ def test_the_quantile_of_ucb_in_a_pool_is_near_that_of_its_shares(q: float) -> N
         exact = (r + betabinom.ppf(q, size - r - w, 1 + r, 1 + w)) / size
         assert abs(found[g] - exact) <= 1.5 / size
     assert found[4] == pytest.approx(2 / 5)
+
+
+@pytest.mark.parametrize(
+    ("task", "prior", "policy"),
+    [
+        (fl.Identify(fl.Accuracy(), lowest=1), None, fl.Boundary()),
+        (fl.Identify(fl.Accuracy(), lowest=1), fl.Uniform(), fl.Thompson()),
+        (fl.Identify(fl.CalibrationError(), highest=1), None, fl.Thompson()),
+        (None, None, fl.Thompson()),
+    ],
+)
+def test_it_is_the_usual_policy_where_it_was_measured_to_be_the_better_one(task, prior, policy):
+    pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]])
+    assert fl.create(None, "usual", pool, task=task, prior=prior).spec.policy == policy

@@ -67,7 +67,7 @@ BAD_CSV = {
     "percent sign beyond 100": ("id,predicted,confidence\n1,a,74.6%\n2,b,174%\n", {}, ["row 2", "174%", "0% to 100%"]),
     "other case and a space": (
         "id,predicted\n1,billing\n2,billing\n3,Billing \n4,refund\n", {},
-        ["row 3 (line 4)", "'Billing ' differs from 'billing', which occurs 2×", "case or spaces", "classes="],
+        ["row 3 (line 4)", "'Billing' differs from 'billing', which occurs 2×", "case or spaces", "classes="],
     ),
     "unknown class": (
         PREDICTED + "3,catt,0.5\n", {"classes": ["cat", "a", "b"]},

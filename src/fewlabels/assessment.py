@@ -13,7 +13,7 @@ from fewlabels.estimates import affordable, check_level, estimate, value_draws
 from fewlabels.labelling import Labelling
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.partition import Partition, by_predicted, by_score, columns_of, cross
-from fewlabels.policies import Policy, Thompson
+from fewlabels.policies import Policy, usual_policy
 from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec
@@ -296,7 +296,7 @@ def create(
         `Learned()` if not given: how far the classifier's scores can be trusted is learned from the labels. Under
         `Uniform()` each group stands for itself, and averages over many groups with few labels are drawn to one half.
     policy
-        `Thompson()` if not given.
+        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `usual_policy`.
     target
         "population" for the classifier on items like these, "pool" for exactly these items.
     seed
@@ -322,11 +322,12 @@ def create(
         raise InputError(f"The 'groups' of create() must be such as by_predicted(pool). Got {groups!r} instead.")
     if len(groups.group) != len(pool):
         raise InputError("the groups are not of this pool: they have another number of items.")
+    task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(
-        task=task or Estimate(Accuracy()),
+        task=task,
         groups=groups.recipe,
-        prior=prior or Learned(),
-        policy=policy or Thompson(),
+        prior=prior,
+        policy=policy or usual_policy(task, prior),
         target=target,
         seed=seed,
         stop=stop or Stop(),

@@ -121,7 +121,8 @@ def not_a_number(value: str, comma: bool = False, percent: bool = False) -> NotA
         float((plain.replace(",", ".") if comma else plain) or "nan")
     except ValueError:
         if text.casefold() in _MISSING:
-            return NotANumber(value, "seems to stand for a missing value", f"Fill in the number. {NO_ANSWER}")
+            fix = f"Fill in the number, or do without confidences (--confidence none). {NO_ANSWER}"
+            return NotANumber(value, "seems to stand for a missing value", fix)
         point = plain.replace(",", ".")
         if point.count(".") == 1 and point.replace(".", "").isdigit():
             return NotANumber(value, "has a decimal comma", f"Write {point}, with a decimal point")

@@ -17,7 +17,7 @@ from pyarrow import csv as arrow_csv
 from fewlabels.errors import InputError
 from fewlabels.io.columns import NotANumber, not_a_number
 from fewlabels.io.columns import numbers as as_numbers
-from fewlabels.io.source import Source, check_names, listed, no_rows
+from fewlabels.io.source import Source, check_names, no_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +124,7 @@ class _CsvFile:
 
 
 def open_csv(path: Path, name: str) -> Source:
-    """A CSV or TSV file, plain or gzipped; comma, semicolon or tab, whichever the header has most of."""
+    """A CSV or TSV file, plain or gzipped; comma, semicolon, tab or |, whichever the header has most of."""
     try:
         check_start(path, name)
         with _text(path) as stream:
@@ -146,8 +146,6 @@ def open_csv(path: Path, name: str) -> Source:
     check_names(name, names)
     if empty:
         raise no_rows(name)
-    if len(names) == 1 and "|" in first:
-        raise InputError(f"{name}, line {header}: no comma, semicolon or tab between column names: {listed(names)}.")
     file = _CsvFile(path, name, delimiter, tuple(names), header, len(first))
     file = _with_spelling(file)
     schema = pa.schema([(column, pa.string()) for column in names])
@@ -194,7 +192,7 @@ def check_encoding(path: Path, name: str) -> None:
                 part = line[max(error.start - 10, 0) : error.start + 10].decode("latin-1").strip()
                 raise InputError(
                     f"{name}, line {number:,}: not UTF-8 text near {part!r} (perhaps Latin-1 or "
-                    "Windows-1252). Save the file as UTF-8."
+                    "Windows-1252). Save the file as UTF-8; in Excel that is the type CSV UTF-8."
                 ) from None
 
 
@@ -208,5 +206,5 @@ def _text(path: Path) -> io.TextIOWrapper:
 
 def _delimiter(header: str, path: Path) -> str:
     unquoted = "".join(header.split('"')[::2])
-    preferred = "\t,;" if ".tsv" in path.suffixes else ",;\t"
+    preferred = "\t,;|" if ".tsv" in path.suffixes else ",;\t|"
     return max(preferred, key=unquoted.count)

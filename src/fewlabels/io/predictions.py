@@ -245,8 +245,8 @@ def _confidence(source: Source, name: str, table: pa.Table, unit: float) -> NDAr
         if np.isnan(value):
             at = source.at((np.flatnonzero(np.isnan(values)) + 1).tolist(), name)
             raise InputError(
-                f"{at}: the confidence is missing (empty or NaN). Fill it in, or read without a confidence column. "
-                f"{NO_ANSWER} (with confidence 0)."
+                f"{at}: the confidence is missing (empty or NaN). Fill it in, or read without that column "
+                f"(--confidence none). {NO_ANSWER}."
             )
         if name in source.percent:
             words = f"the confidence is {100 * value:.6g}%, and it is a probability from 0% to 100%. Correct it."

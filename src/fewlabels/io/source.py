@@ -12,7 +12,10 @@ from fewlabels.errors import InputError
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
 MOST_ROWS = 10  # that a message names
-NO_ANSWER = "If the classifier gave no answer, let that be a class of its own such as '(none)': it counts as an error"
+NO_ANSWER = (
+    "If the classifier gave no answer, let that be a class of its own such as '(none)': it counts as an error. "
+    "To find the worst classes leave such rows out, or it will be one of them"
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from fewlabels.planning.readings import Reading
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, too_soon
 from fewlabels.planning.worlds import draw_world
-from fewlabels.policies import Policy, Thompson
+from fewlabels.policies import Policy, usual_policy
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, to_json
 from fewlabels.stopping import LEVEL, Stop, has_probability
@@ -161,8 +161,8 @@ def plan(
     partition = by_predicted(pool) if groups is None else groups
     if len(partition.group) != len(pool):
         raise InputError("the groups are not of this pool: they have another number of items.")
-    task = task or Estimate(Accuracy())
-    spec = Spec(task, partition.recipe, prior or Learned(), policy or Thompson(), target, seed, stop or Stop())
+    task, prior = task or Estimate(Accuracy()), prior or Learned()
+    spec = Spec(task, partition.recipe, prior, policy or usual_policy(task, prior), target, seed, stop or Stop())
     game = Game(spec, spec.cells(pool, partition))
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()

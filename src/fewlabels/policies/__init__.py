@@ -5,6 +5,7 @@ from fewlabels.policies.boundary import Boundary
 from fewlabels.policies.greedy import UCB, EpsilonGreedy, Greedy
 from fewlabels.policies.thompson import Thompson, TopTwo
 from fewlabels.policies.uniform import UniformGroups, UniformItems
+from fewlabels.policies.usual import usual_policy
 
 __all__ = [
     "UCB",
@@ -16,4 +17,5 @@ __all__ = [
     "TopTwo",
     "UniformGroups",
     "UniformItems",
+    "usual_policy",
 ]
