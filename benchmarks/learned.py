@@ -2,11 +2,11 @@
 
 python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [--what error,coverage]
 
-Without --data: the cost of a refit, groups that are unrelated or differ much, and the built-in data
-(--what refit,unrelated,differing,builtin).
+Without --data: the cost of a refit, groups that are unrelated or differ much, classifiers that are always sure, and the
+built-in data (--what refit,unrelated,differing,sure,builtin).
 
-With it: error,coverage,targeted,bins,small. DIR has NPZ files of predictions with labels. For ImageNet a fifth of the
-runs is made. Asking well is in asking.py.
+With it: error,coverage,rows,targeted,bins,small. DIR has NPZ files of predictions with labels. For ImageNet a fifth of
+the runs is made. Asking well is in asking.py.
 """
 
 from __future__ import annotations
@@ -280,6 +280,41 @@ def differing(runs: int) -> None:
         say("differing", "12 groups", f"{type(prior).__name__} error", runs, f"{per_group} a group", off[i].tolist())
 
 
+def rows(name: str, pool: Pool, groups: Partition, labels: Sequence[int], runs: int) -> None:
+    """Where labels show a class: error and coverage of the share right in each row, and coverage over all items."""
+    metric, true = fl.Confusion(), np.array(labels, dtype=np.int32)
+    cells = metric.cells(pool, groups)
+    assert cells.right is not None
+    outcome, weight = metric.outcome(pool, np.arange(len(pool)), true), cells.size / cells.size.sum()
+    real = np.bincount(cells.cell, outcome == cells.right[cells.cell]) / cells.size
+    for prior in (fl.Uniform(), fl.Informed(), fl.Learned()):
+        found = np.zeros((3, len(COVERED)))
+        for i, per in enumerate(COVERED):
+            for run in range(runs):
+                rng = np.random.default_rng([run, per, 7])
+                items = rng.permutation(len(pool))[: per * len(groups)]
+                counts = np.zeros((len(cells), len(cells.outcomes)))
+                np.add.at(counts, (cells.cell[items], outcome[items]), 1)
+                belief = prior.belief(cells, counts, "pool", (items, outcome[items]))
+                draws = belief.draws(rng, DRAWS)[:, np.arange(len(cells)), cells.right]
+                off = 100 * float(np.sqrt(weight @ (draws.mean(axis=0) - real) ** 2))
+                held = inside(draws, real), inside(draws @ weight, float(weight @ real))
+                found[:, i] += np.array([off, *held]) / runs
+        for what, row in zip(("error", "groups", "overall"), found.tolist(), strict=True):
+            say("rows", name, f"{type(prior).__name__} {what}", runs, f"{COVERED} a class", row, 2)
+
+
+def sure(runs: int) -> None:
+    """A classifier of ten classes whose scores are 0 and 1 and which is right four times in five, by both models."""
+    rng = np.random.default_rng(8)
+    predicted = np.repeat(np.arange(10), 200)
+    right = rng.random(2000) < rng.uniform(0.7, 0.9, 10)[predicted]
+    labels = np.where(right, predicted, (predicted + rng.integers(1, 10, 2000)) % 10).tolist()
+    pool = fl.read_pool(np.eye(10)[predicted], classes=list("abcdefghij"))
+    coverage("always sure", pool, fl.by_predicted(pool), labels, runs)
+    rows("always sure", pool, fl.by_predicted(pool), labels, runs)
+
+
 def builtin(runs: int, jobs: int) -> None:
     """The error on the built-in data: digits, whose confidences are nearly all 1, and clothes."""
     for name, load in (("digits", load_digits), ("fashion", load_fashion)):
@@ -311,6 +346,26 @@ def refit(times: int = 20) -> None:
             taken[i, 1] = time.process_time() - begin
         found = (1e3 * np.median(taken, axis=0)).tolist()
         say("refit", f"{groups} groups", "ms: fit; fit and means", times, f"{len(items)} labels", found)
+        refit_rows(groups, times)
+
+
+def refit_rows(classes: int, times: int) -> None:
+    """The same where labels show one of so many classes, with five labels a class."""
+    rng = np.random.default_rng(0)
+    shares = 0.3 * rng.dirichlet(np.full(classes, 0.5), classes) + 0.7 * np.eye(classes)
+    pool = fl.read_pool(np.repeat(shares, 3, axis=0))
+    cells = fl.Confusion().cells(pool, fl.by_predicted(pool))
+    counts = np.array([rng.multinomial(5, row) for row in shares], dtype=float)
+    fl.Learned().belief(cells, counts, "population")
+    taken = np.zeros((times, 2))
+    for i in range(times):
+        begin = time.process_time()
+        belief = fl.Learned().belief(cells, counts, "population")
+        taken[i, 0] = time.process_time() - begin
+        belief.mean()
+        taken[i, 1] = time.process_time() - begin
+    found = (1e3 * np.median(taken, axis=0)).tolist()
+    say("refit", f"{classes} classes", "ms: fit; fit and means", times, f"{int(counts.sum())} labels", found)
 
 
 def main() -> None:
@@ -320,7 +375,7 @@ def main() -> None:
     parser.add_argument("--pools", default=",".join(POOLS))
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--what", default="refit,unrelated,differing,builtin")
+    parser.add_argument("--what", default="refit,unrelated,differing,sure,builtin")
     args = parser.parse_args()
     what = set(args.what.split(","))
     if "refit" in what:
@@ -329,9 +384,11 @@ def main() -> None:
         unrelated(max(args.runs // 10, 2))
     if "differing" in what:
         differing(max(args.runs // 10, 2))
+    if "sure" in what:
+        sure(max(args.runs // 10, 2))
     if "builtin" in what:
         builtin(args.runs, args.jobs)
-    if what & {"error", "coverage", "targeted", "bins", "small"}:
+    if what & {"error", "coverage", "rows", "targeted", "bins", "small"}:
         if args.data is None:
             raise SystemExit("name the folder with the NPZ files by --data.")
         on_pools(args, what)
@@ -346,6 +403,8 @@ def on_pools(args: argparse.Namespace, what: set[str]) -> None:
             error(name, pool, groups, labels, runs, args.jobs)
         if "coverage" in what:
             coverage(name, pool, groups, labels, runs)
+        if "rows" in what:
+            rows(name, pool, groups, labels, max(runs // 10, 2))
         if "targeted" in what:
             targeted(name, pool, groups, labels, max(runs // 10, 2))
         if "bins" in what:
