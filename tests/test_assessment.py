@@ -222,14 +222,14 @@ def test_results_refuse_senseless_settings(audit: fl.Assessment, setting: str, v
 def test_a_batch_for_annotators_has_no_prediction_and_no_group(audit: fl.Assessment, tmp_path: Path) -> None:
     batch = audit.ask(6)
     assert [request.content for request in batch] == [f"animal number {int(item[1:])}" for item in batch.ids]
-    assert all(request.group in CLASSES and "Thompson" in request.why for request in batch)
+    assert all(request.group in CLASSES and "Boundary" in request.why for request in batch)
     batch.write(tmp_path / "batch.csv")
     frame = pd.read_csv(tmp_path / "batch.csv", dtype=str, keep_default_na=False)
     assert list(frame.columns) == ["id", "content", "label"]
     assert frame["id"].tolist() == batch.ids
     assert set(frame["label"]) == {""}
     written = (tmp_path / "batch.csv").read_text()
-    assert not any(name in written for name in (*CLASSES, "step", "Thompson"))
+    assert not any(name in written for name in (*CLASSES, "step", "Boundary"))
     # Half filled in, the same file is told.
     frame.loc[:2, "label"] = [KNOWN.truth[item] for item in batch.ids[:3]]
     frame.to_csv(tmp_path / "batch.csv", index=False)

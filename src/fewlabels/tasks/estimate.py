@@ -35,7 +35,11 @@ class Estimate(Task):
         return cells.partition.shares * variance_drop(self, belief, cells, theta)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
-        """Σ_g p_g θ_g with its interval; for a confusion matrix, of each true class."""
+        """Σ_g p_g θ_g with its interval; for a confusion matrix, of each true class.
+
+        Where the metric is not linear the table has the median too, and the words name that one: the mean of a
+        calibration error is drawn upwards by all that is not settled.
+        """
         used = affordable(draws, belief)
         average = average_draws(self.metric, belief, cells, rng, used)
         low, high = interval(average, level)
@@ -43,7 +47,8 @@ class Estimate(Task):
         if self.metric.linear:
             mean = np.tensordot(cells.partition.shares, self.metric.value(belief.mean(), cells), axes=(0, 0))
         low, high = holding(mean, low, high)
-        numbers = {"mean": mean, "low": low, "high": high}
+        middle = {} if self.metric.linear else {"median": np.median(average, axis=0)}
+        numbers = {"mean": mean, **middle, "low": low, "high": high}
         settings = {"level": level, "target": belief.target, "draws": used}
         if self.metric.vector:
             table = Table({"true": list(cells.outcomes)} | {k: v.tolist() for k, v in numbers.items()}, settings)
@@ -52,7 +57,7 @@ class Estimate(Task):
         table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
         row = next(table.rows())
         words = (
-            f"The {self.metric.name}, averaged over the pool's groups, is {row['mean']:.3f}; "
+            f"The {self.metric.name}, averaged over the pool's groups, is {row.get('median', row['mean']):.3f}; "
             f"with probability {level:.0%} it lies between {row['low']:.3f} and {row['high']:.3f}."
         )
         return Answer(words, None, table)
