@@ -275,3 +275,29 @@ def test_twenty_annotators_at_once_share_one_server(shared_store_url: str) -> No
     assert audits[1].pending() == []
     for audit in audits:
         audit.close()
+
+
+def test_adopted_are_labels_that_count() -> None:
+    """Not votes that have settled nothing, nor what was taken back: then the labels are still a random sample."""
+    audit = fl.create(None, "audit", KNOWN.pool, policy=fl.UniformItems(), overlap=2)
+
+    def adopted() -> int:
+        with audit._current() as ledger:
+            assert ledger.adopted == sum(audit.by_group()["adopted"])
+            return ledger.adopted
+
+    item = str(KNOWN.pool.ids[0])
+    label = KNOWN.pool.classes[0]
+    other = fl.by_score(KNOWN.pool, 3)
+    before = audit.estimates(groups=other)
+    audit.tell({item: label}, annotator="ann", adopt=True)
+    assert adopted() == 0
+    assert audit.estimates(groups=other).columns == before.columns
+    audit.tell({item: label}, annotator="bob", adopt=True)
+    assert adopted() == 1
+    audit.retract([item], annotator="bob")
+    assert adopted() == 0
+    audit.tell({item: label}, annotator="bob")
+    assert adopted() == 1, "still of an item that nobody asked for"
+    audit.withdraw([item])
+    assert adopted() == 0

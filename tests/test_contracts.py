@@ -164,7 +164,9 @@ def _check_answer(audit: fl.Assessment) -> None:
     assert answer.words
     rows = list(answer.table.rows())
     if isinstance(task, fl.Estimate):
-        assert list(answer.table.columns) == ["true" if task.metric.vector else "metric", "mean", "low", "high"]
+        middle = [] if task.metric.linear else ["median"]
+        first = "true" if task.metric.vector else "metric"
+        assert list(answer.table.columns) == [first, "mean", *middle, "low", "high"]
         assert answer.probability is None
     elif isinstance(task, fl.Identify):
         assert answer.probability is not None

@@ -87,3 +87,25 @@ def test_what_is_not_core_is_refused_there() -> None:
         "try:\n    import pandas\nexcept ModuleNotFoundError as error:\n    print(error)"
     )
     assert "not a core dependency: pandas" in said
+
+
+def test_without_the_compiler_every_name_is_there_and_simulating_says_what_is_missing() -> None:
+    said = run(
+        f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE | {'click'}!r}))\n"
+        "import inspect\n"
+        "import fewlabels as fl\n"
+        "from fewlabels import *\n"
+        "assert hasattr(fl, 'simulate') and {name for name, _ in inspect.getmembers(fl)} == set(fl.__all__)\n"
+        "pool = fl.read_pool({'predicted': ['a', 'b']})\n"
+        "from fewlabels.simulation.choose import ask_items\n"
+        "from fewlabels.cli.paper import paper\n"
+        "from fewlabels.cli.simulate import _simulated\n"
+        "printed = lambda: paper.callback('figures', data=None, out=None, as_json=False, datasets=None)\n"
+        "simulate = lambda: fl.simulate(pool, ['a', 'b'], task=None, methods=[], budgets=[])\n"
+        "for call in (simulate, ask_items, printed, lambda: _simulated('nowhere.csv', {})):\n"
+        "    try:\n        call()\n"
+        "    except fl.FewlabelsError as error:\n        print(error)"
+    )
+    first, *others = said.splitlines()
+    assert others == [first] * 3
+    assert first.startswith("simulating needs numba, which is not installed. In the project's folder: pip install")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,6 +82,35 @@ def test_a_wrong_annotation_changes_nothing() -> None:
     with pytest.raises(LabelError, match="class 9"):
         tell_annotations(audit, [Annotation(item, "class 1", "ann"), Annotation("item-002", "class 9", "bob")])
     assert audit.labels() == {}
+
+
+@pytest.mark.parametrize(
+    ("overlap", "wrong", "said"),
+    [
+        (1, Annotation("other", "class 1", "bob"), "cannot tell .* never asked for. Nothing was changed"),
+        (1, Annotation("other", None, "bob"), "cannot skip .* never asked for. Nothing was changed"),
+        (1, Annotation("asked", "class 1", " "), "must be a name"),
+        (2, Annotation("asked", None, None), "needs a name"),
+        (2, Annotation("asked", "class 1", None), "needs a name"),
+    ],
+)
+def test_of_a_file_with_one_wrong_annotation_nothing_is_kept(overlap: int, wrong: Annotation, said: str) -> None:
+    audit = fl.create(None, "audit", pool_of_texts(), overlap=overlap)
+    asked = audit.ask(2, annotator="ann").ids
+    ids = {"asked": asked[0], "other": next(i for i in ("item-000", "item-001", "item-002") if i not in asked)}
+    right = [Annotation(asked[0], "class 1", "ann"), Annotation(asked[1], None, "ann")]
+    with pytest.raises((LabelError, InputError), match=said):
+        tell_annotations(audit, [*right, replace(wrong, item=ids[wrong.item])])
+    assert len(audit.log()) == 2, "what was asked, and nothing else"
+    assert tell_annotations(audit, right) == (1, 1)
+
+
+def test_annotations_of_items_that_were_never_asked_can_be_adopted() -> None:
+    audit = fl.create(None, "audit", pool_of_texts())
+    assert tell_annotations(audit, [Annotation("item-001", "class 2", "ann")], adopt=True) == (1, 0)
+    assert audit.labels() == {"item-001": "class 2"}
+    with pytest.raises(LabelError, match="never asked for"):
+        tell_annotations(audit, [Annotation("item-002", None, "ann")], adopt=True)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from fewlabels.simulation.confusion import ask_confusion
 from fewlabels.simulation.estimate import ask_estimate, ask_estimate_contest
 from fewlabels.simulation.identify import ask_lowest, ask_lowest_contest
 from fewlabels.simulation.known import known_pool
-from fewlabels.simulation.replay import counts_at, mrr_curve
+from fewlabels.simulation.replay import mrr_curve
 from fewlabels.simulation.run import start
 from fewlabels.simulation.truth import Gauge
 from fewlabels.simulation.value import ask_value
@@ -166,7 +166,7 @@ def test_mrr_after_every_label(pool, seed, target, m):
     weight, centre = np.ones(pool.prior.shape), np.full(pool.prior.shape, 0.3)
     labels = len(known.items)
     curve = mrr_curve(pool.start(target), run.asked, Gauge(weight, centre), members, labels)
-    counts = counts_at(known, run.asked, np.arange(labels + 1))
+    counts = twins.counts_after(known, run.asked, labels)
     for n in range(labels + 1):
         mean = pool.prior + counts[n]
         mean = mean / mean.sum(axis=1, keepdims=True)
@@ -222,7 +222,7 @@ def test_regions_along_a_comparison(target, first):
     assert run.done[0] == 23
     mu, later = (regions_curve(start(known, prior, pool=target), run.asked, first, 0.05, n, 23) for n in (0, 9))
     assert later == pytest.approx(mu[9:], abs=1e-10)
-    counts = counts_at(known, run.asked, np.arange(24))
+    counts = twins.counts_after(known, run.asked, 23)
     for n in range(24):
         sides = []
         for g in (first, 1 - first):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import fewlabels as fl
 from fewlabels.errors import InputError
-from fewlabels.partition import partition_from_recipe
+from fewlabels.partition import partition_from_recipe, score_bins
 from tests.contracts import GROUPINGS
 from tests.pools import Known, known_pools, law, zoo
 
@@ -78,6 +79,30 @@ def test_bins_of_equal_weight_are_in_order_keep_ties_and_are_never_empty(confide
     assert (np.diff(groups.group[order]) >= 0).all()
     for score in set(confidence):
         assert len(set(groups.group[np.array(confidence) == score])) == 1
+
+
+@law(60)
+@given(
+    st.lists(st.sampled_from(np.linspace(0, 1, 9).tolist()) | st.floats(0, 1), min_size=1, max_size=40),
+    st.integers(1, 12),
+)
+def test_a_bin_of_equal_weight_goes_from_its_lowest_to_its_highest_score(confidence: list[float], bins: int) -> None:
+    pool = _scored(confidence)
+    group, edges = score_bins(pool, bins, "weight")
+    for b, (low, high) in enumerate(edges.tolist()):
+        assert (low, high) == (pool.confidence[group == b].min(), pool.confidence[group == b].max())
+
+
+def test_many_bins_of_equal_weight_take_no_longer_than_few() -> None:
+    pool = _scored(np.random.default_rng(1).random(100_000))
+
+    def seconds(bins: int) -> float:
+        start = time.process_time()
+        score_bins(pool, bins, "weight")
+        return time.process_time() - start
+
+    few, many = (min(seconds(bins) for _ in range(3)) for bins in (2, 2_000))
+    assert many < 3 * few
 
 
 @pytest.mark.parametrize(("items", "bins"), [(10, 5), (100, 10), (101, 10), (7, 3)])

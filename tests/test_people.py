@@ -58,6 +58,20 @@ def test_whoever_lost_a_token_gets_a_new_one(store: Store) -> None:
     assert len(people.list()) == 1
 
 
+def test_again_replaces_a_token_in_one_step_and_keeps_the_role_unless_told(store: Store) -> None:
+    people = People(store)
+    with pytest.raises(StoreError, match="nobody called 'ann' to invite again"):
+        people.invite("ann", again=True)
+    tokens = [people.invite("ann")]
+    for role, becomes in ((None, "annotator"), ("owner", "owner"), (None, "owner"), ("annotator", "annotator")):
+        tokens.append(people.invite("ann", role, again=True))
+        assert [people.who(token) is not None for token in tokens] == [False] * (len(tokens) - 1) + [True]
+        assert people.who(tokens[-1]).role == becomes
+    people.revoke("ann")
+    assert people.who(people.invite("ann", again=True)).name == "ann"
+    assert len(people.list()) == 1
+
+
 @pytest.mark.parametrize("token", ["", "x", "ann", "\0", "\ud800", "a" * 100_000, "' OR 1=1 --"])
 def test_what_is_no_token_is_nobody(store: Store, token: str) -> None:
     people = People(store)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import fewlabels as fl
 from fewlabels import plots
-from fewlabels.plots.curve import Curve
 from fewlabels.plots.densities import density
 from fewlabels.plots.picture import counting, scale
 from fewlabels.plots.sway import swayed
@@ -269,23 +268,6 @@ def test_a_long_log_is_read_in_few_parts() -> None:
         if len(audit.labels()) == 30:
             audit.withdraw([*audit.labels()][:20])
     assert len(read(audit, "curve").charts[0].traces[0].labels) <= 33
-
-
-def test_the_curve_of_a_simulation() -> None:
-    rows = {
-        "method": ["a", "a", "b", "b", "a"],
-        "budget": [20, 10, 10, 20, 20],
-        "score": ["rmse"] * 4 + ["labels-to-95"],
-        "mean": [2.0, 3.0, 4.0, 3.5, 17.0],
-        "se": [0.1, 0.2, None, 0.3, 0.1],
-    }
-    curve = Curve.of_simulation(fl.Table(rows))
-    assert [chart.label for chart in curve.charts] == ["error (RMSE, percent)"]
-    first, second = curve.charts[0].traces
-    assert (first.name, first.labels, first.mean) == ("a", (10, 20), (3.0, 2.0))
-    assert first.low == pytest.approx((2.6, 1.8))
-    assert (second.low or ())[0] == 4.0
-    assert plots.svg(curve)
 
 
 # --- what must not look as if it were known

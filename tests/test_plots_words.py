@@ -6,6 +6,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import plots
+from fewlabels.plots.curve import Curve
 from fewlabels.plots.picture import Box, Note
 from tests.reports import CLASSES, told_exactly
 
@@ -51,3 +52,32 @@ def test_a_row_with_few_labels_is_grey_and_has_no_numbers() -> None:
     assert "A grey row has fewer than 5 labels." in shown.caption()
     full = plots.PLOTS["confusion"].of(told_exactly(COUNTS | {"boot": (20, 1)}), draws=200)
     assert "grey" not in full.caption()
+
+
+@pytest.mark.parametrize(
+    ("kind", "score", "label", "share"),
+    [
+        ("Accuracy", "rmse", "error (RMSE, percent)", False),
+        ("Cost", "rmse", "error (RMSE, cost)", False),
+        ("Confusion", "rmse", "error (RMSE ÷ that of the informed prior without labels)", False),
+        ("Accuracy", "mrr", "mean reciprocal rank", False),
+        ("Accuracy", "success", "share of runs with the right answer", True),
+    ],
+)
+def test_the_curve_of_a_simulation(kind: str, score: str, label: str, share: bool) -> None:
+    rows = {
+        "method": ["a", "a", "b", "b", "a"],
+        "budget": [20, 10, 10, 20, 20],
+        "score": [score] * 4 + ["labels-to-identify"],
+        "mean": [0.2, 0.3, 0.4, 0.35, 17.0],
+        "se": [0.01, 0.02, None, 0.03, 0.1],
+    }
+    curve = Curve.of_simulation(fl.Table(rows, {"runs": 1000, "task": {"metric": {"kind": kind}}}))
+    assert [(chart.label, chart.share) for chart in curve.charts] == [(label, share)]
+    first, second = curve.charts[0].traces
+    assert (first.name, first.labels, first.mean) == ("a", (10, 20), (0.3, 0.2))
+    assert first.low == pytest.approx((0.26, 0.18))
+    assert (second.low or ())[0] == 0.4
+    drawn = plots.standalone(curve)
+    assert "The mean of 1,000 runs" in drawn
+    assert ("20%" in drawn) == share

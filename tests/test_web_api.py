@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
 import fewlabels as fl
+from fewlabels.labelling import Labelling
 from fewlabels.report import gist, outlook
 from fewlabels.stopping import Stop
 from tests.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 ONE = "/api/v1/assessments/audit"
+
+
+def saying(verb: str, item: str) -> dict[str, object]:
+    """The body of an answer about an item."""
+    return {"labels": [{"id": item, "label": "class 1"}]} if verb == "tell" else {"ids": [item], "reason": "unclear"}
 
 
 def test_ask_and_tell_are_those_of_the_assessment() -> None:
@@ -81,6 +93,84 @@ def test_undo_skip_and_the_owners_word() -> None:
         assert client.post(f"{ONE}/decide", json=decided, headers=bearer(site.owner)).status_code == 200
         assert client.post(f"{ONE}/withdraw", json={"ids": [a]}, headers=bearer(site.owner)).json() == {"taken": 1}
     assert site.audit().labels() == {b: "class 3"}
+
+
+@pytest.mark.parametrize("verb", ["tell", "skip"])
+def test_only_who_was_handed_an_item_may_answer_it(verb: str) -> None:
+    site = make_site()
+    with client_of(site) as client:
+        item = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann)).json()["requests"][0]["id"]
+        body = saying(verb, item)
+        strange = client.post(f"{ONE}/{verb}", json=body, headers=bearer(site.bob))
+        assert (strange.status_code, strange.json()["error"]["message"]) == (
+            409,
+            f"cannot {verb} {item!r}: it was not handed to bob. Nothing was changed.",
+        )
+        assert client.post(f"{ONE}/{verb}", json=body, headers=bearer(site.ann)).status_code == 200
+        assert client.post(f"{ONE}/{verb}", json=body, headers=bearer(site.bob)).status_code == 409
+    assert [who for *_, who in events_of(site)] == ["ann", "ann"]
+
+
+def test_what_was_withdrawn_stays_withdrawn_and_is_said() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        asked = client.post(f"{ONE}/ask", json={"n": 2}, headers=bearer(site.ann)).json()["requests"]
+        held, told = (one["id"] for one in asked)
+        sent = saying("tell", told) | {"key": "0123456789abcdef"}
+        assert client.post(f"{ONE}/tell", json=sent, headers=bearer(site.ann)).status_code == 200
+        client.post(f"{ONE}/withdraw", json={"ids": [held, told]}, headers=bearer(site.owner))
+        for item in (held, told):
+            for verb in ("tell", "skip"):
+                late = client.post(f"{ONE}/{verb}", json=saying(verb, item), headers=bearer(site.ann))
+                assert late.status_code == 409
+                words = f"cannot {verb} {item!r}: it was withdrawn after ann got it, so it needs no answer now."
+                assert late.json()["error"]["message"] == f"{words} Nothing was changed."
+        back = client.post(f"{ONE}/retract", json={"ids": [told]}, headers=bearer(site.ann)).json()
+        assert "it was withdrawn" in back["error"]["message"]
+        # What arrived before and is sent again, its yes having been lost, is no new answer.
+        assert client.post(f"{ONE}/tell", json=sent, headers=bearer(site.ann)).json() == {"taken": 1}
+        assert site.audit().labels() == {}
+        everything = client.post(f"{ONE}/ask", json={"n": 60}, headers=bearer(site.bob)).json()["requests"]
+        assert len(everything) == 60
+        assert client.post(f"{ONE}/tell", json=saying("tell", held), headers=bearer(site.bob)).status_code == 200
+        assert client.post(f"{ONE}/tell", json=saying("tell", held), headers=bearer(site.ann)).status_code == 409
+    assert site.audit().labels() == {held: "class 1"}
+
+
+def test_what_somebody_said_earlier_is_theirs_to_correct() -> None:
+    """In the browser before the server was started anew, or in a file under their name."""
+    site = make_site()
+    with client_of(site) as client:
+        item = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann)).json()["requests"][0]["id"]
+        client.post(f"{ONE}/tell", json=saying("tell", item), headers=bearer(site.ann))
+    other = "item-001" if item != "item-001" else "item-002"
+    site.audit().tell({other: "class 0"}, annotator="ann", adopt=True)
+    with client_of(site) as client:
+        for one in (item, other):
+            again = {"labels": [{"id": one, "label": "class 3"}]}
+            assert client.post(f"{ONE}/tell", json=again, headers=bearer(site.ann)).status_code == 200
+    assert site.audit().labels() == {item: "class 3", other: "class 3"}
+
+
+def test_one_person_who_asks_eight_times_at_once_holds_what_they_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, writing, all_here = make_site(tmp_path / "audit.db"), Labelling._writing, Barrier(8, timeout=60)
+
+    def together(audit: Labelling) -> object:
+        all_here.wait()  # each has seen by now that nothing is held yet
+        return writing(audit)
+
+    monkeypatch.setattr(Labelling, "_writing", together)
+    with client_of(site) as client, ThreadPoolExecutor(8) as threads:
+        answers = threads.map(
+            lambda _: client.post(f"{ONE}/ask", json={"n": 2}, headers=bearer(site.ann)).json()["requests"], range(8)
+        )
+        got = [[one["id"] for one in requests] for requests in answers]
+    assert all(ids == got[0] for ids in got)
+    assert site.audit().held("ann").ids == got[0]
+    assert len(got[0]) == 2
+    site.store.close()
 
 
 def test_several_people_about_the_same_items() -> None:
@@ -181,7 +271,7 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
     assert "<h2>Chance of having the lowest accuracy</h2>" in live
     assert live.count("<figure>") == 3
     assert f"<p>{outlook(audit)}</p>" in forecast
-    assert labels.text.splitlines()[0] == "id,label"
+    assert labels.content.decode("utf-8-sig").splitlines()[0] == "id,label"
     assert len(labels.text.splitlines()) == 7
     assert "attachment" in report.headers["content-disposition"]
     assert len(log.splitlines()) == 1 + len(events_of(site))

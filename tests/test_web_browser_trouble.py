@@ -94,6 +94,20 @@ def test_what_the_server_refuses_is_shown_not_dropped(house: House, site: Site) 
     page.wait_for_selector("#refused", state="hidden")
 
 
+def test_an_item_withdrawn_meanwhile_is_said_and_the_answer_is_kept_on_the_page(house: House, site: Site) -> None:
+    page = house.label(site, site.ann)
+    page.wait_for_selector("#item >> visible=true")
+    audit = site.audit()
+    held = audit.held("ann").ids
+    audit.withdraw(held, annotator="boss")
+    item = answer(page, "2", 1)
+    page.wait_for_selector("#refused >> visible=true")
+    said = page.inner_text("#refused-list")
+    assert f"{item}: class 1" in said
+    assert "it was withdrawn after ann got it, so it needs no answer now" in said
+    assert site.audit().labels() == {}
+
+
 def test_unsent_answers_stay_their_owners(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     page.route("**/tell", lambda route: route.abort())

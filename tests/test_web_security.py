@@ -58,6 +58,30 @@ def test_a_cookie_needs_the_pages_own_token() -> None:
     assert len(events_of(site)) == 1
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        'x={"a": 1}',
+        "a=b c",
+        "theme=[dark]",
+        "p=a,b",
+        "u=zo\u00eb",
+        "_xsrf=2|a|1",
+        'u="2|1:0|10:17=|a"',
+        "@foo=1",
+        "=bad",
+        "x",
+    ],
+)
+def test_a_cookie_of_another_program_locks_nobody_out(other: str) -> None:
+    """Browsers send the cookies of every program on this host, and some programs set what no standard allows."""
+    site = make_site()
+    with client_of(site) as client:
+        for cookies in (f"{other}; fewlabels={site.ann}", f"fewlabels={site.ann}; {other}"):
+            answer = client.get("/api/v1/me", headers={"cookie": cookies.encode("latin-1")})
+            assert answer.json() == {"name": "ann", "role": "annotator"}, cookies
+
+
 def test_secure_cookies_when_the_server_speaks_https() -> None:
     site = make_site()
     with client_of(site, secure=True) as client:
@@ -104,6 +128,17 @@ def test_large_bodies_are_refused_with_and_without_their_length(body: bytes) -> 
         for content in (body, parts()):
             answer = client.post(f"{ONE}/ask", content=content, headers=bearer(site.ann))
             assert answer.status_code == 413
+    assert events_of(site) == []
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "\u00b2"])
+def test_a_length_that_is_none_is_refused_in_words(length: str) -> None:
+    """Python reads no number of more than 4,300 digits."""
+    site = make_site()
+    with client_of(site) as client:
+        headers = bearer(site.ann) | {"content-length": length.encode("latin-1")}
+        answer = client.post(f"{ONE}/ask", content=b"{}", headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too-large")
     assert events_of(site) == []
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +19,8 @@ from tests.web import make_site
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from click.testing import Result
 
 
 @pytest.fixture
@@ -38,6 +42,12 @@ def serve(database: Path, *options: str) -> tuple[int, str]:
         patch.setattr(uvicorn.Server, "run", end)
         result = CliRunner().invoke(cli, ["serve", str(database), *options])
     return result.exit_code, result.output
+
+
+def run(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli, [str(one) for one in arguments])
+    assert result.exit_code == code, result.output
+    return result
 
 
 def test_the_link_has_the_port_that_was_found_and_is_shown_once(database: Path) -> None:
@@ -74,6 +84,32 @@ def test_a_link_again_replaces_the_old_one(database: Path) -> None:
     assert result.stdout.startswith("https://x.example/sign-in#")
     people = People(Store(database))
     assert people.who(result.stdout.strip().partition("#")[2]).name == "ann"
+
+
+def test_again_with_owner_makes_an_owner(database: Path) -> None:
+    said = json.loads(run("invite", database, "ann", "--again", "--owner", "--json").stdout)
+    assert said["role"] == "owner"
+    assert People(Store(database)).who(said["token"]).role == "owner"
+    assert "(owner)" in run("invite", database, "ann", "--again").stderr
+
+
+def test_people_as_json_are_like_every_other_table(database: Path) -> None:
+    said = json.loads(run("people", database, "--json").stdout)
+    known = {one.name: one for one in People(Store(database)).list()}
+    assert said["settings"] == {}
+    assert {row["name"]: datetime.fromisoformat(row["invited_at"]) for row in said["rows"]} == {
+        name: one.invited_at for name, one in known.items()
+    }
+    assert "T" in said["rows"][0]["revoked_at"]
+    assert said["rows"][1]["revoked_at"] is None
+
+
+@pytest.mark.parametrize("command", [["serve"], ["invite", "ann"], ["people"], ["revoke", "ann"], ["show"], ["list"]])
+def test_a_database_that_is_not_there_says_how_to_begin(tmp_path: Path, command: list[str]) -> None:
+    missing = tmp_path / "none.db"
+    said = run(command[0], missing, *command[1:], code=2).stderr
+    assert said == f"fewlabels: there is no file {missing}. Begin with: fewlabels new {missing} predictions.csv\n"
+    assert not missing.exists()
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:

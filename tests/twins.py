@@ -40,6 +40,15 @@ class Run:
         return self.size[c] - int(self.counts[c].sum())
 
 
+def counts_after(known, asked, labels):
+    """Label counts after 0, 1, ... labels, shape (labels + 1, cells, outcomes)."""
+    out = np.zeros((labels + 1, len(known.size), known.outcomes))
+    for done, place in enumerate(asked[:labels], start=1):
+        out[done] = out[done - 1]
+        out[done, known.cell[place], known.outcome[place]] += 1
+    return out
+
+
 def log_gamma_draw(rng, shape):
     if shape >= 0.1:
         return math.log(rng.standard_gamma(shape))

@@ -6,29 +6,32 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fewlabels.batch import Batch, Request
 from fewlabels.choosing import choose
 from fewlabels.errors import InputError, LabelError
-from fewlabels.io import read_labels
+from fewlabels.io.labels import checked, said
+from fewlabels.io.source import MOST_ROWS, listed
 from fewlabels.ledger import Ledger
 from fewlabels.store import Event
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fewlabels.belief import Belief
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.spec import Spec
     from fewlabels.store import Kind, Store, Transaction
+    from fewlabels.votes import Who
 
     Labels = Mapping[Any, Any] | str | os.PathLike[str] | Any
 
+_CALLS = {"label": "tell", "decide": "decide", "skip": "skip"}  # by the kind of their events
 _LONGEST = 1e9  # seconds; about thirty years, and the calendar holds that
 
 
@@ -55,36 +58,39 @@ class Labelling:
 
     # --- handing out
 
-    def ask(self, n: int = 1, *, annotator: str | None = None) -> Batch:
+    def ask(self, n: int = 1, *, annotator: str | None = None, again: bool = False) -> Batch:
         """Choose n items to label next. Fewer, or none, come back when the groups run out.
 
         Items that lack votes and that this person has not seen come first: those of `overlap` people, and those whose
         request ran out. Then new ones. Pending items count as if they had been answered as expected, so a batch spreads
         itself. Where a step is about several groups (the m worst) and fewer items are wanted, they are a random part
-        of the step's groups.
+        of the step's groups. With `again`, what this person has and has not answered comes first, and is part of the n:
+        for somebody who comes back.
         """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise InputError(f"The 'n' of ask() must be a whole number from 1 up. Got {n!r} instead.")
         self._check_name("ask", annotator)
+        if again:
+            with self._current():
+                held = self._held([annotator])[: int(n)]
+            if len(held) == n:
+                return Batch(held)  # nothing is written, so nobody has to wait for it
         with self._writing() as log:
-            ledger = self._ledger
-            steps = {item: ledger.votes[item].step for item in ledger.lacking(annotator, int(n))}
-            if len(steps) < n:
-                belief = self._believe(ledger) if self.spec.policy.looks else self._blank()
-                steps |= choose(self.spec, self._cells, self._askable, belief, ledger, int(n) - len(steps))
+            held = self._held([annotator])[: int(n)] if again else ()
+            steps = self._chosen(annotator, int(n) - len(held)) if len(held) < n else {}
             log.append(
                 [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
             )
-        requests = zip(steps.items(), log.added, strict=True)
-        return Batch(tuple(self._request(item, step, annotator, event.at) for (item, step), event in requests))
+        new = [
+            self._request(item, step, annotator, event.at)
+            for (item, step), event in zip(steps.items(), log.added, strict=True)
+        ]
+        return Batch((*held, *new))
 
     def held(self, annotator: str | None = None) -> Batch:
         """The open requests of one person, or of everybody, the oldest first: for somebody who comes back."""
         with self._current() as ledger:
-            people = ledger.held if annotator is None else {annotator: ledger.held.get(annotator, {})}
-            rows = [(at, item, who) for who, items in people.items() for item, at in items.items()]
-            rows.sort(key=lambda row: row[0] or datetime.min.replace(tzinfo=UTC))
-            return Batch(tuple(self._request(item, ledger.votes[item].step, who, at) for at, item, who in rows))
+            return self._held(ledger.held if annotator is None else [annotator])
 
     def expire(self, seconds: float, *, people: Collection[str] | None = None) -> int:
         """Take back requests that are older than so many seconds, of these people or of all; return their number.
@@ -113,6 +119,7 @@ class Labelling:
         annotator: str | None = None,
         note: str | None = None,
         adopt: bool = False,
+        own: bool = False,
         key: str | None = None,
     ) -> int:
         """Take labels: a mapping from id to class name, a file, or a frame with the columns id and label.
@@ -120,10 +127,36 @@ class Labelling:
         They are on disk when this returns. A second label by the same person replaces the first, which stays in the
         log; with `overlap=1` so does one by anybody else. If one of them cannot be taken, none is.
         `adopt=True` takes labels of items that were never asked for: see the documentation for what that does to the
-        guarantees. A call that is sent again with the same `key` is not taken twice. Returns the number of labels.
+        guarantees. `own=True` takes only labels of items that this person has, had or labelled, and that were not
+        withdrawn since: for a server, whose callers may name any item. A call that is sent again with the same `key` is
+        not taken twice. Returns the number of labels.
         """
         self._check_name("tell", annotator)
-        return self._say("label", labels, annotator, note, adopt=adopt, key=key)
+        given = checked(said(labels), self.pool).items()
+        new = [Event("label", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
+        return self._answer(new, adopt=adopt, own=own, key=key)
+
+    def tell_each(
+        self,
+        labels: Mapping[Who, Mapping[Any, Any]],
+        skips: Mapping[Who, Sequence[Any]] | None = None,
+        *,
+        reason: str = "unclear",
+        adopt: bool = False,
+    ) -> int:
+        """Take what several people said elsewhere, by name: if one answer cannot be taken, none is.
+
+        `skips` are the items that each could not answer, for the reason given. Returns the number of answers.
+        """
+        new = [
+            Event("label", str(item), label=str(name), annotator=who)
+            for who, given in labels.items()
+            for item, name in given.items()
+        ]
+        new += [Event("skip", str(i), annotator=who, note=reason) for who, ids in (skips or {}).items() for i in ids]
+        for event in new:
+            self._check_name(_CALLS[event.kind], event.annotator)
+        return self._answer(new, adopt=adopt)
 
     def decide(
         self,
@@ -135,26 +168,31 @@ class Labelling:
         key: str | None = None,
     ) -> int:
         """Take the owner's word: it counts whatever people said or will say. A second decision replaces the first."""
-        return self._say("decide", labels, annotator, note, adopt=adopt, key=key)
+        given = checked(said(labels), self.pool).items()
+        new = [Event("decide", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
+        return self._answer(new, adopt=adopt, key=key)
 
     def skip(
-        self, ids: Sequence[Any], *, reason: str = "unclear", annotator: str | None = None, key: str | None = None
+        self,
+        ids: Sequence[Any],
+        *,
+        reason: str = "unclear",
+        annotator: str | None = None,
+        own: bool = False,
+        key: str | None = None,
     ) -> int:
         """Note that a person cannot answer, and why, such as "not in the list". Returns the number of items.
 
         A skip takes the person's place among those asked. Unless the others settle it without them, the item waits for
-        the owner and stays pending: left out, hard items would make the classifier look better than it is.
+        the owner and stays pending: left out, hard items would make the classifier look better than it is. `own` is as
+        in `tell`.
         """
         self._check_name("skip", annotator)
         if not isinstance(reason, str) or not reason.strip():
             raise InputError("skip() needs a reason, such as 'unclear' or 'not in the list'.")
-        wanted, items = self._wanted("skip", ids)
-        with self._writing() as log:
-            new = [Event("skip", item, annotator=annotator, note=reason, key=key) for item in wanted]
-            if not self._repeated(log, key, new):
-                self._check_asked("skip", items)
-                log.append(new)
-        return len(wanted)
+        wanted, _ = self._wanted("skip", ids)
+        new = [Event("skip", item, annotator=annotator, note=reason, key=key) for item in wanted]
+        return self._answer(new, own=own, key=key)
 
     # --- taking back
 
@@ -168,12 +206,11 @@ class Labelling:
         with self._writing() as log:
             new = [Event("retract", item, annotator=annotator, key=key) for item in wanted]
             if not self._repeated(log, key, new):
-                said = self._ledger.answered.get(annotator, {})
-                if other := [item for item in items if item not in said]:
-                    raise LabelError(
-                        f"cannot retract {self._id(other[0])!r}: {annotator or 'nobody without a name'} has no answer "
-                        "there. Nothing was changed."
-                    )
+                answered = self._ledger.answered.get(annotator, {})
+                if other := [item for item in items if item not in answered]:
+                    lost = other[0] in self._ledger.lost.get(annotator, ())
+                    why = "it was withdrawn" if lost else f"{annotator or 'nobody without a name'} has no answer there"
+                    raise LabelError(f"cannot retract {self._id(other[0])!r}: {why}. Nothing was changed.")
                 log.append(new)
         return len(wanted)
 
@@ -211,6 +248,21 @@ class Labelling:
                 yield log
             self._ledger.read(log.added)
 
+    def _held(self, people: Iterable[Who]) -> Batch:
+        held = self._ledger.held
+        rows = [(at, item, who) for who in people for item, at in held.get(who, {}).items()]
+        rows.sort(key=lambda row: row[0] or datetime.min.replace(tzinfo=UTC))
+        return Batch(tuple(self._request(item, self._ledger.votes[item].step, who, at) for at, item, who in rows))
+
+    def _chosen(self, annotator: Who, n: int) -> dict[int, int]:
+        """Up to n items to hand out next, and the step of asking that chose each."""
+        ledger = self._ledger
+        steps = {item: ledger.votes[item].step for item in ledger.lacking(annotator, n)}
+        if len(steps) < n:
+            belief = self._believe(ledger) if self.spec.policy.looks else self._blank()
+            steps |= choose(self.spec, self._cells, self._askable, belief, ledger, n - len(steps))
+        return steps
+
     def _believe(self, ledger: Ledger) -> Belief:
         """The belief about the assessment's own cells; kept until a label comes or goes."""
         if self._believed is None or self._believed[0] != ledger.changes:
@@ -223,26 +275,18 @@ class Labelling:
         """What is believed before any label: for policies that do not look, so that nothing is fitted for them."""
         return self.spec.prior.belief(self._cells, np.zeros_like(self._ledger.counts), self.spec.target)
 
-    def _say(
-        self,
-        kind: Literal["label", "decide"],
-        labels: Labels,
-        annotator: str | None,
-        note: str | None,
-        *,
-        adopt: bool,
-        key: str | None,
-    ) -> int:
-        given = read_labels(labels)
-        items = self.pool.positions(given)
-        self.pool.class_positions(given.values())
+    def _answer(self, new: list[Event], *, adopt: bool = False, own: bool = False, key: str | None = None) -> int:
+        """Append answers to the log, all or none, unless they were sent before; returns their number."""
+        items = self.pool.positions(event.item for event in new).tolist()
+        self.pool.class_positions(event.label for event in new if event.label is not None)
         with self._writing() as log:
-            new = [Event(kind, id_, label=said, annotator=annotator, note=note, key=key) for id_, said in given.items()]
             if not self._repeated(log, key, new):
-                if not adopt:
-                    self._check_asked("tell" if kind == "label" else kind, items.tolist())
+                if own:
+                    self._check_own(new, items)
+                else:
+                    self._check_asked(new, items, adopt=adopt)
                 log.append(new)
-        return len(given)
+        return len(new)
 
     def _repeated(self, log: Transaction, key: str | None, new: list[Event]) -> bool:
         """Whether these events are in the log already, sent before with the same key."""
@@ -259,16 +303,30 @@ class Labelling:
         wanted = list(dict.fromkeys(str(item) for item in ids))
         return wanted, self.pool.positions(wanted).tolist()
 
-    def _check_asked(self, call: str, items: list[int]) -> None:
-        strangers = [item for item in items if not self._ledger.asked[item]]
+    def _check_asked(self, new: list[Event], items: list[int], *, adopt: bool) -> None:
+        asked = self._ledger.asked
+        strangers = [
+            event
+            for event, item in zip(new, items, strict=True)
+            if not asked[item] and not (adopt and event.label is not None)
+        ]
         if strangers:
-            more = f" (and {len(strangers) - 1:,} more)" if len(strangers) > 1 else ""
-            adopt = (
-                "Ask first." if call == "skip" else "Ask first, or pass adopt=True to take labels collected elsewhere."
-            )
+            which = listed((event.item for event in strangers), MOST_ROWS)
+            were = "it was" if len(strangers) == 1 else "they were"
+            what = "Ask first."
+            if strangers[0].kind != "skip":
+                what = "Ask first, or pass adopt=True to take labels collected elsewhere."
             raise LabelError(
-                f"cannot {call} {self._id(strangers[0])!r}{more}: it was never asked for. Nothing was changed. {adopt}"
+                f"cannot {_CALLS[strangers[0].kind]} {which}: {were} never asked for. Nothing was changed. {what}"
             )
+
+    def _check_own(self, new: list[Event], items: list[int]) -> None:
+        for event, item in zip(new, items, strict=True):
+            who = event.annotator
+            if not self._ledger.was_handed(item, who):
+                lost = item in self._ledger.lost.get(who, ())
+                why = f"withdrawn after {who} got it, so it needs no answer now" if lost else f"not handed to {who}"
+                raise LabelError(f"cannot {_CALLS[event.kind]} {event.item!r}: it was {why}. Nothing was changed.")
 
     def _check_name(self, call: str, annotator: str | None) -> None:
         if annotator is not None and (not isinstance(annotator, str) or not annotator.strip()):

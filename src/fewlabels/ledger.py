@@ -48,9 +48,9 @@ class Ledger:
         """Asked, and without a label that counts, shape (items,)."""
         self.asked = np.zeros(items, dtype=bool)
         """Ever asked, shape (items,)."""
-        self.adopted = 0
-        """Labels that count now and came for items never asked."""
         self._strange = np.zeros(items, dtype=bool)
+        self.withdrawn = np.zeros(items, dtype=bool)
+        """Ever taken back, shape (items,)."""
         self.counts = np.zeros((len(cells), len(cells.outcomes)))
         """Label counts, shape (cells, outcomes)."""
         self.waiting = np.zeros(len(cells), dtype=np.int64)
@@ -65,6 +65,8 @@ class Ledger:
         """The items that each person has and has not answered, and since when, the oldest first."""
         self.answered: dict[Who, dict[int, None]] = {}
         """The items that each person has answered, the latest last."""
+        self.lost: dict[Who, set[int]] = {}
+        """The items that were withdrawn after each person had got them, and that they have not got again."""
         self._queue: list[int] = []
         self._passed: dict[Who, int] = {}
         self._order = np.argsort(cells.partition.group, kind="stable")
@@ -74,6 +76,16 @@ class Ledger:
         """The labelled items and what their labels show, two of shape (labels,)."""
         items = np.flatnonzero(self.true >= 0)
         return items, self._metric.outcome(self._pool, items, self.true[items])
+
+    @property
+    def foreign(self) -> NDArray[np.bool_]:
+        """Where a label counts of an item that was never asked for, shape (items,)."""
+        return self._strange & (self.true >= 0)
+
+    @property
+    def adopted(self) -> int:
+        """Labels that count now and came for items never asked."""
+        return int(self.foreign.sum())
 
     @property
     def labelled(self) -> int:
@@ -105,6 +117,7 @@ class Ledger:
         elif event.kind in {"label", "skip"}:
             self._release(item, votes, who)
             self._unsay(item, votes, who)
+            self._hand(item, votes, who)
             votes.given[who] = vote
             self.answered.setdefault(who, {})[item] = None
         elif event.kind == "decide":
@@ -125,9 +138,16 @@ class Ledger:
             self._unsay(item, votes, one)
         for one in [*votes.held]:
             self._release(item, votes, one)
+        for one in votes.handed:
+            self.lost.setdefault(one, set()).add(item)
         del self.votes[item]
 
+    def _hand(self, item: int, votes: Votes, who: Who) -> None:
+        votes.handed.add(who)
+        self.lost.get(who, set()).discard(item)
+
     def _hold(self, item: int, votes: Votes, who: Who, at: datetime | None) -> None:
+        self._hand(item, votes, who)
         votes.held[who] = None
         self.held.setdefault(who, {})[item] = at
 
@@ -142,15 +162,14 @@ class Ledger:
 
     def _note_origin(self, event: Event, item: int) -> None:
         """Keep apart what the assessment asked for and what was adopted."""
+        self.withdrawn[item] |= event.kind == "withdraw"
         if event.kind == "request":
             self.asked[item] = True
             self.step = max(self.step, event.step)
         elif event.label is not None and not self.asked[item]:
-            self.adopted += 1
             self.asked[item] = self._strange[item] = True
         elif event.kind == "withdraw" and self._strange[item]:
             # As before it came: unknown to the assessment, which may well ask for it one day.
-            self.adopted -= 1
             self.asked[item] = self._strange[item] = False
 
     def _settle(self, item: int, event: Event) -> None:
@@ -227,6 +246,10 @@ class Ledger:
         free = members[~self.pending[members] & (self.true[members] < 0)]
         free = free[~np.isin(free, list(taken))]
         return int(free[rng.integers(len(free))])
+
+    def was_handed(self, item: int, who: Who) -> bool:
+        """Whether a person has, had or answered an item, and it was not withdrawn since."""
+        return item in self.votes and who in self.votes[item].handed
 
     def is_free(self, item: int) -> bool:
         """Whether an item is neither pending nor labelled."""

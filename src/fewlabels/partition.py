@@ -144,9 +144,10 @@ def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], ND
     # An item's rank is that of the first item with its score, so equal scores share a bin.
     rank = np.searchsorted(ordered, score, side="left")
     used, group = np.unique(rank * bins // max(len(score), 1), return_inverse=True)
-    low = np.array([score[group == b].min() for b in range(len(used))])
-    high = np.array([score[group == b].max() for b in range(len(used))])
-    return group.astype(np.int32), np.column_stack([low, high])
+    # A bin is a stretch of the ordered scores.
+    size = np.bincount(group, minlength=len(used))
+    last = np.cumsum(size) - 1
+    return group.astype(np.int32), np.column_stack([ordered[last - size + 1], ordered[last]])
 
 
 def by_column(pool: Pool, column: str) -> Partition:

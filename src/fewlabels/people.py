@@ -68,23 +68,28 @@ class People:
     def __repr__(self) -> str:
         return f"<People of {self._database.shown}>"
 
-    def invite(self, name: str, role: Role = "annotator") -> str:
+    def invite(self, name: str, role: Role | None = None, *, again: bool = False) -> str:
         """Make a token for somebody and return it: the only time it can be seen.
 
-        A name is one person's. Whoever lost their token is revoked and invited again, and keeps what they labelled.
+        A name is one person's. With `again` they get a new token in place of the old one, which is not valid from then
+        on; they keep what they labelled, and their role unless one is given. A new person is an annotator if none is.
         """
         _check(name, role)
         token = secrets.token_urlsafe(32)
-        row = {"role": role, "digest": _digest(token), "invited_at": datetime.now(UTC), "revoked_at": None}
+        row = {"digest": _digest(token), "invited_at": datetime.now(UTC), "revoked_at": None}
         with self._database.writing() as connection:
             self._database.lock_all(connection)
-            known = connection.execute(sa.select(people.c.revoked_at).where(people.c.name == name)).one_or_none()
+            columns = people.c.role, people.c.revoked_at
+            known = connection.execute(sa.select(*columns).where(people.c.name == name)).one_or_none()
+            if known is None and again:
+                raise StoreError(f"there is nobody called {name!r} to invite again. Look at the list of people.")
             if known is None:
-                connection.execute(people.insert().values(name=name, **row))
-            elif known.revoked_at is None:
+                connection.execute(people.insert().values(name=name, role=role or "annotator", **row))
+            elif known.revoked_at is None and not again:
                 raise StoreError(f"{name!r} was invited already. Choose another name, or revoke the old token first.")
             else:
-                connection.execute(people.update().where(people.c.name == name).values(**row))
+                role = role or (known.role if again else "annotator")
+                connection.execute(people.update().where(people.c.name == name).values(role=role, **row))
         return token
 
     def who(self, token: str) -> Person | None:
@@ -120,12 +125,12 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _check(name: str, role: str) -> None:
+def _check(name: str, role: str | None) -> None:
     plain = isinstance(name, str) and name == name.strip() and name.isprintable()
     if not plain or not 0 < len(name) <= _LONGEST_NAME:
         raise InputError(
             f"the name of a person must have 1 to {_LONGEST_NAME} characters on one line, without spaces around it. "
             f"Got {str(name)[:_LONGEST_NAME]!r} instead."
         )
-    if role not in get_args(Role):
+    if role is not None and role not in get_args(Role):
         raise InputError(f"The 'role' of invite() must be 'annotator' or 'owner'. Got {role!r} instead.")

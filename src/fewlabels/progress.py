@@ -115,7 +115,11 @@ def by_person(ledger: Ledger) -> Table:
 
 
 def by_group(ledger: Ledger, groups: Partition) -> Table:
-    """How far each group is: columns group, n, labelled, pending, and of these unresolved (they wait for the owner)."""
+    """How far each group is: columns group, n, labelled, pending, and of these unresolved (they wait for the owner).
+
+    And adopted: labels that count, of items that were never asked for; withdrawn: items that were taken back, and have
+    no label.
+    """
 
     def count(items: np.ndarray[Any, Any]) -> list[int]:
         return np.bincount(groups.group[items], minlength=len(groups)).tolist()
@@ -127,6 +131,8 @@ def by_group(ledger: Ledger, groups: Partition) -> Table:
             "labelled": count(np.flatnonzero(ledger.true >= 0)),
             "pending": count(np.flatnonzero(ledger.pending)),
             "unresolved": count(np.array(list(ledger.disputed), dtype=np.int64)),
+            "adopted": count(np.flatnonzero(ledger.foreign)),
+            "withdrawn": count(np.flatnonzero(ledger.withdrawn & (ledger.true < 0))),
         }
     )
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.estimates import estimate
-from fewlabels.metrics import Cost
 from fewlabels.table import Table
 from fewlabels.tasks import Compare, Estimate, Task
 
@@ -89,7 +88,7 @@ class Stop:
             )
         for name in ("width", "overall"):
             value = getattr(self, name)
-            if value is not None and value > 1 and not isinstance(task.metric, Cost):
+            if value is not None and value > 1 and task.metric.share:
                 raise SpecError(
                     f"The '{name}' of Stop() must be at most 1, since {type(task.metric).__name__}() lies between 0 "
                     f"and 1; 0.1 is ten percentage points. Got {value!r} instead."

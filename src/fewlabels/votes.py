@@ -57,13 +57,15 @@ class Votes:
     There are places for k people: held while they have the item, given when they answered, be it by a skip.
     """
 
-    __slots__ = ("decided", "given", "held", "queued", "step")
+    __slots__ = ("decided", "given", "handed", "held", "queued", "step")
 
     def __init__(self) -> None:
         self.given: dict[Who, Vote] = {}
         """The answer of each person, the latest last."""
         self.held: dict[Who, None] = {}
         """Who has the item and has not answered."""
+        self.handed: set[Who] = set()
+        """Who has or had the item, or has answered: whose request ran out is still in it."""
         self.decided: tuple[Who, Vote] | None = None
         """The owner's word."""
         self.step = 0

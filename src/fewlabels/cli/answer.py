@@ -34,7 +34,6 @@ _SCREEN = 20
 def answer(address: str, name: str | None, *, top: int | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk  # noqa: PLC0415
-    from fewlabels.cli.question import metric_words  # noqa: PLC0415
     from fewlabels.report import gist  # noqa: PLC0415
     from fewlabels.tasks import Compare  # noqa: PLC0415
 
@@ -59,7 +58,7 @@ def answer(address: str, name: str | None, *, top: int | None, level: float, as_
     click.echo()
     if isinstance(task := audit.spec.task, Compare):
         talk(
-            f"less, equal, more: the chances that the {metric_words(task.metric)} of {task.a} is lower than that of "
+            f"less, equal, more: the chances that the {task.metric.name} of {task.a} is lower than that of "
             f"{task.b}, about the same (within {task.rope:g}), or higher."
         )
     table = _readable(answer.table)

@@ -61,7 +61,7 @@ def ask(
     from fewlabels.errors import InputError  # noqa: PLC0415
 
     style = check_output(output, format_)
-    if output is not None and output != "-" and Path(output).exists() and not overwrite:
+    if output is not None and output != "-" and Path(output).is_file() and not overwrite:
         raise InputError(f"{output} is there already. Tell its labels first, choose another name, or say --overwrite.")
     if label_studio and (style != "json" or output in (None, "-")):
         raise InputError("--label-studio writes two files: name the first one with -o, such as -o tasks.json.")
@@ -71,9 +71,7 @@ def ask(
         talk(_for_label_studio(audit, batch, address, output))
         return
     columns = ["id", *(["content"] if audit.pool.content else []), "label", *(["group", "why"] * with_group)]
-    rows = [
-        {"id": r.id, "content": _harmless(r.content, excel), "label": "", "group": r.group, "why": r.why} for r in batch
-    ]
+    rows = [{"id": r.id, "content": r.content, "label": "", "group": r.group, "why": r.why} for r in batch]
     if as_json:
         emit_json({"rows": [{key: row[key] for key in columns} for row in rows], "settings": {}})
     else:
@@ -92,11 +90,6 @@ def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str
         f"{counted(len(batch), 'item')} in {output}: import it into a project with the configuration {config}. "
         f"Export the project as JSON, then: fewlabels tell {where} export.json --label-studio"
     )
-
-
-def _harmless(content: object, excel: bool) -> object:
-    """For Excel, text that it would run as a formula is marked as text; `tell` does not read the content."""
-    return f"'{content}" if excel and str(content).startswith(("=", "+", "-", "@")) else content
 
 
 def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:

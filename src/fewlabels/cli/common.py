@@ -45,7 +45,7 @@ def complete_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
     if not address or "://" in address:  # a server may take long to answer, and completion must not
         return []
     try:
-        with _store(address) as store:
+        with open_store(address) as store:
             return [name for name in store.names() if name.startswith(incomplete)]
     except StoreError:
         return []
@@ -61,41 +61,25 @@ def _complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 @contextlib.contextmanager
-def _store(address: str) -> Iterator[Store]:
-    """An existing database; one that is not there is an error that says how to begin."""
-    from fewlabels.errors import StoreError  # noqa: PLC0415
+def open_store(address: str) -> Iterator[Store]:
+    """An existing database; one that is not there is a NoFileError that says how to begin."""
+    from fewlabels.database import NoFileError  # noqa: PLC0415
     from fewlabels.store import Store  # noqa: PLC0415
 
     try:
         store = Store(address, existing=True)
-    except StoreError as error:
-        if "there is no file" not in str(error):
-            raise
-        raise StoreError(f"there is no file {address}. Begin with: fewlabels new {address} predictions.csv") from None
+    except NoFileError:
+        begin = f"fewlabels new {shown(address)} predictions.csv"
+        raise NoFileError(f"there is no file {address}. Begin with: {begin}") from None
     with contextlib.closing(store):
         yield store
-
-
-def known_names(address: str) -> list[str]:
-    """The names of the assessments in a database; none if it is not there yet."""
-    from fewlabels.errors import StoreError  # noqa: PLC0415
-    from fewlabels.store import Store  # noqa: PLC0415
-
-    try:
-        store = Store(address, existing=True)
-    except StoreError as error:
-        if "there is no file" in str(error):
-            return []
-        raise
-    with contextlib.closing(store):
-        return store.names()
 
 
 def names_in(address: str) -> list[str]:
     """The names of the assessments in a database, the oldest first; an empty one says how to begin."""
     from fewlabels.errors import StoreError  # noqa: PLC0415
 
-    with _store(address) as store:
+    with open_store(address) as store:
         names = store.names()
     if not names:
         raise StoreError(
@@ -159,9 +143,9 @@ def shown(address: str) -> str:
     """The address for messages and commands to type, without a password, quoted for the shell where needed."""
     if "://" not in address:
         return quoted(address)
-    from sqlalchemy import make_url  # noqa: PLC0415
+    from fewlabels import database  # noqa: PLC0415
 
-    return quoted(make_url(address).render_as_string(hide_password=True))
+    return quoted(database.shown(address))
 
 
 def quoted(text: str) -> str:

@@ -223,7 +223,11 @@ def next_steps(kept: str | None, program: str = "fewlabels") -> list[str]:
         f"  {program} label audit.db      label here, or in the browser: {program} serve audit.db",
         f"  {program} report audit.db     the same report about your classifier",
     ]
-    return own if kept is None else [*own, f"The demo's own assessment is in {kept}: {program} show {kept}"]
+    from fewlabels.cli.common import shown  # noqa: PLC0415
+
+    if kept is None:
+        return own
+    return [*own, f"The demo's own assessment is in {shown(kept)}: {program} show {shown(kept)}"]
 
 
 # --- while it runs

@@ -38,7 +38,7 @@ Examples:
 @output_options
 def export(address: str, words: Sequence[str], output: str | None, *, format_: str | None, excel: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import name_and_rest, open_assessment, talk  # noqa: PLC0415
+    from fewlabels.cli.common import name_and_rest, open_assessment, shown, talk  # noqa: PLC0415
     from fewlabels.cli.output import check_output, write  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
 
@@ -46,8 +46,8 @@ def export(address: str, words: Sequence[str], output: str | None, *, format_: s
     what = rest[-1] if rest else "labels"
     if len(rest) > 1 or what not in EXPORTS:
         raise InputError(
-            f"{' '.join(rest)!r} is neither an assessment of {address} nor one of {', '.join(EXPORTS)}. "
-            f"See: fewlabels list {address}"
+            f"{' '.join(rest)!r} is neither an assessment of {shown(address)} nor one of {', '.join(EXPORTS)}. "
+            f"See: fewlabels list {shown(address)}"
         )
     style = check_output(output, format_)
     columns = EXPORTS[what](open_assessment(address, name))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fewlabels.cli.common import assessment_arguments, counted
+from fewlabels.cli.common import assessment_arguments
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewlabels.cli.common import json_option
-from fewlabels.cli.question import method_options, question_options, stop_options, task_words
+from fewlabels.cli.question import method_options, question_options, stop_options
 from fewlabels.cli.reading import NOTHING, pool_options
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ _CONTENT = "Column that annotators see: text, image path or address; several wit
 def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     """See `_HELP`."""
     from fewlabels.assessment import create  # noqa: PLC0415
-    from fewlabels.cli.common import counted, emit_json, shown, talk  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, shown, talk  # noqa: PLC0415
     from fewlabels.cli.question import question, stop_rule  # noqa: PLC0415
     from fewlabels.cli.reading import read_predictions  # noqa: PLC0415
     from fewlabels.cli.words import policy_from, prior_from  # noqa: PLC0415
+    from fewlabels.wording import counted  # noqa: PLC0415
 
     name, file = _name_and_file(address, words)
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
@@ -88,7 +90,8 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
 
 def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
     """What the assessment is called and where its predictions are; an error if the name is used already."""
-    from fewlabels.cli.common import known_names, quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.common import open_store, quoted, shown  # noqa: PLC0415
+    from fewlabels.database import NoFileError  # noqa: PLC0415
     from fewlabels.errors import InputError, StoreError  # noqa: PLC0415
 
     if not words:
@@ -99,11 +102,12 @@ def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
     name = words[0] if len(words) == 2 else "audit" if file == "-" else Path(file).name.partition(".")[0]
     if not name.strip():
         raise InputError("the name of an assessment cannot be empty. Write one, such as worst-classes.")
-    if name in known_names(address):
-        raise StoreError(
-            f"there is an assessment {name!r} in {shown(address)} already. To go on with it: fewlabels show "
-            f"{shown(address)} {quoted(name)}. For another one, put a name before the file."
-        )
+    with contextlib.suppress(NoFileError), open_store(address) as store:
+        if name in store.names():
+            raise StoreError(
+                f"there is an assessment {name!r} in {shown(address)} already. To go on with it: fewlabels show "
+                f"{shown(address)} {quoted(name)}. For another one, put a name before the file."
+            )
     return name, file
 
 
@@ -116,6 +120,7 @@ def _content(text: str | None) -> list[str] | None:
 def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     """The question in words."""
     from fewlabels.cli.reading import Understood  # noqa: PLC0415
+    from fewlabels.report.plainly import asked  # noqa: PLC0415
 
     sizes = groups.sizes[groups.sizes > 0]
     each = f"{sizes.min():,} to {sizes.max():,} items" if sizes.min() < sizes.max() else f"{sizes.min():,} each"
@@ -124,15 +129,15 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     rules = ", ".join(f"{name} {value:g}" for name, value in stop.rules.items()) or "when you say so"
     return [
         Understood("groups", about + empty, "--groups HOW"),
-        Understood("question", task_words(task), "--lowest M, --compare A,B, --metric"),
+        Understood("question", asked(task, groups), "--lowest M, --compare A,B, --metric"),
         Understood("enough", rules, "--stop-labels N, --stop-probability P, ..."),
     ]
 
 
 def _small(groups: Partition, task: Task) -> str:
     """A warning, where groups are looked for, that some are too small for anybody to tell; empty if none is."""
-    from fewlabels.cli.common import counted  # noqa: PLC0415
     from fewlabels.tasks import Identify  # noqa: PLC0415
+    from fewlabels.wording import counted  # noqa: PLC0415
 
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
     if not small or not isinstance(task, Identify):

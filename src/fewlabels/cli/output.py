@@ -24,7 +24,7 @@ def output_options(command: Decorated) -> Decorated:
     for option in reversed((
         click.option("-o", "--output", metavar="FILE", help="Where to write.  [default: stdout]", type=click.Path()),
         click.option("--format", "format_", type=click.Choice(_FORMATS), help="[default: by FILE's ending, or csv]"),
-        click.option("--excel", is_flag=True, help="CSV that Excel reads with all its letters."),
+        click.option("--excel", is_flag=True, help="CSV for Excel: all letters right, and no text run as a formula."),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -58,25 +58,22 @@ def write(
 ) -> None:
     """Write rows in a format that `check_output` gave."""
     from fewlabels.io import write_rows  # noqa: PLC0415
+    from fewlabels.io.saving import save  # noqa: PLC0415
 
-    target: Any = sys.stdout if output is None or output == "-" else Path(output)
+    target: Any = sys.stdout if output is None or output == "-" else output
     if style == "parquet":
-        _write_parquet(rows, columns, target)
+        save(_parquet(rows, columns), target)
         return
     write_rows(rows, target, columns=columns, style=cast("Style", style), excel=excel)
 
 
-def _write_parquet(rows: Sequence[Mapping[str, object]], columns: Sequence[str], path: Path) -> None:
-    import os  # noqa: PLC0415
+def _parquet(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> bytes:
+    from io import BytesIO  # noqa: PLC0415
 
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
     values: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in columns}
-    table = pa.table({name: pa.array(column) for name, column in values.items()})
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        parquet.write_table(table, beside)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    out = BytesIO()
+    parquet.write_table(pa.table({name: pa.array(column) for name, column in values.items()}), out)
+    return out.getvalue()

@@ -38,7 +38,10 @@ _COLUMNS = {
     "reached": "reached: in how many worlds it was enough by then",
 }
 _PRIOR = "uniform, informed, learned; with a strength: informed:10."
-_POLICY = "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random)."
+_POLICY = (
+    "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random).  [default: boundary to find groups "
+    "by their accuracy with the learned prior, else thompson]"
+)
 _TARGET = "The classifier on items like these, or on exactly these."
 _EXPECT = "The accuracy to expect over the pool, if you know about what it is."
 _WORLDS = "Prior that the simulated worlds come from.  [default: learned]"
@@ -49,7 +52,7 @@ _WORLDS = "Prior that the simulated worlds come from.  [default: learned]"
 @pool_options
 @question_options
 @click.option("--prior", default="learned", metavar="NAME", show_default=True, help=_PRIOR)
-@click.option("--policy", default="thompson", metavar="NAME", show_default=True, help=_POLICY)
+@click.option("--policy", metavar="NAME", help=_POLICY)
 @click.option(
     "--target", type=click.Choice(["population", "pool"]), default="population", show_default=True, help=_TARGET
 )

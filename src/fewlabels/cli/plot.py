@@ -106,12 +106,16 @@ def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many
 def _write(found: Mapping[str, Numbers], targets: Mapping[str, Path | None]) -> None:
     from fewlabels import plots  # noqa: PLC0415
     from fewlabels.cli.common import talk  # noqa: PLC0415
+    from fewlabels.errors import InputError  # noqa: PLC0415
 
     for kind, path in targets.items():
         if path is None:
             click.echo(plots.standalone(found[kind]), nl=False)
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the directory {path.parent}: {error.strerror}. Name another.") from None
         plots.display(found[kind]).save(path)
         talk(f"Wrote {path}: {found[kind].title}.")
 

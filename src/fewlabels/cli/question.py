@@ -9,7 +9,6 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.stopping import Stop
@@ -24,7 +23,10 @@ _METRICS = "accuracy, calibration, confusion, cost:FILE, f1, precision, recall, 
 _TASKS = click.Choice(["estimate", "identify", "compare"])
 _BY = click.Choice(["neyman", "information", "confidence"])
 _PRIORS = "uniform, informed, learned; with a strength: informed:10."
-_POLICIES = "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random)."
+_POLICIES = (
+    "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random).  [default: boundary to find groups "
+    "by their accuracy with the learned prior, else thompson]"
+)
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -50,7 +52,7 @@ def method_options(command: Decorated) -> Decorated:
     """--prior, --policy and --target."""
     for option in reversed((
         click.option("--prior", default="learned", metavar="NAME", show_default=True, help=_PRIORS),
-        click.option("--policy", default="thompson", metavar="NAME", show_default=True, help=_POLICIES),
+        click.option("--policy", metavar="NAME", help=_POLICIES),
         click.option("--target", type=_TARGETS, default="population", show_default=True, help=_ABOUT),
     )):  # fmt: skip
         command = option(command)
@@ -84,40 +86,3 @@ def stop_rule(options: dict[str, Any]) -> Stop:
     from fewlabels.stopping import Stop  # noqa: PLC0415
 
     return Stop(**{name: options[f"stop_{name}"] for name in ("labels", "probability", "width", "overall")})
-
-
-def task_words(task: Task) -> str:
-    """The question in plain words.
-
-    >>> import fewlabels as fl
-    >>> task_words(fl.Identify(fl.Accuracy(), lowest=3))
-    'which 3 groups have the lowest accuracy'
-    """
-    from fewlabels.tasks import Compare, Identify  # noqa: PLC0415
-
-    metric = metric_words(task.metric)
-    if isinstance(task, Identify):
-        which = "lowest" if task.lowest else "highest"
-        groups = f"{task.plays} groups have" if task.plays > 1 else "group has"
-        return f"which {groups} the {which} {metric}"
-    if isinstance(task, Compare):
-        return f"whether {task.a!r} and {task.b!r} have the same {metric}, within {task.rope:g}"
-    return f"the {metric} of every group"
-
-
-def metric_words(metric: Metric) -> str:
-    """A metric in plain words.
-
-    >>> import fewlabels as fl
-    >>> metric_words(fl.Recall("spam"))
-    "recall of 'spam'"
-    """
-    names = {
-        "CalibrationError": "calibration error",
-        "Confusion": "share of each true class",
-        "FalsePositiveRate": "false positive rate",
-        "F1": "F1",
-    }
-    name = names.get(type(metric).__name__, type(metric).__name__.lower())
-    positive = getattr(metric, "positive", None)
-    return f"{name} of {positive!r}" if positive is not None else name

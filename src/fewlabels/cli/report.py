@@ -41,7 +41,8 @@ def report(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import open_assessment, progress, talk  # noqa: PLC0415
-    from fewlabels.report import format_of, read, rendered, save  # noqa: PLC0415
+    from fewlabels.io.saving import save  # noqa: PLC0415
+    from fewlabels.report import format_of, read, rendered  # noqa: PLC0415
 
     audit = open_assessment(address, name)
     if output != "-":

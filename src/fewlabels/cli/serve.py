@@ -45,9 +45,9 @@ Examples:
 @click.option("--secure", is_flag=True, help="The server is reached by https: cookies go no other way.")
 def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa: ANN401
     """See `_HELP`."""
+    from fewlabels.cli.common import open_store  # noqa: PLC0415
     from fewlabels.errors import InputError, needs  # noqa: PLC0415
     from fewlabels.people import People  # noqa: PLC0415
-    from fewlabels.store import Store  # noqa: PLC0415
 
     try:
         import uvicorn  # noqa: PLC0415
@@ -58,18 +58,17 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa:
     for name in ("columns", "show"):
         options[name] = tuple(part.strip() for part in (options[name] or "").split(",") if part.strip())
     settings = Settings(**options)
-    store = Store(database, existing=True)
-    app = create_app(store, settings)
-    _check_shown(app.state.desk)
-    listening = _listen(host, port)
-    # Without a server header, and with no access log: there is nothing in it that the log of events has not.
-    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
-    config.limit_concurrency, config.timeout_graceful_shutdown = _MOST, _LAST
-    server = uvicorn.Server(config)
-    app.state.desk.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
-    _greet(People(store), database, _address(host, listening, secure=settings.secure), host, secure=settings.secure)
-    server.run(sockets=[listening])
-    store.close()
+    with open_store(database) as store:
+        app = create_app(store, settings)
+        _check_shown(app.state.desk)
+        listening = _listen(host, port)
+        # Without a server header, and with no access log: there is nothing in it that the log of events has not.
+        config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
+        config.limit_concurrency, config.timeout_graceful_shutdown = _MOST, _LAST
+        server = uvicorn.Server(config)
+        app.state.desk.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
+        _greet(People(store), database, _address(host, listening, secure=settings.secure), host, secure=settings.secure)
+        server.run(sockets=[listening])
 
 
 def _check_shown(desk: Desk) -> None:
@@ -105,12 +104,15 @@ def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
 
 
 def _greet(people: People, database: str, address: str, host: str, *, secure: bool) -> None:
+    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
+
     owners = [one for one in people.list() if one.role == "owner" and one.revoked_at is None]
     if owners:
         click.echo(
             f"fewlabels: serving at {address}. The owner's link was shown when it was made; for a new one:", err=True
         )
-        click.echo(f"  fewlabels invite {database} {owners[0].name} --again --address {address}", err=True)
+        whose = f"{shown(database)} {quoted(owners[0].name)}"
+        click.echo(f"  fewlabels invite {whose} --again --address {address}", err=True)
     else:
         link = f"{address}/sign-in#{people.invite('owner', 'owner')}"
         click.echo("fewlabels: serving. Your personal link, shown only now; whoever has it is the owner:", err=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewlabels.cli.common import assessment_arguments, json_option, level_option
-from fewlabels.cli.question import metric_words, task_words
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
+    from fewlabels.plots import Reading
     from fewlabels.table import Table
 
 _HELP = """Show what is known: each group with its estimate and interval.
@@ -58,17 +58,19 @@ def show(
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, talk  # noqa: PLC0415
     from fewlabels.cli.words import groups_from, metric_from  # noqa: PLC0415
+    from fewlabels.plots import Reading  # noqa: PLC0415
 
     audit = open_assessment(address, name)
     other = metric_from(metric, audit.pool) if metric else None, groups_from(groups, audit.pool) if groups else None
     own = other == (None, None)
-    table = audit.estimates(level=level, metric=other[0], groups=other[1])
+    reading = Reading(audit, level)
+    table = reading.estimates if own else audit.estimates(level=level, metric=other[0], groups=other[1])
     known = _progress(audit)
     if not as_json:
-        table = _with_notes(table, audit, level, own=own)
+        table = _with_notes(table, reading, own=own)
     table = _first(_sorted(table, audit, sort), top)
     if not as_json:
-        for line in _words(audit, known, address, level, own=own):
+        for line in _words(reading, known, address, own=own):
             talk(line)
         talk(f"\n{_title(other[0] or audit.spec.task.metric, other[1] or audit.groups, level)}")
         emit(table, as_json=False, most=_SCREEN if sys.stdout.isatty() and top is None else None)
@@ -85,25 +87,24 @@ def show(
 
 def _title(metric: Metric, groups: Partition, level: float) -> str:
     """What the table is about, and which end of the scale is the good one."""
-    from fewlabels.plots.words import measure  # noqa: PLC0415
-
-    name = metric_words(metric)
-    best = "" if metric.vector else f"; {0 if measure(metric).high_is_bad else 1} is best"
+    name = metric.name
+    best = "" if metric.vector else f"; {0 if metric.high_is_bad else 1} is best"
     truth = f"The truth lies between low and high with a probability of {level:.4g}"
     return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
 
 
-def _with_notes(table: Table, audit: Assessment, level: float, *, own: bool) -> Table:
+def _with_notes(table: Table, reading: Reading, *, own: bool) -> Table:
     """The table with a word beside each number that rests on too few labels, as in the report."""
     from fewlabels.plots.words import is_thin  # noqa: PLC0415
     from fewlabels.report.evidence import judge  # noqa: PLC0415
     from fewlabels.report.facts import NOTES  # noqa: PLC0415
     from fewlabels.table import Table  # noqa: PLC0415
 
+    audit = reading.audit
     if not audit.labels():
         return table  # said above the table: no number rests on labels
     if own and not audit.spec.task.metric.vector:
-        notes = [NOTES[one] for one in judge(audit, table, level)]
+        notes = [NOTES[one] for one in judge(reading)]
     else:  # how short an interval must be is known for the question's own groups only
         few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
         notes = [NOTES["few"] if one else "" for one in few]
@@ -142,26 +143,29 @@ def _first(table: Table, top: int | None) -> Table:
 
 def _progress(audit: Assessment) -> dict[str, Any]:
     """Labels, pending, and standing against the stopping rule."""
-    standing = audit.standing()
+    standing, progress = audit.standing(), audit.by_group()
     return {
         "name": audit.name,
-        "labels": len(audit.labels()),
-        "pending": len(audit.pending()),
-        "disputed": len(audit.disputed()),
+        "labels": sum(progress["labelled"]),
+        "pending": sum(progress["pending"]),
+        "disputed": sum(progress["unresolved"]),
         "items": len(audit.pool),
         "standing": standing.to_json(),
         "forecast": None,
     }
 
 
-def _words(audit: Assessment, known: dict[str, Any], address: str, level: float, *, own: bool) -> list[str]:
-    from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
-    from fewlabels.report import gist  # noqa: PLC0415
+def _words(reading: Reading, known: dict[str, Any], address: str, *, own: bool) -> list[str]:
+    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
+    from fewlabels.report import gist_of  # noqa: PLC0415
+    from fewlabels.report.plainly import question  # noqa: PLC0415
+    from fewlabels.wording import counted  # noqa: PLC0415
 
+    audit = reading.audit
     where = f"{shown(address)} {quoted(audit.name)}"
     of = f"{counted(known['items'], 'item')} in {counted(len(audit.groups), 'group')}"
     lines = [
-        f"{audit.name}: {task_words(audit.spec.task)} ({of}).",
+        f"{audit.name}: {question(audit)} ({of})",
         f"{counted(known['labels'], 'label')} so far, {known['pending']:,} pending. {known['standing']['words']}",
     ]
     if known["disputed"]:
@@ -175,6 +179,6 @@ def _words(audit: Assessment, known: dict[str, Any], address: str, level: float,
             f"fewlabels serve {shown(address)}, or fewlabels ask {where} -n 20 > batch.csv"
         )
     elif own:
-        found = gist(audit, level)
+        found = gist_of(reading)
         lines += [found.headline, *found.doubts]
     return lines

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fewlabels.cli.common import counted, emit, json_option, progress, talk
+from fewlabels.cli.common import emit, json_option, progress, talk
 from fewlabels.cli.question import question_options
 from fewlabels.cli.reading import pool_options
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
     from fewlabels.simulation.truth import Truth
     from fewlabels.table import Table
+    from fewlabels.tasks import Task
 
-# The usual sample, the steps of the paper, and last what `fewlabels new` does unless told otherwise.
-_METHODS = "uniform+items,informed+items,informed+thompson,learned+thompson"
-_WITHOUT_SCORES = "uniform+items,uniform+thompson,learned+thompson"
+# The usual sample and the steps of the paper; then what `fewlabels new` does unless told otherwise.
+_METHODS = "uniform+items,informed+items,informed+thompson"
+_WITHOUT_SCORES = "uniform+items,uniform+thompson"
 _FIRST = "; compiling takes some seconds the first time"
 _LEGEND = """mean ± se over {runs:,} runs; q10, q50, q90: quantiles over runs. best: the best method, and those not
 significantly different from it (p >= 0.05 in Wilcoxon's test). {scores}"""
@@ -50,8 +52,9 @@ compare the share of runs with the right answer (success) and the labels it take
 A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly these items:
   prior   uniform, informed (both with a strength if wanted, as in informed:10), learned
   policy  items, groups (at random); thompson, toptwo, boundary, greedy, epsilon, ucb
-learned+thompson is what `fewlabels new` does unless told otherwise. The learned prior takes some hundred times
-longer than the others, minutes rather than seconds: try --runs 100 first, or leave it out with --methods.
+`fewlabels new` does learned+boundary to find groups by their accuracy, else learned+thompson. The learned prior takes
+some hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it out with
+--methods.
 
 \b
 Examples:
@@ -67,7 +70,7 @@ Examples:
 @click.option("--labels", metavar="NAME|FILE", help="Column or key of FILE, or a file with id and label.")
 @pool_options
 @question_options
-@click.option("--methods", metavar="LIST", help=f"[default: {_METHODS}]")
+@click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+thompson or learned+boundary]")
 @click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Numbers, or percentages.")
 @click.option("--runs", default=1000, type=click.IntRange(1), show_default=True)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Work in parallel.  [default: all processors]")
@@ -80,9 +83,10 @@ def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> 
     _check_picture(plot)
     table = _simulated(file, options)
     if plot is not None:
-        from fewlabels.simulation.plot import draw  # noqa: PLC0415
+        from fewlabels.plots import display  # noqa: PLC0415
+        from fewlabels.plots.curve import Curve  # noqa: PLC0415
 
-        draw(table).savefig(plot)
+        display(Curve.of_simulation(table)).save(plot)
     emit(table, as_json)
     if not as_json:
         scores = " ".join(_SCORES[score] for score in dict.fromkeys(table["score"]))
@@ -94,16 +98,18 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
     from fewlabels.cli.question import question  # noqa: PLC0415
     from fewlabels.cli.reading import opened, read_predictions  # noqa: PLC0415
     from fewlabels.cli.words import group_columns, labels_from  # noqa: PLC0415
+    from fewlabels.simulation.jit import need_compiler  # noqa: PLC0415
     from fewlabels.simulation.methods import methods_from  # noqa: PLC0415
     from fewlabels.simulation.study import simulate as run  # noqa: PLC0415
     from fewlabels.simulation.truth import truth  # noqa: PLC0415
 
+    need_compiler()
     source = opened(file)
     columns = group_columns(options["groups"], source)
     pool, _ = read_predictions(source, options, content=[], columns=columns)
     labels = labels_from(options["labels"], source)
     groups, task = question(options, pool)
-    methods = methods_from(options["methods"] or _default_methods(pool))
+    methods = methods_from(options["methods"] or _default_methods(pool, task))
     _say_extra(pool, labels)
     case = truth(pool, labels, groups, task, methods)
     with _executor(options, case, methods) as executor, progress("simulating") as bar:
@@ -122,8 +128,12 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
         )
 
 
-def _default_methods(pool: Pool) -> str:
-    return _METHODS if pool.confidence is not None else _WITHOUT_SCORES
+def _default_methods(pool: Pool, task: Task) -> str:
+    from fewlabels.policies import usual_policy  # noqa: PLC0415
+    from fewlabels.priors import Learned  # noqa: PLC0415
+
+    plain = _METHODS if pool.confidence is not None else _WITHOUT_SCORES
+    return f"{plain},learned+{type(usual_policy(task, Learned())).__name__.lower()}"
 
 
 def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None:
@@ -190,9 +200,8 @@ def _dask(address: str) -> Iterator[Executor]:
 
 def _check_picture(path: Path | None) -> None:
     """Say before the work begins, not after it, that a picture cannot be written."""
-    from importlib.util import find_spec  # noqa: PLC0415
-
-    from fewlabels.errors import FewlabelsError, InputError, needs  # noqa: PLC0415
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.plots.displays import check_drawing  # noqa: PLC0415
 
     if path is None:
         return
@@ -200,5 +209,5 @@ def _check_picture(path: Path | None) -> None:
         raise InputError(f"--plot {path}: a picture ends in {', '.join(_PICTURES)}.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"--plot {path}: there is no directory {path.parent}. Make it first.")
-    if find_spec("matplotlib") is None:
-        raise FewlabelsError(needs("--plot", "matplotlib", "plots"))
+    if path.suffix.lower() != ".svg":
+        check_drawing()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,11 @@ import click
 from fewlabels.cli.common import complete_names, json_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from fewlabels.assessment import Assessment
+    from fewlabels.io.labels import LabelRow
     from fewlabels.pool import Pool
 
 _HELP = """Take labels.
@@ -34,15 +35,6 @@ Examples:
   cat batch.csv | fewlabels tell audit.db -
   fewlabels tell audit.db export.json --label-studio
 """
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One label, and where it stands."""
-
-    item: str
-    label: str
-    at: Callable[[], str]
 
 
 @click.command(help=_HELP, short_help="Take labels from a file, or as ID=LABEL.")
@@ -72,23 +64,26 @@ def tell(
     """See `_HELP`."""
     from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
     from fewlabels.errors import InputError, LabelError  # noqa: PLC0415
+    from fewlabels.io.labels import checked  # noqa: PLC0415
 
     name, rest = name_and_rest(address, words)
     if not rest:
         raise InputError("no labels were given: add a file, - for stdin, or ID=LABEL.")
     audit = open_assessment(address, name)
     if label_studio:
-        _tell_label_studio(audit, rest)
+        _tell_label_studio(audit, rest, adopt=adopt)
         return
-    rows = [row for word in rest for row in _rows(word, audit.pool, id_, label)]
-    labels, changed = _matched([row for row in rows if row.label], audit.pool)
+    ids = {str(item) for item in audit.pool.ids.to_pylist()}
+    rows = [row for word in rest for row in _rows(word, ids, id_, label)]
+    spelt, changed = _spelt([row for row in rows if row.label], audit.pool, ids)
+    labels = checked(spelt, audit.pool)
     before = audit.labels()
     try:
         take = audit.decide if decide else audit.tell
         told = take(labels, annotator=annotator, note=note, adopt=adopt) if labels else 0
     except LabelError as error:
-        row = next((row for row in rows if re.match(rf"cannot \w+ {re.escape(repr(row.item))}", str(error))), None)
-        raise LabelError(f"{row.at()}: {error}" if row else str(error)) from None
+        row = next((row for row in spelt if re.match(rf"cannot \w+ {re.escape(repr(row.item))}", str(error))), None)
+        raise LabelError(f"{row.source.at(row.row)}: {error}" if row and row.source else str(error)) from None
     counts = {
         "told": told,
         "blank": sum(not row.label for row in rows),
@@ -104,7 +99,7 @@ def tell(
         emit_json(counts)
 
 
-def _tell_label_studio(audit: Assessment, files: Sequence[str]) -> None:
+def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) -> None:
     """Take labels and skips with the names of those who gave them."""
     from fewlabels.cli.common import counted, talk  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
@@ -114,63 +109,43 @@ def _tell_label_studio(audit: Assessment, files: Sequence[str]) -> None:
         if not Path(file).is_file():
             raise InputError(f"there is no file {file}. Export the project from Label Studio as JSON.")
     found = [one for file in files for one in read_label_studio(file)]
-    told, skipped = tell_annotations(audit, found)
+    told, skipped = tell_annotations(audit, found, adopt=adopt)
     talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(len(audit.labels()), 'label')} so far.")
 
 
-def _rows(word: str, pool: Pool, id_: str, label: str) -> list[_Row]:
+def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelRow]:
     """The labels that a word of the command line means."""
     from fewlabels.cli.reading import opened  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.io.labels import label_rows  # noqa: PLC0415
+    from fewlabels.io.labels import LabelRow, label_rows  # noqa: PLC0415
 
     if "=" in word and not Path(word).exists():
         # Ids and classes may have an = of their own: the first split that makes sense, or else the first.
         splits = [(word[:i].strip(), word[i + 1 :].strip()) for i, letter in enumerate(word) if letter == "="]
-        known = {str(item) for item in pool.ids.to_pylist()}
-        item, name = next((pair for pair in splits if pair[0] in known), splits[0])
-        return [_Row(item, name, lambda: word)]
+        item, name = next((pair for pair in splits if pair[0] in ids), splits[0])
+        return [LabelRow(item, name)]
     if word != "-" and not Path(word).exists():
         raise InputError(f"{word!r} is neither a file nor ID=LABEL, nor an assessment of this database. Check it.")
-    source = opened(word)
-    return [_Row(item, name, partial(source.at, row)) for row, item, name in label_rows(source, id=id_, label=label)]
+    return label_rows(opened(word), id=id_, label=label)
 
 
-def _matched(rows: Sequence[_Row], pool: Pool) -> tuple[dict[str, str], list[str]]:
-    """Labels by id in the pool's own spelling, and what was changed to get there."""
-    from fewlabels.errors import LabelError  # noqa: PLC0415
+def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple[list[LabelRow], list[str]]:
+    """The rows in the pool's own spelling where it is clear, and what was changed to get there."""
+    from fewlabels.io.labels import plain  # noqa: PLC0415
 
-    ids, classes = {str(item) for item in pool.ids.to_pylist()}, set(pool.classes)
+    classes = set(pool.classes)
     alike: dict[str, list[str]] = {}
     for name in pool.classes:
-        alike.setdefault(_plain(name), []).append(name)
-    labels: dict[str, str] = {}
+        alike.setdefault(plain(name), []).append(name)
+    spelt: list[LabelRow] = []
     changed: Counter[tuple[str, str]] = Counter()
     for row in rows:
-        near = [row.label] if row.label in classes else alike.get(_plain(row.label), [])
-        item = row.item if row.item in ids else row.item.strip()
-        many = f" It could be {' or '.join(map(repr, near))}: write it exactly so." if len(near) > 1 else ""
-        try:
-            pool.positions([item])
-        except LabelError as error:
-            raise LabelError(f"{row.at()}: {error}") from None
-        try:
-            if len(near) != 1:
-                pool.class_positions([row.label])
-        except LabelError as error:
-            raise LabelError(f"{row.at()}: {error}{many}") from None
-        if near[0] != row.label:
-            changed[row.label, near[0]] += 1
-        if labels.setdefault(item, near[0]) != near[0]:
-            raise LabelError(
-                f"{row.at()}: {item!r} is labelled {near[0]!r} here and {labels[item]!r} before. Keep one of the two."
-            )
-    return labels, [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.items()]
-
-
-def _plain(name: str) -> str:
-    """A class name as somebody in a hurry types it: case and spaces do not count."""
-    return " ".join(name.split()).casefold()
+        near = [row.label] if row.label in classes else alike.get(plain(row.label), [])
+        label = near[0] if len(near) == 1 else row.label
+        if label != row.label:
+            changed[row.label, label] += 1
+        spelt.append(replace(row, item=row.item if row.item in ids else row.item.strip(), label=label))
+    return spelt, [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.items()]
 
 
 def times(count: int) -> str:

@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fewlabels import metrics, policies, priors
+from fewlabels import metrics
 from fewlabels.cli.reading import MOST_NAMES
 from fewlabels.errors import InputError, SpecError
 from fewlabels.io import read_labels
@@ -14,6 +14,7 @@ from fewlabels.io.columns import as_numbers, as_text
 from fewlabels.io.opening import open_source
 from fewlabels.io.source import listed
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
+from fewlabels.simulation.methods import POLICIES, PRIORS
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 
 if TYPE_CHECKING:
@@ -28,30 +29,6 @@ if TYPE_CHECKING:
 
 METRICS = "accuracy, calibration, confusion, cost:FILE.csv, f1, precision, recall, fpr"
 GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
-
-
-def _learned(strength: float | None) -> Prior:
-    if strength is not None:
-        raise SpecError("--prior learned takes no strength: it is learned too. Write learned, without a number.")
-    return priors.Learned()
-
-
-# As the simulator calls them, which cannot be asked here: it needs numba, and an assessment does not.
-PRIORS: Mapping[str, Callable[[float | None], Prior]] = {
-    "uniform": priors.Uniform,
-    "informed": priors.Informed,
-    "learned": _learned,
-}
-POLICIES: Mapping[str, Callable[[], Policy]] = {
-    "items": policies.UniformItems,
-    "groups": policies.UniformGroups,
-    "thompson": policies.Thompson,
-    "toptwo": policies.TopTwo,
-    "greedy": policies.Greedy,
-    "epsilon": policies.EpsilonGreedy,
-    "ucb": policies.UCB,
-    "boundary": policies.Boundary,
-}
 
 
 def groups_from(text: str, pool: Pool) -> Partition:
@@ -207,12 +184,14 @@ def prior_from(text: str) -> Prior:
         raise SpecError(f"--prior {text}: the strength of a prior is a number, as in informed:10.") from None
 
 
-def policy_from(text: str) -> Policy:
-    """The policy that `--policy` names.
+def policy_from(text: str | None) -> Policy | None:
+    """The policy that `--policy` names; None, the usual one, if it is not given.
 
     >>> policy_from("thompson")
     Thompson(plays=None)
     """
+    if text is None:
+        return None
     if text not in POLICIES:
         raise SpecError(f"--policy {text!r} is not known. Use one of {', '.join(POLICIES)}.")
     return POLICIES[text]()

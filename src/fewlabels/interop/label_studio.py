@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import quoteattr
 
 from fewlabels.errors import InputError, LabelError
+from fewlabels.io.saving import save
 
 if TYPE_CHECKING:
     import os
@@ -74,10 +75,8 @@ def write_label_studio(
         {"data": {kind: request.id if request.content is None else str(request.content), "item_id": request.id}}
         for request in batch
     ]
-    path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), encoding="utf-8")
-    config = path.with_suffix(".xml")
-    config.write_text(label_studio_config(classes, kind), encoding="utf-8")
-    return config
+    save(json.dumps(tasks, ensure_ascii=False, indent=1), path)
+    return save(label_studio_config(classes, kind), path.with_suffix(".xml"))
 
 
 def label_studio_config(classes: Sequence[str], kind: Kind = "text") -> str:
@@ -114,10 +113,11 @@ def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:
     return [one for number, task in enumerate(tasks, 1) for one in _votes(task, f"task {number} of {path}")]
 
 
-def tell_annotations(audit: Assessment, annotations: Iterable[Annotation]) -> tuple[int, int]:
+def tell_annotations(audit: Assessment, annotations: Iterable[Annotation], *, adopt: bool = False) -> tuple[int, int]:
     """Take annotations as labels and skips, each by its annotator; returns how many of each.
 
-    If one person is enough for an item but several have answered it, their answers must agree.
+    If one of them cannot be taken, none is. If one person is enough for an item but several have answered it, their
+    answers must agree. `adopt` is as in `tell`.
     """
     annotations = list(annotations)
     if audit.spec.overlap == 1:
@@ -129,12 +129,9 @@ def tell_annotations(audit: Assessment, annotations: Iterable[Annotation]) -> tu
             skips.setdefault(one.annotator, []).append(one.item)
         else:
             labels.setdefault(one.annotator, {})[one.item] = one.label
-    # Everything is checked before anything is written, so that a wrong item does not leave half of a file behind.
-    audit.pool.positions({one.item for one in annotations})
-    audit.pool.class_positions({one.label for one in annotations if one.label is not None})
-    told = sum(audit.tell(given, annotator=who) for who, given in labels.items())
-    skipped = sum(audit.skip(items, reason=_SKIPPED, annotator=who) for who, items in skips.items())
-    return told, skipped
+    taken = audit.tell_each(labels, skips, reason=_SKIPPED, adopt=adopt)
+    skipped = sum(map(len, skips.values()))
+    return taken - skipped, skipped
 
 
 def _check_agreement(annotations: Sequence[Annotation]) -> None:

@@ -1,20 +1,26 @@
-"""Rows to a CSV or JSON lines file, all or nothing."""
+"""Rows as CSV, TSV, JSON or JSON lines, to a file or an open one."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
-import os
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from fewlabels.errors import InputError
+from fewlabels.io.saving import save
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Style = Literal["csv", "tsv", "jsonl", "json"]
+
+# A spreadsheet takes a text that begins like this for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What `tell` reads back must be as it was. Neither can be made up by annotators: both are checked against the pool.
+_TOLD = {"id", "label"}
 
 
 def write_rows(
@@ -25,9 +31,7 @@ def write_rows(
     style: Style | None = None,
     excel: bool = False,
 ) -> None:
-    """Write rows as UTF-8 CSV, TSV, JSON or JSON lines. A file is written beside its place and then moved there.
-
-    So a reader never sees half a file, and an error leaves an older file as it was.
+    """Write rows as UTF-8 CSV, TSV, JSON or JSON lines. A file is written whole or not at all.
 
     Parameters
     ----------
@@ -40,7 +44,9 @@ def write_rows(
     style
         For an open file, or against the ending of the path; by default CSV.
     excel
-        Begin with the mark by which Excel recognises UTF-8; without it, Excel shows other letters than ASCII wrongly.
+        A CSV or TSV that people open in a spreadsheet: it begins with the mark by which Excel recognises UTF-8, and
+        texts that would be run as formulas get an apostrophe before them. Numbers do not, nor the columns id and
+        label, which `tell` reads back.
 
     Examples
     --------
@@ -53,22 +59,10 @@ def write_rows(
     names = list(columns if columns is not None else dict.fromkeys(key for row in rows for key in row))
     if not isinstance(target, (str, Path)):
         return _write(rows, names, target, style or "csv", excel=excel)
-    path = Path(target).expanduser()
-    how = style or _style(path, str(target))
-    # Not tempfile: its files are for the owner only, and a batch is often for others.
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("w", encoding="utf-8", newline="") as stream:
-            _write(rows, names, stream, how, excel=excel)
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(path)
-    except FileNotFoundError:
-        raise InputError(f"cannot write {target}: there is no such directory. Make it first.") from None
-    except (PermissionError, IsADirectoryError) as error:
-        raise InputError(f"cannot write {target}: {error.strerror}. Choose another path.") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    how = style or _style(Path(target), str(target))
+    text = io.StringIO(newline="")
+    _write(rows, names, text, how, excel=excel)
+    save(text.getvalue(), target)
     return None
 
 
@@ -98,6 +92,8 @@ def _write(
     plain.writerow(names)
     for row in rows:
         values = ["" if row.get(name) is None else _as_text(row[name]) for name in names]
+        if excel:
+            values = [text if name in _TOLD else _harmless(text) for name, text in zip(names, values, strict=True)]
         # Before Python 3.13 a lone carriage return is not quoted of itself, and would end the row.
         (quoted if any("\r" in value for value in values) else plain).writerow(values)
 
@@ -105,3 +101,20 @@ def _write(
 def _as_text(value: object) -> str:
     """A value as text; times in ISO 8601, which every other program reads."""
     return value.isoformat() if isinstance(value, (datetime, date)) else str(value)
+
+
+def _harmless(text: str) -> str:
+    """A text that no spreadsheet runs as a formula.
+
+    >>> [_harmless(text) for text in ("=1+1", "@SUM(A1)", "-1", "+2e3", "a=b")]
+    ["'=1+1", "'@SUM(A1)", '-1', '+2e3', 'a=b']
+    """
+    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -33,6 +33,10 @@ class Metric(ABC):
     """Whether the value of a group is the share of the first outcome in its only cell."""
     vector: ClassVar[bool] = False
     """Whether a group has one value for each outcome instead of one number."""
+    share: ClassVar[bool] = True
+    """Whether values lie between 0 and 1, and are shown in percent."""
+    high_is_bad: ClassVar[bool] = False
+    """Whether a high value speaks against the classifier."""
 
     @property
     def name(self) -> str:
@@ -44,6 +48,11 @@ class Metric(ABC):
         """
         kind = type(self).__name__
         return kind if kind.isupper() else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
+
+    @property
+    def span(self) -> float:
+        """How far apart two values can be: what is a wide interval and what a narrow one goes by it."""
+        return 1.0
 
     def check(self, pool: Pool, partition: Partition) -> None:
         """SpecError if the metric makes no sense on this partition."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class CalibrationError(RightOrWrong):
 
     bins: int = 10
     equal: Literal["width", "weight"] = "width"
+
+    high_is_bad: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.bins, bool) or not isinstance(self.bins, int) or self.bins < 1:

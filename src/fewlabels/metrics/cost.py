@@ -42,6 +42,13 @@ class Cost(Metric):
     matrix: Sequence[Sequence[float]] = ()
 
     linear: ClassVar[bool] = True
+    share: ClassVar[bool] = False
+    high_is_bad: ClassVar[bool] = True
+
+    @property
+    def span(self) -> float:
+        """From the lowest price to the highest; 1 where all are the same."""
+        return float(np.ptp(np.array(self.matrix))) or 1.0
 
     def __post_init__(self) -> None:
         try:

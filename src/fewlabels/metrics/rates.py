@@ -188,6 +188,7 @@ class FalsePositiveRate(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=-1, called=1, true=0, false=1, predicted=0)
+    high_is_bad: ClassVar[bool] = True
 
 
 TruePositiveRate = Recall

@@ -10,10 +10,11 @@ import numpy as np
 from fewlabels.errors import InputError
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import End, aim, counted, more_labels
+from fewlabels.planning.words import End, aim, more_labels
 from fewlabels.planning.worlds import draw_world
 from fewlabels.priors import Learned
 from fewlabels.stopping import Standing, Stop, standing
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

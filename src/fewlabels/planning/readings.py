@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from fewlabels.estimates import affordable, value_draws
-from fewlabels.metrics import Cost
 from fewlabels.stopping import LEVEL, has_probability
 from fewlabels.tasks import Compare, Identify
 
@@ -28,8 +27,9 @@ _TAIL = (1 - LEVEL) / 2
 class Reading:
     """Numbers of one belief, each computed when it is asked for.
 
-    Intervals are those of Betas with the same mean and variance (normal for costs): for the accuracy of a population
-    that is exact, elsewhere within some percent of what `estimates` finds from 10,000 draws, at a fraction of its cost.
+    Intervals are those of Betas with the same mean and variance (normal for what is no share): for the accuracy of a
+    population that is exact, elsewhere within some percent of what `estimates` finds from 10,000 draws, at a fraction
+    of its cost.
     """
 
     task: Task
@@ -96,7 +96,7 @@ class Reading:
     def _interval(
         self, mean: NDArray[np.float64], variance: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if isinstance(self.task.metric, Cost):
+        if not self.task.metric.share:
             half = -ndtri(_TAIL) * np.sqrt(variance)
             return mean - half, mean + half
         some = variance > 1e-14

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.metrics import Cost
 from fewlabels.planning.readings import Reading
 from fewlabels.stopping import Stop, has_probability, is_reached
 
@@ -41,7 +40,7 @@ def usual_stop(task: Task, now: float | None = None) -> Stop:
     """
     if has_probability(task):
         return Stop(probability=0.95)
-    unit = (float(np.ptp(np.array(task.metric.matrix))) or 1.0) if isinstance(task.metric, Cost) else 1.0
+    unit = task.metric.span
     if now is None:
         return Stop(overall=unit / 10)
     return Stop(width=next((unit * width for width in _WIDTHS if unit * width < now), max(now / 2, _LEAST)))

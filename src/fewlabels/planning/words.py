@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
+from fewlabels.wording import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -66,14 +68,6 @@ def more_labels(low: float, more: float, high: float, share: float, stop: Stop, 
         )
     until = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
     return f"Probably {counted(rounded(more), 'more label')} until {aim(stop)} (80 %: {rounded(low):,} {until})."
-
-
-def counted(count: int, noun: str) -> str:
-    """
-    >>> counted(1, "more label"), counted(1200, "item")
-    ('1 more label', '1,200 items')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> str:

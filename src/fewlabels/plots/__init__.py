@@ -54,6 +54,7 @@ __all__ = [
     "ForestDisplay",
     "Numbers",
     "RankingDisplay",
+    "Reading",
     "ReliabilityDisplay",
     "RopeDisplay",
     "ScatterDisplay",

@@ -10,7 +10,8 @@ import numpy as np
 from fewlabels.plots.numbers import Numbers, Reading
 from fewlabels.plots.picture import Key, Picture, counting
 from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import count, shortened
+from fewlabels.plots.words import shortened
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -68,7 +69,7 @@ class Allocation(Numbers):
         """How to read it."""
         asked = sum(row.labelled > 0 for row in self.rows)
         return (
-            f"{count(self.labels, 'label')} in {asked:,} of {count(len(self.rows), 'group')}. The stroke is what a "
+            f"{counted(self.labels, 'label')} in {asked:,} of {counted(len(self.rows), 'group')}. The stroke is what a "
             "random sample of the same size would have put there on average: longer bars were worth more to the "
             "question."
         )
@@ -85,7 +86,7 @@ class Allocation(Numbers):
         if not row.n:
             return Entry(row.group, None, None, None, f"{name}: no items")
         tip = (
-            f"{name}: {count(row.labelled, 'label')} of {count(row.n, 'item')}; "
+            f"{name}: {counted(row.labelled, 'label')} of {counted(row.n, 'item')}; "
             f"a random sample would have about {row.expected:,.1f}"
         )
         aside = f"{row.labelled:,} of {row.n:,}"

@@ -12,7 +12,7 @@ from fewlabels.plots.densities import curve_panel, density
 from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
 from fewlabels.plots.picture import Picture
 from fewlabels.plots.sway import lacks_say, score_bins_of
-from fewlabels.plots.words import count
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -65,8 +65,8 @@ class Calibration(Numbers):
         """How to read it."""
         return (
             "How far confidence is from accuracy, on average over the items: 0 is perfect. The higher the curve, the "
-            f"more probable the value, given {count(self.labels, 'label')}; the shaded part holds it with probability "
-            f"{self.level:.0%}. "
+            f"more probable the value, given {counted(self.labels, 'label')}; the shaded part holds it with "
+            f"probability {self.level:.0%}. "
             "Few labels make it look larger than it is."
         )
 

@@ -10,9 +10,10 @@ import numpy as np
 from fewlabels.plots.numbers import Numbers, Reading, lacks_order
 from fewlabels.plots.picture import Picture, number, scale
 from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import count, shortened
+from fewlabels.plots.words import shortened
 from fewlabels.tasks import Identify
 from fewlabels.tasks.identify import ranked
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,14 +110,14 @@ class Chances(Numbers):
         if rest:
             total, most = sum(row.chance for row in rest), _percent(rest[0].chance)
             most = most if most.startswith("<") else f"≤ {most}"
-            tip = f"{count(len(rest), 'other group')}: {most} each, {total:.2f} of them on average"
+            tip = f"{counted(len(rest), 'other group')}: {most} each, {total:.2f} of them on average"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
         x = replace(axis, label=f"probability that it {side.end}")
         return rows_panel(entries, x)
 
     def _entry(self, row: Chance, end: str) -> Entry:
         tone: Tone = "accent" if row.group in self.named else "main"
-        tip = f"{shortened(row.group)} {end} with probability {_percent(row.chance)}; {count(row.labelled, 'label')}"
+        tip = f"{shortened(row.group)} {end} with probability {_percent(row.chance)}; {counted(row.labelled, 'label')}"
         return Entry(row.group, row.chance, None, None, tip, tone, aside=_percent(row.chance))
 
 

@@ -14,8 +14,9 @@ from fewlabels.partition import by_predicted
 from fewlabels.plots.numbers import Numbers, Reading
 from fewlabels.plots.picture import Axis, Box, Key, Note, Panel, Picture, Tick, number, scale
 from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import FEW, HOLLOW, count, is_thin, shortened
+from fewlabels.plots.words import FEW, HOLLOW, is_thin, shortened
 from fewlabels.tasks import Compare
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -179,7 +180,7 @@ class Confusions(Numbers):
     def _cell(self, i: int, j: int, row: Predicted, mean: float, ends: tuple[float, float]) -> list[Mark]:
         tip = (
             f"predicted {shortened(row.predicted)}, truly {shortened(self.classes[j])}: {mean:.1%}, "
-            f"{self.level:.0%} interval {ends[0]:.1%} to {ends[1]:.1%}; {count(row.labelled, 'label')}"
+            f"{self.level:.0%} interval {ends[0]:.1%} to {ends[1]:.1%}; {counted(row.labelled, 'label')}"
         )
         # The area of the square is what the interval leaves. Small shares must be seen, so errors darken by their root;
         # where the share is written on it, the square stays light enough to read it.
@@ -207,15 +208,15 @@ class Confusions(Numbers):
         name = f"{pair.predicted} → {pair.true}"
         tip = (
             f"predicted {shortened(pair.predicted)}, truly {shortened(pair.true)}: about {mid:,.1f} of "
-            f"{count(pair.n, 'item')} ({pair.mean:.1%}, {self.level:.0%} interval {pair.low:.1%} to {pair.high:.1%}); "
-            f"{count(pair.labelled, 'label')} of that predicted class"
+            f"{counted(pair.n, 'item')} ({pair.mean:.1%}, {self.level:.0%} interval {pair.low:.1%} to "
+            f"{pair.high:.1%}); {counted(pair.labelled, 'label')} of that predicted class"
         )
         aside = f"{number(mid, share=False)} of {pair.n:,} items"
         return Entry(name, mid, low, high, tip, "accent", pair.thin, aside)
 
 
 def _row_tip(row: Predicted) -> str:
-    return f"{shortened(row.predicted)}: {count(row.labelled, 'label')} of {count(row.n, 'item')}"
+    return f"{shortened(row.predicted)}: {counted(row.labelled, 'label')} of {counted(row.n, 'item')}"
 
 
 def _table(reading: Reading) -> Table:

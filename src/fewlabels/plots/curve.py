@@ -9,8 +9,9 @@ from fewlabels.plots.numbers import Numbers, Reading
 from fewlabels.plots.picture import Area, Key, Line, Panel, Picture, Point, counting, number, precision, scale
 from fewlabels.plots.replay import Moment, replay
 from fewlabels.plots.style import LINES
-from fewlabels.plots.words import count, shortened
+from fewlabels.plots.words import shortened
 from fewlabels.tasks import Compare
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 _SCORES = {
-    "rmse": "error (RMSE, percent)",
+    "rmse": "error (RMSE{unit})",
     "ece-error": "error of the calibration error (percent)",
     "mrr": "mean reciprocal rank",
     "success": "share of runs with the right answer",
@@ -91,10 +92,11 @@ class Curve(Numbers):
         for score, lines in found.items():
             full = score in ("mrr", "success")
             traces = tuple(_simulated(method, points) for method, points in lines.items())
-            charts.append(Chart(_SCORES.get(score, score), full, full, traces))
-        return cls(
-            tuple(charts), "The mean of all runs after each number of labels, with a band of two standard errors."
-        )
+            label = _SCORES.get(score, score).format(unit=_unit(table))
+            charts.append(Chart(label, share=score == "success", full=full, traces=traces))
+        runs = f"{table.settings['runs']:,}" if "runs" in table.settings else "all"
+        words = f"The mean of {runs} runs after each number of labels, with a band of two standard errors."
+        return cls(tuple(charts), words)
 
     def caption(self) -> str:
         """How to read it."""
@@ -136,6 +138,12 @@ def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
         yield Chart(words, share=share, full=False, traces=(error,))
 
 
+def _unit(table: Table) -> str:
+    """What the error of a simulation is told in."""
+    metric = table.settings.get("task", {}).get("metric", {}).get("kind")
+    return {"Confusion": " ÷ that of the informed prior without labels", "Cost": ", cost"}.get(metric, ", percent")
+
+
 def _simulated(method: str, points: Sequence[tuple[int, float, float]]) -> Trace:
     budget, mean, se = zip(*sorted(points), strict=True)
     low = tuple(m - 2 * s for m, s in zip(mean, se, strict=True))
@@ -173,7 +181,7 @@ def _trace(trace: Trace, chart: Chart, tone: Tone) -> list[Mark]:
     marks.append(Line(tuple(zip(trace.labels, trace.mean, strict=True)), words, tone))
     for i, (labels, mean) in enumerate(zip(trace.labels, trace.mean, strict=True)):
         shown = number(mean, share=chart.share, digits=digits)
-        tip = f"{words}: {shown} after {count(labels, 'label')}"
+        tip = f"{words}: {shown} after {counted(labels, 'label')}"
         if trace.low is not None and trace.high is not None:
             low, high = (number(part[i], share=chart.share, digits=digits) for part in (trace.low, trace.high))
             tip += f", {low} to {high}"

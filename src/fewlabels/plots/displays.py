@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fewlabels.errors import FewlabelsError, InputError, needs
+from fewlabels.io.saving import save
 from fewlabels.plots.allocation import Allocation
 from fewlabels.plots.calibration import Calibration
 from fewlabels.plots.chances import Chances
@@ -78,12 +80,10 @@ class Display:
         if suffix not in SUFFIXES:
             raise InputError(f"{file}: a plot ends in {', '.join(SUFFIXES)}.")
         if suffix == ".svg":
-            file.write_text(standalone(self.numbers), encoding="utf-8")
-            return file
+            return save(standalone(self.numbers), file)
         figure = _figure(self.numbers)
         _draw(self.numbers, figure, None)
-        figure.savefig(file, dpi=150)
-        return file
+        return save(_image(figure, suffix[1:], 150), file)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows: the drawing with tooltips; nothing if matplotlib has drawn it already."""
@@ -91,13 +91,13 @@ class Display:
 
     def _repr_png_(self) -> bytes | None:
         """What a notebook shows once matplotlib has drawn on a figure of ours."""
-        if self.figure_ is None:
-            return None
-        from io import BytesIO  # noqa: PLC0415
+        return None if self.figure_ is None else _image(self.figure_, "png", 110)
 
-        out = BytesIO()
-        self.figure_.savefig(out, format="png", dpi=110)
-        return out.getvalue()
+
+def _image(figure: Figure, form: str, dpi: int) -> bytes:
+    out = BytesIO()
+    figure.savefig(out, format=form, dpi=dpi)
+    return out.getvalue()
 
 
 def check_drawing() -> None:

@@ -21,29 +21,17 @@ NARROWED = 0.5
 """An interval that tells something is at most this share of its length for somebody who knows nothing."""
 
 
-def too_few(audit: Assessment, estimates: Table, level: float) -> dict[str, bool]:
-    """For each group whether its own labels are too few to tell its number, from the estimates of the metric.
+def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
+    """For each group whether its interval is more than half as long as for somebody who knows nothing.
 
-    They are where fewer than 5 items are labelled, or the interval is more than half as long as for somebody who knows
-    nothing. A group of the pool itself that is fully labelled is known.
+    The estimates are of the assessment's metric, or of accuracy where that has a value for each class.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, classes=["cat", "dog"])
     >>> audit = fl.create(None, "pets", pool)
     >>> _ = audit.tell({str(item): "cat" for item in range(20)}, adopt=True)
-    >>> too_few(audit, audit.estimates(), 0.95)
-    {'cat': False, 'dog': True}
-    """
-    return {
-        row["group"]: is_long or is_thin(row["labelled"], row["n"], audit.spec.target)
-        for row, is_long in zip(estimates.rows(), too_long(audit, estimates, level), strict=True)
-    }
-
-
-def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
-    """For each group whether its interval is more than half as long as for somebody who knows nothing.
-
-    The estimates are of the assessment's metric, or of accuracy where that has a value for each class.
+    >>> too_long(audit, audit.estimates(), 0.95)
+    [False, True]
     """
     metric = Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric
     cells = metric.cells(audit.pool, audit.groups)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from fewlabels.plots.numbers import Numbers, Reading, Row, lacks_values
 from fewlabels.plots.picture import Key, Picture, number, precision, scale
 from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import HOLLOW, count, shortened
+from fewlabels.plots.words import HOLLOW, shortened
 from fewlabels.tasks import Identify
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,9 +72,9 @@ class Forest(Numbers):
         empty = sum(row.mean is None for row in self.rows)
         words = f"Each line holds the {self.measure.name} of a group with probability {self.level:.0%}; "
         words += "the dot is its mean."
-        words += f" {count(thin, 'hollow dot')}: hardly any labels of their own." if thin else ""
+        words += f" {counted(thin, 'hollow dot')}: hardly any labels of their own." if thin else ""
         words += " The dashed line is the average of the groups, weighted by size." if self.average is not None else ""
-        return words + (f" {count(empty, 'group')} without items." if empty else "")
+        return words + (f" {counted(empty, 'group')} without items." if empty else "")
 
     def picture(self) -> Picture:
         """A row for each group."""
@@ -96,7 +97,7 @@ class Forest(Numbers):
         aside = ""
         if row.mean is not None and row.low is not None and row.high is not None:
             ends = f"{self._value(row.low, digits).removesuffix('%')}–{self._value(row.high, digits).removesuffix('%')}"
-            aside = f"{self._value(row.mean, digits)} ({ends}), {count(row.labelled, 'label')}"
+            aside = f"{self._value(row.mean, digits)} ({ends}), {counted(row.labelled, 'label')}"
         return Entry(row.group, row.mean, row.low, row.high, tip, tone, row.thin, aside)
 
     def _keys(self) -> tuple[Key, ...]:
@@ -121,5 +122,5 @@ def row_tip(row: Row, measure: Measure, level: float, digits: int) -> str:
     if row.mean is None or row.low is None or row.high is None:
         return f"{name}: no items"
     mean, low, high = (number(value, share=measure.share, digits=digits) for value in (row.mean, row.low, row.high))
-    known = f"{count(row.labelled, 'label')} of {count(row.n, 'item')}"
+    known = f"{counted(row.labelled, 'label')} of {counted(row.n, 'item')}"
     return f"{name}: {measure.name} {mean}, {level:.0%} interval {low} to {high}; {known}"

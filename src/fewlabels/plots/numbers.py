@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from fewlabels.errors import SpecError
-from fewlabels.plots.evidence import too_few
+from fewlabels.metrics import Accuracy
+from fewlabels.plots.evidence import too_long
 from fewlabels.plots.sway import swayed
-from fewlabels.plots.words import Measure, measure
+from fewlabels.plots.words import Measure, is_thin, measure
 from fewlabels.tasks import Compare
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ class Row:
 
 
 class Reading:
-    """What several plots of one assessment share: its estimates and its answer, each computed when first needed."""
+    """What all that is shown of one assessment shares: estimates, answer and so on, each computed when first needed.
+
+    It is of one moment: make another when labels have come in.
+    """
 
     def __init__(self, audit: Assessment, level: float = 0.95, draws: int = 10_000) -> None:
         self.audit = audit
@@ -63,9 +67,28 @@ class Reading:
         return self.audit.answer(level=self.level, draws=self.draws)
 
     @cached_property
+    def measured(self) -> Table:
+        """The estimates with one row a group: of accuracy where the metric has a value for each class."""
+        if not self.audit.spec.task.metric.vector:
+            return self.estimates
+        return self.audit.estimates(level=self.level, metric=Accuracy(), groups=self.audit.groups, draws=self.draws)
+
+    @cached_property
+    def too_long(self) -> list[bool]:
+        """Of each group whether its interval is too long for its number to be told."""
+        return too_long(self.audit, self.measured, self.level)
+
+    @cached_property
     def too_few(self) -> dict[str, bool]:
-        """Of each group whether it has too few labels for its number to be told."""
-        return too_few(self.audit, self.estimates, self.level)
+        """Of each group whether its own labels are too few to tell its number.
+
+        They are where fewer than 5 items are labelled, or the interval is too long. A group of the pool itself that is
+        fully labelled is known.
+        """
+        return {
+            row["group"]: is_long or is_thin(row["labelled"], row["n"], self.audit.spec.target)
+            for row, is_long in zip(self.measured.rows(), self.too_long, strict=True)
+        }
 
     @cached_property
     def values(self) -> NDArray[np.float64]:

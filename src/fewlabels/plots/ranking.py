@@ -11,9 +11,10 @@ from fewlabels.estimates import interval
 from fewlabels.plots.numbers import Numbers, Reading, lacks_order
 from fewlabels.plots.picture import Key, Picture, Tick, counting
 from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import HOLLOW, count, shortened
+from fewlabels.plots.words import HOLLOW, shortened
 from fewlabels.tasks import Identify
 from fewlabels.tasks.identify import ranked
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -106,7 +107,7 @@ class Ranking(Numbers):
         ends = f"{row.low:,.0f} to {row.high:,.0f}"
         tip = (
             f"{shortened(row.group)}: mean rank {row.rank:,.1f}, {self.level:.0%} interval {ends} "
-            f"of {len(self.rows):,}; {count(row.labelled, 'label')}"
+            f"of {len(self.rows):,}; {counted(row.labelled, 'label')}"
         )
         # The mean lies inside all but the narrowest intervals of a skewed rank.
         low, high = min(row.low, row.rank), max(row.high, row.rank)

@@ -10,7 +10,8 @@ from fewlabels.plots.evidence import is_vague
 from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
 from fewlabels.plots.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
 from fewlabels.plots.sway import lacks_say, score_bins_of, swayed_bins
-from fewlabels.plots.words import HOLLOW, count
+from fewlabels.plots.words import HOLLOW
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +108,7 @@ class Reliability(Numbers):
         return Point(b.confidence, b.mean, self._tip(b), ys=(b.low, b.high), hollow=b.thin)
 
     def _tip(self, b: Bin) -> str:
-        words = f"confidence {b.bin}: {count(b.labelled, 'label')} of {count(b.n, 'item')}"
+        words = f"confidence {b.bin}: {counted(b.labelled, 'label')} of {counted(b.n, 'item')}"
         if b.confidence is None or b.mean is None or b.low is None or b.high is None:
             return words
         return (

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fewlabels.plots.picture import Axis, Box, Line, Note, Panel, Point, Sheaf, Tick
-from fewlabels.plots.words import count, shortened
+from fewlabels.plots.words import shortened
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,9 @@ def rows_panel(
     aside = [Tick(y + 0.5, entry.aside) for y, entry in zip(places, shown, strict=True)]
     if between:
         marks += _band(between, x, start, end, head)
-        ticks.insert(head, Tick((start + end) / 2, f"{len(between):,} more", count(len(between), "group") + " between"))
+        ticks.insert(
+            head, Tick((start + end) / 2, f"{len(between):,} more", counted(len(between), "group") + " between")
+        )
     for y, entry in zip(places, shown, strict=True):
         marks += _row(entry, x, y)
     y_axis = Axis(max(bottom, 1), 0, tuple(ticks), grid=False)
@@ -104,7 +107,7 @@ def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: 
         (zero if entry.low is None else entry.low, entry.mid or 0.0 if entry.high is None else entry.high, y)
         for entry, y in zip(entries, ys, strict=True)
     ]
-    words = count(len(entries), "group") + " between the two ends"
+    words = counted(len(entries), "group") + " between the two ends"
     marks: list[Mark] = [Sheaf(tuple(lines), words)]
     if entries[0].low is not None:
         middle = tuple((entry.mid or 0.0, y) for entry, y in zip(entries, ys, strict=True))
@@ -125,5 +128,5 @@ def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: 
 def _listed(part: Sequence[Entry], before: int) -> str:
     """What stands in one place of the band: the first groups in words, and how many more."""
     ranks = f"{before + 1:,}" if len(part) == 1 else f"{before + 1:,} to {before + len(part):,}"
-    more = [f"and {count(len(part) - 3, 'more group')}"] if len(part) > 3 else []
+    more = [f"and {counted(len(part) - 3, 'more group')}"] if len(part) > 3 else []
     return "\n".join([f"from the top: {ranks}", *(shortened(entry.tip, 160) for entry in part[:3]), *more])

@@ -12,7 +12,8 @@ from fewlabels.plots.evidence import is_vague
 from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
 from fewlabels.plots.picture import Axis, Key, Note, Panel, Picture, Point, scale
 from fewlabels.plots.sway import score_bins_of
-from fewlabels.plots.words import HOLLOW, count, shortened
+from fewlabels.plots.words import HOLLOW, shortened
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -100,7 +101,7 @@ class Scatter(Numbers):
         (accuracy, a, b), (error, c, d) = row.accuracy, row.error
         tip = (
             f"{shortened(row.group)}: accuracy {accuracy:.1%} ({a:.1%} to {b:.1%}), calibration error {error:.1%} "
-            f"({c:.1%} to {d:.1%}); {count(row.labelled, 'label')}"
+            f"({c:.1%} to {d:.1%}); {counted(row.labelled, 'label')}"
         )
         return Point(
             accuracy, error, tip, (a, b) if cross else None, (c, d) if cross else None,

@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
 
 _RIGHT_OR_WRONG = 2.0  # the strength of a prior that does not say it, where labels show right or wrong
+_POINT = 0.01  # so much does not matter
 _MOST = 0.1  # the largest share of items in swayed bins
 
 
 def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_]:
-    """Whether the prior moves the accuracy of each bin by more than a quarter of its interval, shape (bins,).
+    """Whether the prior moves the accuracy of each bin by more than a quarter of its interval and than a point.
+
+    Of shape (bins,). This is what "the prior decides it" means, in plots and in the report.
 
     A bin (all items, if none are given) is put together from its pieces f, one of each group of asking, by their
     share w_f. Each piece has a prior of its own, of strength s and mean μ_f, and n_f labels. Together the priors move
     the bin by Σ_f w_f · s/(s + n_f) · (μ_f − m), where m is the share right among the labels. The interval is about
     4 sd long, with sd² = Σ_f w_f² Var_f: it gets shorter with every piece, and what the priors do stays. So
-    the average of many barely labelled pieces is sharp and wrong. A bin of a single piece is not swayed: its interval
-    allows for the prior. Nor is a learned prior, which learns from the labels of all pieces.
+    the average of many barely labelled pieces is sharp and wrong: moved by sd, a 95 % interval holds the truth in 83 %
+    of cases only, moved by 2 sd in half of them. A bin of a single piece is not swayed: its interval allows for the
+    prior. Nor is a learned prior, which learns from the labels of all pieces.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["yes", "no"] * 200, "place": [str(i // 10) for i in range(400)]})
@@ -55,7 +59,7 @@ def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_
         believed = np.bincount(piece, pool.confidence) / size
     strength = prior.strength or _RIGHT_OR_WRONG
     shift, sd = _shift_and_sd(where, len(bins), size, n, right, believed, strength, audit.spec.target)
-    return (np.bincount(where, minlength=len(bins)) > 1) & (shift > sd)
+    return (np.bincount(where, minlength=len(bins)) > 1) & (shift > np.maximum(sd, _POINT))
 
 
 def _shift_and_sd(
@@ -98,15 +102,21 @@ def swayed_bins(audit: Assessment) -> tuple[Partition, NDArray[np.bool_]]:
     together from the groups of asking.
     """
     bins = by_score(audit.pool, *score_bins_of(audit))
-    return bins, np.zeros(len(bins), dtype=bool) if _is_random_sample(audit) else swayed(audit, bins)
+    return bins, np.zeros(len(bins), dtype=bool) if is_random_sample(audit) else swayed(audit, bins)
 
 
-def _is_random_sample(audit: Assessment) -> bool:
-    """Whether every item was as likely to be labelled: one label that nobody asked for ends that."""
-    if not audit.spec.policy.ignorable:
-        return False
-    asked = {row["item"] for row in audit.log().rows() if row["kind"] == "request"}
-    return asked.issuperset(audit.labels())
+def asks_everywhere(audit: Assessment) -> bool:
+    """Whether the task leaves out no group that has items."""
+    askable = audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups))
+    return bool(askable[audit.groups.sizes > 0].all())
+
+
+def is_random_sample(audit: Assessment) -> bool:
+    """Whether every item was as likely to be labelled, so that labels of any items are simply counted.
+
+    One label that nobody asked for ends that.
+    """
+    return audit.spec.policy.ignorable and not any(audit.by_group()["adopted"]) and asks_everywhere(audit)
 
 
 def lacks_say(audit: Assessment) -> str:

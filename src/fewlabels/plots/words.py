@@ -1,11 +1,9 @@
-"""What plots call things: metrics in words, and counts with their nouns."""
+"""What plots call things: metrics in words, and names that are not too long."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from fewlabels.metrics import CalibrationError, Cost, FalsePositiveRate
 
 if TYPE_CHECKING:
     from fewlabels.metrics import Metric
@@ -33,9 +31,7 @@ def measure(metric: Metric) -> Measure:
     >>> measure(fl.FalsePositiveRate("high risk"))
     Measure(name='false positive rate of high risk', share=True, high_is_bad=True)
     """
-    return Measure(
-        metric.name, not isinstance(metric, Cost), isinstance(metric, (CalibrationError, Cost, FalsePositiveRate))
-    )
+    return Measure(metric.name, metric.share, metric.high_is_bad)
 
 
 def is_thin(labelled: int, n: int, target: str) -> bool:
@@ -45,15 +41,6 @@ def is_thin(labelled: int, n: int, target: str) -> bool:
     (True, False, False)
     """
     return labelled < FEW and not (target == "pool" and labelled >= n)
-
-
-def count(n: int, noun: str) -> str:
-    """
-    >>> count(1, "label"), count(1200, "group")
-    ('1 label', '1,200 groups')
-    """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{n:,} {noun if n == 1 else plural}"
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:

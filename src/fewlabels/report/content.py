@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
 from fewlabels.estimates import check_level
-from fewlabels.metrics import Accuracy
 from fewlabels.plots.numbers import Reading
 from fewlabels.report import evidence, plainly
 from fewlabels.report.confusions import Confused, confused
 from fewlabels.report.groups import GroupRow, Overall, group_rows, over_all
 from fewlabels.report.headline import headline
-from fewlabels.report.labels import Labels, Mistake, count_labels, find_mistakes
+from fewlabels.report.labels import Labels, Mistake, Tally, count_labels, find_mistakes, tally
 from fewlabels.report.learned import Band, bands
 from fewlabels.report.more import More, more_labels
 from fewlabels.report.next import next_steps
-from fewlabels.report.numbers import counted, plural
 from fewlabels.tasks import Identify
+from fewlabels.wording import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -170,7 +169,7 @@ def read(
     """
     check_level(level)
     reading = Reading(audit, level, draws)
-    rows, overall, confusions = _found(audit, reading)
+    rows, overall, confusions = _found(reading)
     labels = count_labels(audit)
     more = more_labels(audit, draws, foresee=foresee, progress=progress)
     return Report(
@@ -220,10 +219,15 @@ def gist(audit: Assessment, level: float = 0.95, *, draws: int = 10_000) -> Gist
     'All classes have too few labels to say how good the classifier is there.'
     """
     check_level(level)
-    reading = Reading(audit, level, draws)
-    rows, overall, confusions = _found(audit, reading)
+    return gist_of(Reading(audit, level, draws))
+
+
+def gist_of(reading: Reading) -> Gist:
+    """The same from numbers that are shared with what is shown beside it."""
+    audit = reading.audit
+    rows, overall, confusions = _found(reading)
     said = headline(audit, reading.answer, rows, overall, confusions)
-    doubts = _doubts(audit, rows, overall, count_labels(audit))
+    doubts = _doubts(audit, rows, overall, tally(audit))
     return Gist(reading.answer, _plain_spaces(said), tuple(map(_plain_spaces, doubts)))
 
 
@@ -232,17 +236,14 @@ def _plain_spaces(text: str) -> str:
     return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _found(audit: Assessment, reading: Reading) -> tuple[tuple[GroupRow, ...], Overall, tuple[Confused, ...]]:
+def _found(reading: Reading) -> tuple[tuple[GroupRow, ...], Overall, tuple[Confused, ...]]:
     """What is known of each group, of all items, and of the pairs of classes that are mixed up."""
-    measured, vector = reading.estimates, audit.spec.task.metric.vector
-    if vector:
-        measured = audit.estimates(level=reading.level, metric=Accuracy(), groups=audit.groups, draws=reading.draws)
-    rows = group_rows(audit, measured, reading.answer, evidence.judge(audit, measured, reading.level))
-    overall = over_all(audit, rows, reading.level, reading.draws)
-    return rows, overall, tuple(confused(reading.estimates, rows)) if vector else ()
+    rows = group_rows(reading, evidence.judge(reading))
+    vector = reading.audit.spec.task.metric.vector
+    return rows, over_all(reading, rows), tuple(confused(reading.estimates, rows)) if vector else ()
 
 
-def _doubts(audit: Assessment, rows: tuple[GroupRow, ...], overall: Overall, labels: Labels) -> list[str]:
+def _doubts(audit: Assessment, rows: tuple[GroupRow, ...], overall: Overall, labels: Tally) -> list[str]:
     """What somebody who reads the answer only should also know."""
     one = plainly.noun(audit)
     few = sum(row.evidence == "few" for row in rows)

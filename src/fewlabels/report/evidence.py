@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from fewlabels.plots.evidence import too_long
 from fewlabels.plots.words import FEW, is_thin
 from fewlabels.priors import Learned
 
 if TYPE_CHECKING:
-    from fewlabels.assessment import Assessment
-    from fewlabels.table import Table
+    from fewlabels.plots.numbers import Reading
 
 Evidence = Literal["enough", "scores", "few", "unasked", "empty"]
 
@@ -27,28 +25,25 @@ LEARNED_RULE = (
 )
 
 
-def judge(audit: Assessment, estimates: Table, level: float) -> list[Evidence]:
+def judge(reading: Reading) -> list[Evidence]:
     """What the number of each group rests on, in the order of the groups.
 
     "enough": labels of its own. "scores": few of its own, and what was learned of the scores elsewhere. "few": not
     enough to tell a number, as in the plots. "unasked": not part of the question. "empty": no items.
 
-    Parameters
-    ----------
-    estimates
-        One row a group: of the assessment's metric, or of accuracy where the metric has a value for each class.
-
     >>> import fewlabels as fl
+    >>> from fewlabels.plots import Reading
     >>> pool = fl.read_pool([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, classes=["cat", "dog"])
     >>> audit = fl.create(None, "pets", pool)
     >>> _ = audit.tell({str(item): "cat" for item in range(10)}, adopt=True)
-    >>> judge(audit, audit.estimates(), 0.95)
+    >>> judge(Reading(audit))
     ['enough', 'few']
     """
+    audit, estimates = reading.audit, reading.measured
     asked = audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups)).tolist()
     learned = isinstance(audit.spec.prior, Learned) and sum(estimates["labelled"]) >= LEARNED_FROM
     found: list[Evidence] = []
-    for row, is_asked, is_long in zip(estimates.rows(), asked, too_long(audit, estimates, level), strict=True):
+    for row, is_asked, is_long in zip(estimates.rows(), asked, reading.too_long, strict=True):
         if not row["n"]:
             found.append("empty")
         elif not is_asked:

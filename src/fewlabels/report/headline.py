@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.plots.words import measure, shortened
 from fewlabels.report import plainly
-from fewlabels.report.numbers import listed, plain, plural, spelled, sureness
+from fewlabels.report.numbers import listed, plain, spelled, sureness
 from fewlabels.tasks import Compare, Identify
+from fewlabels.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -158,7 +159,7 @@ def _accuracy(audit: Assessment, overall: Overall) -> str:
 def _averaged(audit: Assessment, answer: Answer, overall: Overall) -> str:
     numbers, row = plainly.style(audit), next(answer.table.rows())
     metric = audit.spec.task.metric
-    value, between = numbers.value(row["mean"]), numbers.between(row["low"], row["high"])
+    value, between = numbers.value(row.get("median", row["mean"])), numbers.between(row["low"], row["high"])
     if not overall.enough:
         return f"It is too early for a number over all items: {overall.words}."
     if isinstance(metric, CalibrationError):
@@ -167,7 +168,7 @@ def _averaged(audit: Assessment, answer: Answer, overall: Overall) -> str:
             said = f" It says {numbers.value(overall.confidence)} on average and is right for "
             said += f"{numbers.value(overall.mean)} of the items."
         ends = [f"{100 * end:.1f}" for end in (row["low"], row["high"])]
-        off = f"{numbers.change(row['mean'])} (between {ends[0]} and {ends[1]})"
+        off = f"{numbers.change(row['median'])} (between {ends[0]} and {ends[1]})"
         return f"The classifier's confidence is off by {off} on average.{said}"
     if isinstance(metric, Cost):
         return f"A prediction costs {plain(row['mean'])} on average ({between})."

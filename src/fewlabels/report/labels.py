@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.report.numbers import counted
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,19 +18,25 @@ _IMAGE = 20_000
 
 
 @dataclass(frozen=True)
-class Labels:
-    """How many labels count, what became of the requests, who labelled, and from when to when.
+class Tally:
+    """How many labels count, and what became of the requests: as the ledger has it.
 
     `pending` are out for labelling; `unresolved` were answered by all who were asked, with skips or labels that differ,
-    and wait for the owner.
+    and wait for the owner; `adopted` labels are of items that were never asked for.
     """
 
     labelled: int
     pending: int
     unresolved: int
     adopted: int
-    replaced: int
     withdrawn: int
+
+
+@dataclass(frozen=True)
+class Labels(Tally):
+    """The tally, and from the log who labelled, from when to when, and what was replaced or decided."""
+
+    replaced: int
     decided: int
     people: int
     agreement: str
@@ -55,7 +61,7 @@ class Labels:
         return [*found, self.agreement] if self.agreement else found
 
     def _labelled(self) -> str:
-        who = f" by {counted(self.people, 'person').replace('persons', 'people')}" if self.people else ""
+        who = f" by {counted(self.people, 'person')}" if self.people else ""
         when = ""
         if self.first is not None and self.last is not None:
             days = [f"{at.day} {at:%B %Y}" for at in (self.first, self.last)]
@@ -78,21 +84,22 @@ class Mistake:
     image: str | None
 
 
+def tally(audit: Assessment) -> Tally:
+    """Where the items stand. The log is not read again."""
+    names = ("labelled", "pending", "unresolved", "adopted", "withdrawn")
+    groups = audit.by_group()
+    count = {name: sum(groups[name]) for name in names}
+    return Tally(**count | {"pending": count["pending"] - count["unresolved"]})
+
+
 def count_labels(audit: Assessment) -> Labels:
-    """Read the log, and where the items stand."""
-    log = list(audit.log().rows())
+    """Where the items stand, and what the log says of their labels."""
     counting = audit.labels()
-    asked = {row["item"] for row in log if row["kind"] == "request"}
-    said = [row for row in log if row["kind"] in ("label", "decide") and row["item"] in counting]
-    unresolved = len(audit.disputed())
+    said = [row for row in audit.log().rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
     agreed = audit.agreement()
     return Labels(
-        labelled=len(counting),
-        pending=len(audit.pending()) - unresolved,
-        unresolved=unresolved,
-        adopted=len(counting.keys() - asked),
+        **asdict(tally(audit)),
         replaced=_changed([row for row in said if row["kind"] == "label"]),
-        withdrawn=len({row["item"] for row in log if row["kind"] == "withdraw"} - counting.keys()),
         decided=len({row["item"] for row in said if row["kind"] == "decide"}),
         people=len({row["annotator"] for row in said if row["annotator"]}),
         agreement=agreed.words if agreed.items else "",

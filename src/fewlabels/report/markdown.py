@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fewlabels.report.facts import facts, note, place, strip
-from fewlabels.report.numbers import counted, percent, sureness
+from fewlabels.report.numbers import percent, sureness
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,8 +8,9 @@ from fewlabels.planning.words import aim, rounded
 from fewlabels.plots.words import shortened
 from fewlabels.report import plainly
 from fewlabels.report.headline import NAMED, SAFE, settled, the_open
-from fewlabels.report.numbers import counted, listed, plural
+from fewlabels.report.numbers import listed
 from fewlabels.tasks import Compare, Identify
+from fewlabels.wording import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

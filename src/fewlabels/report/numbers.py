@@ -89,22 +89,6 @@ def spelled(count: int) -> str:
     return _COUNTS[count] if 0 <= count < len(_COUNTS) else f"{count:,}"
 
 
-def counted(count: int, noun: str) -> str:
-    """
-    >>> counted(1, "label"), counted(1200, "item"), counted(2, "class")
-    ('1 label', '1,200 items', '2 classes')
-    """
-    return f"{count:,} {noun if count == 1 else plural(noun)}"
-
-
-def plural(noun: str) -> str:
-    """
-    >>> plural("class"), plural("group")
-    ('classes', 'groups')
-    """
-    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
-
-
 def listed(parts: list[str]) -> str:
     """
     >>> listed(["a"]), listed(["a", "b", "c"])

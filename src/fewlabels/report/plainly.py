@@ -9,15 +9,18 @@ from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost
 from fewlabels.plots.words import measure, shortened
 from fewlabels.priors import Learned
 from fewlabels.report.evidence import LEARNED_RULE, RULE
-from fewlabels.report.numbers import Style, percent, plural, spelled
+from fewlabels.report.numbers import Style, percent, spelled
 from fewlabels.tasks import Compare, Identify
+from fewlabels.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fewlabels.assessment import Assessment
+    from fewlabels.partition import Partition
     from fewlabels.policies import Policy
     from fewlabels.priors import Prior
+    from fewlabels.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,11 @@ METRICS = {
 
 def noun(audit: Assessment) -> str:
     """What a group is called: a class where the groups are the predicted classes."""
-    return "class" if audit.groups.recipe["by"] == "predicted" else "group"
+    return _noun(audit.groups)
+
+
+def _noun(groups: Partition) -> str:
+    return "class" if groups.recipe["by"] == "predicted" else "group"
 
 
 def style(audit: Assessment) -> Style:
@@ -115,8 +122,18 @@ def question(audit: Assessment) -> str:
     >>> question(fl.create(None, "pets", pool, task=fl.Identify(fl.Accuracy(), lowest=1)))
     'Which class does the classifier get wrong most often?'
     """
-    task, one = audit.spec.task, noun(audit)
-    name = measure(task.metric).name
+    return asked(audit.spec.task, audit.groups)
+
+
+def asked(task: Task, groups: Partition) -> str:
+    """The same before there is an assessment.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b"]})
+    >>> asked(fl.Compare(fl.Accuracy(), "a", "b"), fl.by_predicted(pool))
+    'Is the accuracy lower, about equal (within 5 points) or higher for a than for b?'
+    """
+    one, name = _noun(groups), task.metric.name
     if isinstance(task, Identify):
         which = one if task.plays == 1 else f"{spelled(task.plays)} {plural(one)}"
         if isinstance(task.metric, Accuracy):
@@ -124,9 +141,9 @@ def question(audit: Assessment) -> str:
         verb = "has" if task.plays == 1 else "have"
         return f"Which {which} {verb} the {'lowest' if task.lowest else 'highest'} {name}?"
     if isinstance(task, Compare):
-        apart = style(audit).change(task.rope)
+        apart = Style(task.metric.share).change(task.rope)
         return f"Is the {name} lower, about equal (within {apart}) or higher for {task.a} than for {task.b}?"
-    each = f", in each {one}" if len(audit.groups) > 1 else ""
+    each = f", in each {one}" if len(groups) > 1 else ""
     return ESTIMATED.get(type(task.metric), f"What is the classifier's {name}{{each}}?").format(each=each)
 
 

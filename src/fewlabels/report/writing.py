@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
+from fewlabels.io.saving import save
 
 if TYPE_CHECKING:
     import os
@@ -45,13 +46,3 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
     """Write the report to a file, in the format of its name; returns its path."""
     form = format_of(path)  # a wrong name is said before anything is made
     return save(rendered(report, form), path)
-
-
-def save(text: str, path: str | os.PathLike[str]) -> Path:
-    """Write a report that was made; InputError if the file cannot be written."""
-    target = Path(path)
-    try:
-        target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"cannot write the report to {str(path)!r}: {error.strerror}. Use another file.") from None
-    return target

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
+from fewlabels.errors import FewlabelsError, needs
+
+try:
+    import numba
+except ModuleNotFoundError:  # an extra: the package is looked at without it too
+    numba = None  # type: ignore[assignment]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def need_compiler() -> None:
+    """FewlabelsError if numba is missing."""
+    if numba is None:
+        raise FewlabelsError(needs("simulating", "numba", "sim"))
+
+
 def formula(function: F) -> F:
     """Compile a part of kernels. It is not kept on disk: a kernel can only inline what it compiles itself."""
-    return cast("F", numba.njit(nogil=True)(function))
+    return cast("F", _compiled(function))
 
 
-@cache
+@lru_cache
 def source_stamp() -> tuple[tuple[str, float, int], ...]:
     """Name, time and size of the files here that have compiled functions."""
     files = sorted(file for file in Path(__file__).parent.glob("*.py") if ".jit import" in file.read_text("utf-8"))
@@ -30,6 +41,19 @@ def kernel(function: F) -> F:
     Numba takes kept code for current as long as the function's own file is unchanged. Kernels stand on formulas
     in other files, so here a change in any file with compiled functions makes it stale.
     """
-    compiled: Any = numba.njit(nogil=True, cache=True)(function)
-    compiled._cache._cache_file._source_stamp = source_stamp()  # noqa: SLF001  (a test watches that this works)
+    compiled = _compiled(function, cache=True)
+    if numba is not None:
+        compiled._cache._cache_file._source_stamp = source_stamp()  # noqa: SLF001  (a test watches that this works)
     return cast("F", compiled)
+
+
+def _compiled(function: Callable[..., Any], *, cache: bool = False) -> Any:  # noqa: ANN401
+    """The function, compiled; without numba one that says so when it is called."""
+    if numba is not None:
+        return numba.njit(nogil=True, cache=cache)(function)
+
+    @wraps(function)
+    def refuse(*_: object, **__: object) -> None:
+        need_compiler()
+
+    return refuse

@@ -13,25 +13,7 @@ from fewlabels.simulation.value import mean_value
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fewlabels.simulation.known import Known
     from fewlabels.simulation.truth import Gauge
-
-
-@kernel
-def counts_at(known: Known, asked: NDArray[np.int64], budgets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Label counts at each budget, shape (budgets, cells, outcomes); budgets ascend.
-
-    A budget beyond the last label reads what was known then.
-    """
-    out = np.zeros((len(budgets), len(known.size), known.outcomes))
-    done = 0
-    for i in range(len(budgets)):
-        if i:
-            out[i] = out[i - 1]
-        while done < min(budgets[i], len(asked)) and asked[done] >= 0:
-            out[i, known.cell[asked[done]], known.outcome[asked[done]]] += 1.0
-            done += 1
-    return out
 
 
 @formula

@@ -10,6 +10,7 @@ import numpy as np
 
 from fewlabels.errors import InputError, SpecError
 from fewlabels.partition import by_predicted
+from fewlabels.simulation.jit import need_compiler
 from fewlabels.simulation.judge import IdentifyJudge, Judge, judge
 from fewlabels.simulation.methods import methods_from
 from fewlabels.simulation.order import asker
@@ -94,9 +95,12 @@ def simulate(
     >>> [(row["method"], row["budget"], row["score"]) for row in table.rows()][:2]
     [('uniform+items', 50, 'rmse'), ('uniform+items', 200, 'rmse')]
     """
-    for name, value in (("runs", runs), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < (name == "runs"):
-            raise InputError(f"The '{name}' of simulate() must be a whole number from 1 up. Got {value!r} instead.")
+    need_compiler()
+    for name, value, least in (("runs", runs, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(
+                f"The '{name}' of simulate() must be a whole number from {least} up. Got {value!r} instead."
+            )
     tried = methods_from(methods)
     partition = by_predicted(pool) if groups is None else groups
     case = truth_of(pool, labels, partition, task, tried)

@@ -122,23 +122,22 @@ def ask(name: str, body: m.Ask, desk: Here, person: Anyone, token: Token) -> m.A
     """The items to label next: this person's open ones first, then new ones."""
     audit = desk.audit(name)
     audit.expire(desk.settings.lease, people=desk.everybody())
-    requests = list(audit.held(person.name))[: body.n]
-    if len(requests) < body.n:
-        requests += audit.ask(body.n - len(requests), annotator=person.name)
+    requests = audit.ask(body.n, annotator=person.name, again=True)
     return m.Asked(requests=[desk.item(name, request.id, token) for request in requests])
 
 
 @router.post(ONE + "/tell", tags=["labelling"])
 def tell(name: str, body: m.Tell, desk: Here, person: Anyone) -> m.Taken:
-    """Take labels; they are on disk when this returns."""
+    """Take labels of items that this person was handed; they are on disk when this returns."""
     labels = {one.id: one.label for one in body.labels}
-    return m.Taken(taken=desk.audit(name).tell(labels, annotator=person.name, note=body.note, key=body.key))
+    return m.Taken(taken=desk.audit(name).tell(labels, annotator=person.name, note=body.note, own=True, key=body.key))
 
 
 @router.post(ONE + "/skip", tags=["labelling"])
 def skip(name: str, body: m.Skip, desk: Here, person: Anyone) -> m.Taken:
     """Note that this person cannot answer: the item waits for others, or for the owner."""
-    return m.Taken(taken=desk.audit(name).skip(body.ids, reason=body.reason, annotator=person.name, key=body.key))
+    audit = desk.audit(name)
+    return m.Taken(taken=audit.skip(body.ids, reason=body.reason, annotator=person.name, own=True, key=body.key))
 
 
 @router.post(ONE + "/retract", tags=["labelling"])

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from fewlabels.errors import FewlabelsError, InputError, LabelError, PoolChangedError, SpecError, StoreError
+from fewlabels.errors import FewlabelsError, LabelError, SpecError, StoreError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found", 405: "method-not-allowed"}
 _CODES |= {409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
-# What a caller did wrong is 4xx and can be mended by them.
-_STATUS: tuple[tuple[type[FewlabelsError], int], ...] = ((LabelError, 409), (InputError, 400), (FewlabelsError, 400))
 # What is wrong with the database is for whoever runs the server: it names files and hosts. It may be tried again.
-_INSIDE = (StoreError, PoolChangedError, SpecError)
+_INSIDE = (StoreError, SpecError)
 _UNAVAILABLE = "the server cannot use its database at the moment. Try again; its own messages say more."
 _BROKEN = "something went wrong in the server. Try again; its own messages say more."
 _log = logging.getLogger(__name__)
@@ -70,7 +68,8 @@ def add_handlers(app: FastAPI) -> None:
         if isinstance(error, _INSIDE):
             _log.error("%s %s: %s", request.method, request.url.path, error)
             return _shown(request, 503, _UNAVAILABLE)
-        return _shown(request, next(status for kind, status in _STATUS if isinstance(error, kind)), str(error))
+        # What a caller did wrong can be mended by them.
+        return _shown(request, 409 if isinstance(error, LabelError) else 400, str(error))
 
     @app.exception_handler(Exception)
     async def broken(_request: Request, _error: Exception) -> Response:

@@ -7,12 +7,12 @@ import hmac
 import json
 import threading
 import time
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse
 
 from fewlabels.web.errors import error_response
@@ -31,6 +31,7 @@ _OPEN = ("/static/", "/sign-in", "/sign-out", "/healthz", "/api/v1/openapi.json"
 _OURS = {"", "same-origin", "none"}  # where a browser may say that a request comes from; other clients say nothing
 _BURST = 10.0  # seconds' worth of requests
 _MINUTE = 60.0
+_DIGITS = 20  # of the length of a body
 _ELSEWHERE = "the request did not come from a page of this server. Reload the page."
 
 
@@ -119,7 +120,8 @@ class Sized:
             await self._app(scope, receive, send)
             return
         said = Headers(scope=scope).get("content-length", "0")
-        if not said.isascii() or not said.isdigit() or int(said) > self._largest:
+        # A number so long that Python would not read it is too large as well.
+        if not said.isascii() or not said.isdigit() or len(said) > _DIGITS or int(said) > self._largest:
             await error_response(413, self._words)(scope, receive, send)
             return
         taken = 0
@@ -218,8 +220,5 @@ def presented(headers: Headers, settings: Settings) -> tuple[str, bool]:
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return bearer.strip(), False
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(cookie_name(headers, settings))
-    except CookieError:
-        return "", True
-    return (cookie.value if cookie else ""), True
+    # Not http.cookies: where another program of this host has set an odd cookie, that drops ours as well.
+    return cookie_parser("; ".join(headers.getlist("cookie"))).get(cookie_name(headers, settings), ""), True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fewlabels import plots
+from fewlabels.io import write_rows
 from fewlabels.people import Person
 from fewlabels.report import outlook
 from fewlabels.web.api import Anyone, Here, Owner, Token
@@ -24,12 +24,12 @@ from fewlabels.web.messages import Strict
 from fewlabels.web.views import dashboard
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from fewlabels.table import Table
 
 _MONTH = 30 * 24 * 3600
 _MOST_DISPUTES = 50
-# A spreadsheet takes a text that begins like this for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 router = APIRouter()
 
 
@@ -209,15 +209,8 @@ def _download(text: str, file: str, kind: str) -> Response:
     return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)
 
 
-def _csv(columns: tuple[str, ...], rows: Any) -> str:  # noqa: ANN401
-    """Rows as CSV, with texts that a spreadsheet would run as formulas made harmless."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_plain(row[name]) for name in columns])
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """Rows as CSV for a spreadsheet: what people download they open in one."""
+    out = io.StringIO(newline="")
+    write_rows(list(rows), out, columns=columns, excel=True)
     return out.getvalue()
-
-
-def _plain(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

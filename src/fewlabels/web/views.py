@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fewlabels import plots
-from fewlabels.report import gist
+from fewlabels.report import gist_of
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -47,9 +47,9 @@ class Dashboard:
 
 def dashboard(audit: Assessment) -> Dashboard:
     """The dashboard of an assessment now."""
-    found, progress, log = gist(audit), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
-    kinds = [name for name in _SHOWN if plots.PLOTS[name].suits(audit)]
-    numbers = plots.read_all(audit, kinds=kinds).values()
+    reading = plots.Reading(audit)
+    found, progress, log = gist_of(reading), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
+    numbers = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]
     agreed = audit.agreement()
     return Dashboard(
         headline=found.headline,
@@ -59,7 +59,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
-        estimates=audit.estimates(),
+        estimates=reading.estimates,
         plots=tuple(Plot(one.title, plots.figure(one), one.caption()) for one in numbers),
         people=audit.by_person(),
         agreement=agreed.words if agreed.items else None,

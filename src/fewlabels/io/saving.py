@@ -1,0 +1,83 @@
+"""A file, written all or nothing: the one way in which tables, batches, plots and reports reach the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from fewlabels.errors import InputError
+
+
+def save(data: str | bytes, target: str | os.PathLike[str]) -> Path:
+    r"""Write a text (as UTF-8) or bytes to a file; returns its path, or an InputError that says why it cannot be.
+
+    It is written beside its place and then moved there: a reader never sees half a file, and an error leaves an older
+    file as it was. A link stays a link, what it leads to is written; and into a pipe or a device it goes as it is.
+
+    Parameters
+    ----------
+    data
+        All that the file shall hold.
+    target
+        Its path; a ~ at the beginning is the home directory.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from fewlabels.io.saving import save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save("id,label\n", pathlib.Path(folder) / "labels.csv").read_text()
+    'id,label\n'
+    """
+    path = Path(os.path.expanduser(target))  # noqa: PTH111  (Path's own raises where there is no such home)
+    content = data.encode() if isinstance(data, str) else data
+    try:
+        mode = _mode(path)
+        if mode is not None and _must_stay(path, mode):
+            path.write_bytes(content)
+        else:
+            _replace(Path(os.path.realpath(path)), content, mode)
+    except OSError as error:
+        raise InputError(f"cannot write {os.fspath(target)}: {_why(path, error)}") from None
+    return path
+
+
+def _mode(path: Path) -> int | None:
+    """Kind and rights of what is there, behind links; None if nothing is."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _must_stay(path: Path, mode: int) -> bool:
+    """Whether no other file can be put in its place: a pipe, a device, or where nothing can be written beside it."""
+    return not stat.S_ISREG(mode) or not os.access(Path(os.path.realpath(path)).parent, os.W_OK)
+
+
+def _replace(path: Path, content: bytes, mode: int | None) -> None:
+    if mode is not None and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "it may not be changed")  # moving a file there would not ask
+    # Not tempfile: its files are for the owner only, and what is written here is often for others.
+    beside = path.with_name(f".fewlabels-{secrets.token_hex(8)}.part")
+    try:
+        with beside.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if mode is not None:
+            with contextlib.suppress(PermissionError):  # some network drives know no rights
+                beside.chmod(stat.S_IMODE(mode))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _why(path: Path, error: OSError) -> str:
+    if not path.absolute().parent.is_dir():
+        return "there is no such directory. Make it first."
+    return f"{error.strerror}. Choose another path."
