@@ -182,6 +182,20 @@ def test_skips_are_of_items_that_were_asked_for_and_have_a_reason(audit: fl.Asse
     assert audit.log()["note"][-1] == "unclear"
 
 
+def test_a_mark_is_a_skip_unless_a_class_is_called_so() -> None:
+    table = {"id": list("abc"), "predicted": ["x", "y", "x"]}
+    for classes, disputed in ((["x", "y"], ["a", "b"]), (["x", "y", "(skip)"], ["b"])):
+        audit = fl.create(None, "t", fl.read_pool(table, classes=classes))
+        audit.ask(3, annotator="ann")
+        frame = {"id": ["a", "b", "c"], "label": ["(skip)", "(Skip: too dark)", "x"]}
+        assert audit.tell(frame, annotator="ann") == 3
+        assert sorted(item.id for item in audit.disputed()) == disputed
+        assert next(item.skips for item in audit.disputed() if item.id == "b") == {"ann": "too dark"}
+        assert audit.labels() == {"c": "x"} | ({} if "a" in disputed else {"a": "(skip)"})
+        with pytest.raises(LabelError, match=r"unknown class '\(skip too\)'.*If nobody can tell, write \(skip\)"):
+            audit.tell({"a": "(skip too)"}, annotator="ann")
+
+
 def test_a_withdrawal_takes_back_all_about_an_item(audit: fl.Assessment) -> None:
     people = ["ann", "bob", "cyd"][: audit.spec.overlap]
     item = _vote(audit, dict.fromkeys(people, "ant"))

@@ -144,7 +144,7 @@ def test_telling_by_hand_with_other_case_and_blanks(audit) -> None:
     assert "1 label taken (1 said the same before)." in run("tell", "audit.db", "worst", f"{first}=ant").stderr
     batch = f"id,label\n{third},\n{second},cat\n"
     said = run("tell", "audit.db", "-", "--annotator", "ann", "--note", "again", stdin=batch).stderr
-    assert "1 label taken (1 replaced an earlier one; skipped 1 row without a label)" in said
+    assert "1 label taken (1 replaced an earlier one; left out 1 row without a label)" in said
     event = list(audit.log().rows())[-1]
     assert (event["item"], event["label"], event["annotator"], event["note"]) == (second, "cat", "ann", "again")
     assert "all 2 rows are blank" in run("tell", "audit.db", "-", stdin=f"id,label\n{third},\n{first},\n").stderr
@@ -221,6 +221,23 @@ def test_skipped_items_wait_for_the_owner(audit) -> None:
     assert (row["id"], row["label"], row["skips"]) == (item, "", "(no name): blurry")
     run("tell", "audit.db", f"{item}=ant", "--decide")
     assert audit.labels()[item] == "ant"
+
+
+def test_a_mark_in_the_column_of_labels_skips(audit) -> None:
+    one, other, third, *_ = audit.pending()
+    batch = f"id,label\n{one}, (Skip: not in the list) \n{other},(SKIP)\n{third},ant\n"
+    told = run("tell", "audit.db", "-", "--annotator", "ann", stdin=batch).stderr
+    assert "1 label taken. 2 items skipped. 41 so far, 4 pending." in told
+    skips = {item.id: dict(item.skips) for item in audit.disputed()}
+    assert skips == {one: {"ann": "not in the list"}, other: {"ann": "unclear"}}
+    refused = run("tell", "audit.db", f"{one}=(skipp)", code=2).stderr
+    assert "If nobody can tell, write (skip) or (skip: reason)." in refused
+    refused = run("tell", "audit.db", f"{one}=(skip)", "--decide", code=2).stderr
+    assert "unknown class '(skip)'" in refused  # the owner's word is a class
+    assert "nobody can tell" not in refused
+    free = next(item for item in audit.pool.ids.to_pylist() if item not in {*audit.labels(), *audit.pending()})
+    refused = run("tell", "audit.db", f"{free}=(skip)", "--adopt", code=2).stderr
+    assert f"cannot skip '{free}': it was never asked for" in refused
 
 
 def test_showing(audit) -> None:

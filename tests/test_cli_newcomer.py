@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import fewlabels as fl
 from fewlabels.cli.common import program
 from fewlabels.cli.demo import next_steps
 from fewlabels.cli.main import cli
-from fewlabels.report import gist
+from fewlabels.report import gist, plainly
 
 CLASSES = ("billing", "refund", "spam")
 
@@ -59,11 +60,58 @@ def test_an_unknown_item_is_not_answered_with_classes(audit) -> None:
     assert "' REFUND ' was taken as 'refund' (once)." in run("tell", "audit.db", "labels.csv").stderr
 
 
+def test_all_bad_rows_are_named_at_once(audit) -> None:
+    items = run("ask", "audit.db", "-n", 14).stdout.split()[1:]
+    ids = [line.split(",")[0] for line in items]
+    slips = dict(zip(ids, ["billings", "dont know", "spam", "billings", "warranty"], strict=False))
+    Path("labels.csv").write_text("id,label\n" + "".join(f"{i},{label}\n" for i, label in slips.items()) + "9,spam\n")
+    said = run("tell", "audit.db", "labels.csv", code=2).stderr
+    assert said.startswith(
+        "fewlabels: 5 labels cannot be taken. Nothing was changed. "
+        "labels.csv, rows 1, 4 (lines 2, 5): unknown class 'billings' (did you mean 'billing'?); "
+        "row 2 (line 3): unknown class 'dont know'; row 5 (line 6): unknown class 'warranty'; "
+        "row 6 (line 7): unknown item '9': not in the pool (use the pool's own ids, such as 'T-000'). "
+        "The classes are 'billing', 'refund', 'spam'. "
+    )
+    with pytest.raises(fl.LabelError, match=r"labels\.csv, rows 1, 4 .*row 2 .*row 5 .*row 6 "):
+        audit.tell("labels.csv")
+    with pytest.raises(fl.LabelError, match=r"rows 1, 4: .*'billings' .*; row 2: "):
+        audit.tell({"id": list(slips), "label": list(slips.values())})
+    with pytest.raises(fl.LabelError) as caught:
+        audit.tell({item: f"no {i}" for i, item in enumerate(ids)})
+    assert str(caught.value).count("unknown class") == 10
+    assert "; and 4 more. The classes" in str(caught.value)
+    with pytest.raises(fl.LabelError, match=r"cannot tell ('.*', ){9}'.*' and 7 more: they were never asked for"):
+        audit.tell(dict.fromkeys(audit.pool.ids.to_pylist(), "spam"))
+    assert len(audit.labels()) == 30
+
+
 def test_two_classes_that_a_label_may_mean_are_named(folder) -> None:
     (folder / "letters.csv").write_text("id,predicted\n1,ä b\n2,Ä B\n")
     run("new", "audit.db", "letters.csv", "--classes", "ä b,Ä B")
     run("ask", "audit.db", "-n", 2)
     assert "It could be 'ä b' or 'Ä B': write it exactly so." in run("tell", "audit.db", "1=Ä b", code=2).stderr
+
+
+@pytest.mark.parametrize("scores", [False, True])
+def test_a_missing_class_is_added_under_another_name(folder, scores: bool) -> None:
+    """As the tutorial says: by --classes, or with scores by a column of zeros."""
+    ids = [f"t{i}" for i in range(12)]
+    rows = [("0.8", "0.2", "a") if i % 3 else ("0.1", "0.9", "b") for i in range(12)]
+    lines = [f"{item},{row[0]},{row[1]}" if scores else f"{item},{row[2]}" for item, row in zip(ids, rows, strict=True)]
+    Path("p.csv").write_text("\n".join(["id,p_a,p_b" if scores else "id,predicted", *lines]))
+    run("new", "audit.db", "old", "p.csv")
+    asked = [line.partition(",")[0] for line in run("ask", "audit.db", "-n", 6).stdout.splitlines()[1:]]
+    run("tell", "audit.db", *(f"{item}=a" for item in asked[:5]), f"{asked[5]}=(skip: not in the list)")
+    for name, parts in (("labels.csv", ["audit.db", "old"]), ("waiting.csv", ["audit.db", "old", "disputed"])):
+        Path(name).write_text(run("export", *parts).stdout)
+    Path("waiting.csv").write_text(Path("waiting.csv").read_text().replace(",,", ",c,", 1))
+    if scores:
+        Path("p.csv").write_text("\n".join(["id,p_a,p_b,p_c", *(f"{line},0" for line in lines)]))
+    run("new", "audit.db", "more", "p.csv", *([] if scores else ["--classes", "a,b,c"]))
+    said = run("tell", "audit.db", "more", "labels.csv", "waiting.csv", "--adopt").stderr
+    assert "6 labels taken. 6 so far, 0 pending." in said
+    assert fl.load("audit.db", "more").labels() == dict.fromkeys(asked[:5], "a") | {asked[5]: "c"}
 
 
 def test_asking_names_the_classes_and_knows_the_budget(folder) -> None:
@@ -98,6 +146,27 @@ def test_a_table_says_what_it_is_about(audit) -> None:
     assert "with a probability of 0.95." in other.stderr
     assert len(other.stderr.splitlines()) == 4  # the question, how far it is, a blank line and the title
     assert headline not in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ("--lowest 1", "Accuracy by predicted class"),
+        ("--groups whole --metric f1", "Mean F1 (the whole pool)"),
+        ("--groups column:lang --metric recall:spam --highest 1", "Recall of spam by column 'lang'"),
+        ("--groups column:lang --compare de,en", "Accuracy by column 'lang'"),
+    ],
+)
+def test_question_and_metric_are_called_what_the_report_calls_them(folder, options: str, title: str) -> None:
+    said = run("new", "audit.db", "tickets.csv", *options.split()).stderr
+    with closing(fl.load("audit.db", "tickets")) as audit:
+        question = plainly.question(audit)
+        assert title.lower().startswith(audit.spec.task.metric.name.lower())
+    for text in (said, run("list", "audit.db").stdout):
+        assert question in " ".join(text.split())
+    said = run("show", "audit.db").stderr
+    assert f"tickets: {question} (61 items in" in said
+    assert f"\n{title}; 1 is best." in said
 
 
 def test_numbers_from_few_labels_are_marked(audit) -> None:

@@ -310,7 +310,7 @@ def test_rows_of_a_table(table, as_published, folder, tmp_path) -> None:
         assert row["paper"] == (cell.value if cell else None)
         assert row["mean"] is None or row["mean"] >= 0
     assert sum(row["paper"] is not None for row in rows) > 0
-    assert found["settings"] == {"runs": 3, "as_published": as_published, "seed": 0}
+    assert found["settings"] == {"runs": 3, "all_runs": False, "as_published": as_published, "seed": 0}
     assert len(found["footnotes"][table]) >= 2
     name = f"{table}{'-as-published' * as_published}.csv"
     path = tmp_path / name

@@ -6,12 +6,31 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import fewlabels as fl
 from tests.browser import all_saved, answer, has_done, item_shown
 from tests.web import events_of, pool_of_texts
 
 if TYPE_CHECKING:
     from tests.browser import House
     from tests.web import Site
+
+FIFTEEN = [
+    "Billing",
+    "Login/Password",
+    "Delivery and shipping",
+    "Refund",
+    "Warranty",
+    "Technical problem",
+    "Cancellation",
+    "Address change",
+    "Newsletter",
+    "Praise",
+    "Complaint",
+    "Bundesausbildungsförderung",
+    "Spam",
+    "Other language",
+    "none of these",
+]
 
 
 def test_twenty_items_by_keyboard(house: House, site: Site) -> None:
@@ -110,6 +129,43 @@ def test_search_among_a_thousand_classes(house: House, site: Site) -> None:
     all_saved(page)
     assert site.audit().labels() == {item: chosen, other: "class 999"}
     assert len(site.audit().disputed()) == 1
+
+
+# For each class: whether a box around it cuts it off, how far down the page it ends, and the lines of each word in it.
+CLASSES_SHOWN = r"""() => [...document.querySelectorAll(".choices button")].map((button) => {
+    const box = button.getBoundingClientRect(), text = button.lastChild, cut = [];
+    for (let around = button.parentElement; around !== document.documentElement; around = around.parentElement) {
+        const [edge, style] = [around.getBoundingClientRect(), getComputedStyle(around)];
+        if (style.overflowY !== "visible" && (box.bottom > edge.bottom || box.top < edge.top)) cut.push(around.id);
+    }
+    const lines = [...text.data.matchAll(/\S+/g)].map((word) => {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        return range.getClientRects().length;
+    });
+    return { name: button.textContent, cut, end: box.bottom + scrollY, lines: Math.max(...lines) };
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_all_classes_are_there_on_a_phone(house: House, width: int) -> None:
+    table = {"id": ["a", "b"], "predicted": ["Billing", "Refund"], "text": ["I was charged twice. " * 40] * 2}
+    site = house.site(f"phone of {width}", fl.read_pool(table, classes=FIFTEEN, columns=["text"], content="text"))
+    page = house.label(site, site.ann, viewport={"width": width, "height": 700}, has_touch=True, is_mobile=True)
+    shown = page.evaluate(CLASSES_SHOWN)
+    height, across = page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
+    assert across <= width
+    assert [one["name"].removeprefix(key) for one, key in zip(shown, "123456789abcdef", strict=True)] == FIFTEEN
+    for one in shown:
+        assert not one["cut"], one
+        assert one["end"] <= height, one
+        assert one["lines"] == 1, one  # no word is broken
+    page.tap("button:has-text('none of these')")
+    has_done(page, 1)
+    assert page.evaluate("scrollY") == 0  # the next item from its beginning
+    all_saved(page)
+    assert list(site.audit().labels().values()) == ["none of these"]
 
 
 def test_two_annotators_at_once_never_get_the_same_item(house: House, site: Site) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from fewlabels.batch import Batch, Request
 from fewlabels.choosing import choose
 from fewlabels.errors import InputError, LabelError
-from fewlabels.io.labels import checked, said
+from fewlabels.io.labels import checked, said, skip_reason
 from fewlabels.io.source import MOST_ROWS, listed
 from fewlabels.ledger import Ledger
 from fewlabels.store import Event
@@ -129,11 +129,16 @@ class Labelling:
         `adopt=True` takes labels of items that were never asked for: see the documentation for what that does to the
         guarantees. `own=True` takes only labels of items that this person has, had or labelled, and that were not
         withdrawn since: for a server, whose callers may name any item. A call that is sent again with the same `key` is
-        not taken twice. Returns the number of labels.
+        not taken twice. A label "(skip)" or "(skip: reason)" that is no class does what `skip` does. Returns the number
+        of labels, and of skips.
         """
         self._check_name("tell", annotator)
-        given = checked(said(labels), self.pool).items()
-        new = [Event("label", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
+        new = []
+        for item, name in checked(said(labels), self.pool, skips=True).items():
+            if reason := skip_reason(name, self.pool.classes):
+                new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
+            else:
+                new.append(Event("label", item, label=name, annotator=annotator, note=note, key=key))
         return self._answer(new, adopt=adopt, own=own, key=key)
 
     def tell_each(

@@ -78,7 +78,7 @@ def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
     groups = words.groups_from(options["groups"], pool)
     metric = words.metric_from(options["metric"], pool)
     chosen = {name: options[name] for name in ("lowest", "highest", "compare", "rope", "by")}
-    return groups, words.task_from(options["task"], metric, groups, **chosen)
+    return groups, words.task_from(options["task"], metric, groups, **chosen, pool=pool)
 
 
 def stop_rule(options: dict[str, Any]) -> Stop:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _HELP = """Take labels.
 
 They come in files with the columns id and label (.csv, .tsv, .json, .jsonl, .parquet, ...), through stdin as -, or
-here as ID=LABEL. Rows without a label are skipped. If one label cannot be taken, none is. A second label for an
-item replaces the first, which stays in the log. NAME can be left out where the database has one assessment only.
+here as ID=LABEL. Rows without a label are left out. If nobody can tell, the label is (skip) or (skip: reason): the
+item then waits for your decision. If one label cannot be taken, none is. A second label for an item replaces the
+first, which stays in the log. NAME can be left out where the database has one assessment only.
 
 \b
 Examples:
@@ -64,7 +65,7 @@ def tell(
     """See `_HELP`."""
     from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
     from fewlabels.errors import InputError, LabelError  # noqa: PLC0415
-    from fewlabels.io.labels import checked  # noqa: PLC0415
+    from fewlabels.io.labels import checked, skip_reason  # noqa: PLC0415
 
     name, rest = name_and_rest(address, words)
     if not rest:
@@ -76,7 +77,8 @@ def tell(
     ids = {str(item) for item in audit.pool.ids.to_pylist()}
     rows = [row for word in rest for row in _rows(word, ids, id_, label)]
     spelt, changed = _spelt([row for row in rows if row.label], audit.pool, ids)
-    labels = checked(spelt, audit.pool)
+    labels = checked(spelt, audit.pool, skips=not decide)
+    skipped = sum(skip_reason(label, audit.pool.classes) is not None for label in labels.values())
     before = audit.labels()
     try:
         take = audit.decide if decide else audit.tell
@@ -85,7 +87,8 @@ def tell(
         row = next((row for row in spelt if re.match(rf"cannot \w+ {re.escape(repr(row.item))}", str(error))), None)
         raise LabelError(f"{row.source.at(row.row)}: {error}" if row and row.source else str(error)) from None
     counts = {
-        "told": told,
+        "told": told - skipped,
+        "skipped": skipped,
         "blank": sum(not row.label for row in rows),
         "known": sum(before.get(item) == label for item, label in labels.items()),
         "replaced": sum(item in before and before[item] != label for item, label in labels.items()),
@@ -131,7 +134,7 @@ def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelR
 
 def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple[list[LabelRow], list[str]]:
     """The rows in the pool's own spelling where it is clear, and what was changed to get there."""
-    from fewlabels.io.labels import plain  # noqa: PLC0415
+    from fewlabels.io.labels import plain, skip_reason  # noqa: PLC0415
 
     classes = set(pool.classes)
     alike: dict[str, list[str]] = {}
@@ -140,7 +143,8 @@ def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple
     spelt: list[LabelRow] = []
     changed: Counter[tuple[str, str]] = Counter()
     for row in rows:
-        near = [row.label] if row.label in classes else alike.get(plain(row.label), [])
+        is_clear = row.label in classes or skip_reason(row.label, classes) is not None
+        near = [row.label] if is_clear else alike.get(plain(row.label), [])
         label = near[0] if len(near) == 1 else row.label
         if label != row.label:
             changed[row.label, label] += 1
@@ -157,14 +161,16 @@ def _said(counts: dict[str, int], audit: Assessment, address: str) -> str:
     from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
 
     where = f"{shown(address)} {quoted(audit.name)}"
-    if not counts["told"]:
-        return f"No label was told: all {counts['blank']:,} rows are blank. Fill in the column label, then tell again."
+    if not counts["told"] and not counts["skipped"]:
+        blank = "the only row is" if counts["blank"] == 1 else f"all {counts['blank']:,} rows are"
+        return f"No label was told: {blank} blank. Fill in the column label, then tell again."
     extra = [f"{counts['known']:,} said the same before"] if counts["known"] else []
     extra += [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
-    extra += [f"skipped {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
+    extra += [f"left out {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
     more = f" ({'; '.join(extra)})" if extra else ""
     words = [
         f"{counted(counts['told'], 'label')} taken{more}.",
+        *([f"{counted(counts['skipped'], 'item')} skipped."] if counts["skipped"] else []),
         f"{counts['labels']:,} so far, {counts['pending']:,} pending.",
     ]
     if audit.spec.stop.rules and (standing := audit.standing()).reached:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fewlabels import metrics
+from fewlabels.cli.common import quoted
 from fewlabels.cli.reading import MOST_NAMES
 from fewlabels.errors import InputError, SpecError
 from fewlabels.io import read_labels
@@ -18,7 +19,7 @@ from fewlabels.simulation.methods import POLICIES, PRIORS
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.io.source import Source
     from fewlabels.metrics import Metric
@@ -111,8 +112,11 @@ def task_from(
     compare: str | None,
     rope: float | None,
     by: RewardName | None,
+    pool: Pool,
 ) -> Task:
     """The task that the options describe; `--task` may be left out where the others say it."""
+    if lowest is not None and highest is not None:
+        raise SpecError("choose one of --lowest and --highest.")
     ranked = lowest is not None or highest is not None
     said = "compare" if compare is not None else "identify" if ranked else "estimate"
     if ranked and compare is not None:
@@ -134,7 +138,7 @@ def task_from(
         return Estimate(metric)
     if compare is None:
         raise SpecError("--task compare needs --compare A,B: the names of two groups.")
-    a, b = _pair(compare, partition)
+    a, b = _pair(compare, partition, pool)
     return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
 
 
@@ -148,21 +152,39 @@ def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
         )
 
 
-def _pair(text: str, partition: Partition) -> tuple[str, str]:
-    """Two names with a comma between; names may have commas of their own."""
+def _pair(text: str, partition: Partition, pool: Pool) -> tuple[str, str]:
+    """Two names with a comma between, in whatever case; names may have commas of their own."""
     parts = text.split(",")
     pairs = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
-    for a, b in pairs:
-        if a in partition.names and b in partition.names:
+    for one, other in pairs:
+        a, b = _called(one, partition.names), _called(other, partition.names)
+        if a is not None and b is not None:
             return a, b
     known = f"The groups are {listed(partition.names)}."
     if len(pairs) != 1:
         raise SpecError(f"--compare {text!r} is not two groups with a comma between, as in A,B. {known}")
-    unknown = next(name for name in pairs[0] if name not in partition.names)
+    unknown = next(name for name in pairs[0] if _called(name, partition.names) is None)
     near = difflib.get_close_matches(unknown, partition.names, 1)
-    raise SpecError(
-        f"--compare {text}: there is no group {unknown!r}. {f'Did you mean {near[0]!r}? ' * bool(near)}{known}"
-    )
+    hint = _elsewhere(pairs[0], pool) or (f"Did you mean {near[0]!r}? " if near else "")
+    raise SpecError(f"--compare {text}: there is no group {unknown!r}. {hint}{known}")
+
+
+def _called(name: str, names: Sequence[str]) -> str | None:
+    """The one of the names that is meant, whatever its case; None if there is none, or more than one."""
+    alike = [name] if name in names else [one for one in names if one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _elsewhere(wanted: Sequence[str], pool: Pool) -> str:
+    """The groups that would have these names, for a message; empty if none would."""
+    ways: dict[str, tuple[str, Sequence[object]]] = {"predicted": ("classes", pool.classes)}
+    if pool.columns is not None:
+        for name in pool.columns.column_names:
+            ways[f"column:{name}"] = (f"values of the column {name!r}", pool.column(name).to_pylist())
+    for groups, (what, values) in ways.items():
+        if {name.casefold() for name in wanted} <= {str(value).casefold() for value in values}:
+            return f"These are {what}: say --groups {quoted(groups)}. "
+    return ""
 
 
 def prior_from(text: str) -> Prior:
