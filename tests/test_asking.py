@@ -54,7 +54,8 @@ def test_a_greedy_batch_does_not_go_to_one_group(target: Target) -> None:
 def _three_worst() -> fl.Assessment:
     """Six groups of which the three worst, and their order, are as good as known."""
     known = _known([400] * 6, [0, 0.2, 0.4, 1, 1, 1])
-    audit = fl.create(None, "plays", known.pool, task=fl.Identify(fl.Accuracy(), lowest=3), policy=fl.Thompson(), seed=3)
+    task = fl.Identify(fl.Accuracy(), lowest=3)
+    audit = fl.create(None, "plays", known.pool, task=task, policy=fl.Thompson(), seed=3)
     audit.tell(known.labels(list(known.truth)[::4]), adopt=True)
     return audit
 

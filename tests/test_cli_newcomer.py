@@ -179,6 +179,34 @@ def test_numbers_from_few_labels_are_marked(audit) -> None:
     assert "note" not in run("show", "audit.db", "fresh").stdout
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--lowest 3 --highest 2", "fewlabels: choose one of --lowest and --highest."),
+        ("--groups column:lang --compare x,y", "there is no group 'x'. The groups are 'de', 'en', 'pl'."),
+        ("--compare billing,spma", "there is no group 'spma'. Did you mean 'spam'? The groups are"),
+        ("--compare DE,en", "there is no group 'DE'. These are values of the column 'lang': say --groups column:lang."),
+        ("--groups column:lang --compare spam,refund", "no group 'spam'. These are classes: say --groups predicted."),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_answered_in_words(folder, options: str, said: str) -> None:
+    assert said in run("new", "audit.db", "tickets.csv", *options.split(), code=2).stderr
+    assert not Path("audit.db").exists()
+
+
+def test_groups_are_compared_whatever_their_case(folder) -> None:
+    run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "DE, En")
+    with closing(fl.load("audit.db", "tickets")) as audit:
+        assert (audit.spec.task.a, audit.spec.task.b) == ("de", "en")
+
+
+def test_one_row_is_one_row(folder) -> None:
+    run("new", "audit.db", "tickets.csv")
+    run("ask", "audit.db", "-n", 1, "-o", "batch.csv")
+    assert "No label was told: the only row is blank." in run("tell", "audit.db", "batch.csv").stderr
+    assert "1 row written to again.csv." in run("export", "audit.db", "batch", "-o", "again.csv").stderr
+
+
 def test_a_comparison_explains_its_columns(folder) -> None:
     run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "de,en")
     said = run("answer", "audit.db").stderr

@@ -191,7 +191,7 @@ def test_a_forecast_is_the_same_for_the_same_seed_and_counts_what_is_pending() -
 
 def test_what_needs_no_simulation_is_said_at_once() -> None:
     met = forecast(asked(ESTIMATE, 10, Stop(labels=10)))
-    assert (met.more, met.words) == (0, "Enough: 10 of 10 labels.")
+    assert (met.more, met.words) == (0, "The budget is used up: 10 of 10 labels.")
     budget = forecast(asked(ESTIMATE, 10, Stop(labels=25)))
     assert (budget.more, budget.low, budget.high) == (15, 15, 15)
     assert budget.words == "15 more labels use up the budget."

@@ -139,7 +139,7 @@ def test_a_budget_that_is_used_up_is_no_goal_and_the_rest_is_foreseen() -> None:
 @pytest.mark.parametrize("stop", [Stop(labels=20), Stop(overall=0.9)])
 def test_where_it_is_enough_nothing_is_foreseen(stop: Stop) -> None:
     audit = told(20, stop=stop)
-    assert audit.standing().words.startswith("Enough: ")
+    assert audit.standing().words.startswith("The budget is used up: " if stop.labels else "Enough: ")
     assert outlook(audit) == ""
     assert report_of(audit, foresee=True).more.forecast is None
 

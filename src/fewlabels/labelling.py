@@ -75,6 +75,9 @@ class Labelling:
                 held = self._held([annotator])[: int(n)]
             if len(held) == n:
                 return Batch(held)  # nothing is written, so nobody has to wait for it
+        if self.spec.policy.looks and self.spec.prior.looks_at_items:
+            with self._current() as ledger:
+                self._believe(ledger)  # fitted now, and not while others wait for the log
         with self._writing() as log:
             held = self._held([annotator])[: int(n)] if again else ()
             steps = self._chosen(annotator, int(n) - len(held)) if len(held) < n else {}

@@ -137,7 +137,7 @@ class Standing:
     'Not yet: 0 of 2 labels.'
     >>> _ = audit.tell({item: "cat" for item in audit.ask(2).ids})
     >>> audit.standing().words
-    'Enough: 2 of 2 labels.'
+    'The budget is used up: 2 of 2 labels.'
     """
 
     rules: tuple[Rule, ...]
@@ -229,6 +229,8 @@ def _words(stop: Stop, rules: list[Rule], met: list[Rule], exhausted: bool) -> s
         # A budget is no goal: that it is used up says nothing about the answer.
         goals = "; ".join(rule.words for rule in rules if rule.rule != "labels")
         return f"The budget is used up: {met[0].words}. The goal is not reached: {goals}.{last}"
+    if {rule.rule for rule in met} == {"labels"}:
+        return f"The budget is used up: {met[0].words}.{last}"
     if met:
         return f"Enough: {'; '.join(rule.words for rule in met)}."
     return f"Not yet: {listed}.{last}" if stop.rules else f"No stopping rule is set. So far: {listed}.{last}"

@@ -38,7 +38,7 @@ Examples:
 @output_options
 def export(address: str, words: Sequence[str], output: str | None, *, format_: str | None, excel: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import name_and_rest, open_assessment, shown, talk  # noqa: PLC0415
+    from fewlabels.cli.common import counted, name_and_rest, open_assessment, shown, talk  # noqa: PLC0415
     from fewlabels.cli.output import check_output, write  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
 
@@ -54,7 +54,7 @@ def export(address: str, words: Sequence[str], output: str | None, *, format_: s
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     write(rows, list(columns), output, style, excel=excel)
     if output not in (None, "-"):
-        talk(f"{len(rows):,} rows written to {output}.")
+        talk(f"{counted(len(rows), 'row')} written to {output}.")
 
 
 def _labels(audit: Assessment) -> dict[str, list[Any]]:

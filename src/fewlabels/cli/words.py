@@ -112,7 +112,7 @@ def task_from(
     compare: str | None,
     rope: float | None,
     by: RewardName | None,
-    pool: Pool,
+    pool: Pool | None = None,
 ) -> Task:
     """The task that the options describe; `--task` may be left out where the others say it."""
     if lowest is not None and highest is not None:
@@ -152,7 +152,7 @@ def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
         )
 
 
-def _pair(text: str, partition: Partition, pool: Pool) -> tuple[str, str]:
+def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]:
     """Two names with a comma between, in whatever case; names may have commas of their own."""
     parts = text.split(",")
     pairs = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
@@ -165,7 +165,7 @@ def _pair(text: str, partition: Partition, pool: Pool) -> tuple[str, str]:
         raise SpecError(f"--compare {text!r} is not two groups with a comma between, as in A,B. {known}")
     unknown = next(name for name in pairs[0] if _called(name, partition.names) is None)
     near = difflib.get_close_matches(unknown, partition.names, 1)
-    hint = _elsewhere(pairs[0], pool) or (f"Did you mean {near[0]!r}? " if near else "")
+    hint = ("" if pool is None else _elsewhere(pairs[0], pool)) or (f"Did you mean {near[0]!r}? " if near else "")
     raise SpecError(f"--compare {text}: there is no group {unknown!r}. {hint}{known}")
 
 

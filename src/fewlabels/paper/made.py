@@ -42,6 +42,7 @@ def command(settings: Mapping[str, Any]) -> str:
     """
     words = [f"fewlabels paper {settings['name']} --data DIR --runs {settings['runs']}"]
     words += ["--all-runs"] * bool(settings.get("all_runs"))
-    words += [f"--datasets {','.join(settings['datasets'])}"] * bool(settings.get("datasets"))
+    if names := settings.get("datasets"):
+        words.append(f"--datasets {','.join(names)}")
     words += ["--as-published"] * bool(settings["as_published"])
     return " ".join([*words, f"--seed {settings['seed']} --out results"])

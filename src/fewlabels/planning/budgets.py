@@ -271,11 +271,15 @@ def _plan(
     honesty = float(np.mean([course.honesty for course in stopped])) if stopped else None
     recommended, advice = _advice(game, goal, budgets, courses)
     low, high = np.quantile([course.accuracy for course in courses], [0.1, 0.9]).tolist()
-    said = [] if is_set else ["No stopping rule was given, so a usual one is planned for."]
-    said += [advice]
-    if recommended is None:
-        i = int(np.argmin(np.abs(np.log(np.array(budgets) / _EXAMPLE))))
+    said = []
+    if recommended is None:  # what labels buy is what there is to go by, so it comes first
+        at = spec.stop.labels or _EXAMPLE
+        i = int(np.argmin(np.abs(np.log(np.array(budgets) / at))))
         said.append(buys(budgets[i], {name: column[i] for name, column in columns.items()}, spec.task.plays))
+    if not is_set:
+        given = "No stopping rule was given" if spec.stop.labels is None else "A budget is no goal"
+        said.append(f"{given}, so a usual one is planned for.")
+    said.append(advice)
     said += [alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]
     table = Table(columns, settings)
     return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(said))
