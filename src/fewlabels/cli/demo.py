@@ -219,7 +219,7 @@ def next_steps(kept: str | None, program: str = "fewlabels") -> list[str]:
     """What to type next, with the program as it can be called here."""
     own = [
         "Now your own file: a row for each item with an id, and a score for each class or the predicted class.",
-        f"  {program} new audit.db predictions.csv --lowest 1 --policy toptwo",
+        f"  {program} new audit.db predictions.csv --lowest 1",
         f"  {program} label audit.db      label here, or in the browser: {program} serve audit.db",
         f"  {program} report audit.db     the same report about your classifier",
     ]
