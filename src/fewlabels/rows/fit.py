@@ -27,7 +27,6 @@ KINDS = np.array(
 _REACH = np.array([0.05, 0.02, 0.1])
 _STEPS = 20
 _NEAR = 0.5
-_LENGTHS = np.array([1.0, 0.5, 0.2, 0.05])
 _LEAST = 0.5
 # The points lie at these multiples of the standard deviation in each direction. The sum over evenly spaced points is as
 # good as the integral: for a Gaussian it is off by 3e-4 at this distance.
@@ -131,22 +130,24 @@ class Fit:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """About the modes of some kinds, from somewhere, with the covariance and the height there.
 
-        Newton steps with differences for slopes, each as long as helps most. Where they end needs no precision: only
+        Newton steps with differences for slopes, shorter where they overshoot. Where they end needs no precision: only
         the places of the points depend on it, and their weights are the posterior itself.
         """
-        every = np.arange(len(kinds))
+        slope, covariance, height = self.around(mode, kinds)
+        length = np.ones(len(kinds))
         for _ in range(_STEPS):
-            slope, covariance, height = self.around(mode, kinds)
-            step = np.einsum("kij,kj->ki", covariance, slope)
-            tried = clipped(mode[:, None] + _LENGTHS[:, None] * step[:, None])
-            heights = self.log_posterior(tried.reshape(-1, 3), np.repeat(kinds, len(_LENGTHS))).reshape(len(kinds), -1)
-            best = heights.argmax(axis=1)
-            better = heights[every, best] > height
-            mode = np.where(better[:, None], tried[every, best], mode)
-            height = np.maximum(heights[every, best], height)
+            step = length[:, None] * np.einsum("kij,kj->ki", covariance, slope)
             sd = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-            if (~better | (np.abs(step) < _NEAR * sd).all(axis=1)).all():
+            if (np.abs(step) < _NEAR * sd).all():
                 break
+            tried = clipped(mode + step)
+            there = self.around(tried, kinds)
+            better = there[2] > height
+            length = np.where(better, 1.0, length / 4)  # overshot: a shorter step from where it was
+            mode = np.where(better[:, None], tried, mode)
+            slope = np.where(better[:, None], there[0], slope)
+            covariance = np.where(better[:, None, None], there[1], covariance)
+            height = np.where(better, there[2], height)
         return mode, covariance, height
 
     def around(
