@@ -19,8 +19,8 @@ def usual_policy(task: Task, prior: Prior) -> Policy:
     """`Boundary()` to find groups by one share, such as accuracy, with a learned prior; else `Thompson()`.
 
     There Boundary needed fewer labels than Thompson on five of six pools, and as many on one (docs/learned-prior.md):
-    Thompson goes on asking in groups that are among the worst for certain. Without a learned prior, where nothing is known, asking at
-    the boundary settles on early mistakes, and for other metrics it was not measured.
+    Thompson goes on asking in groups that are among the worst for certain. Without a learned prior, where nothing is
+    known, asking at the boundary settles on early mistakes, and for other metrics it was not measured.
 
     >>> import fewlabels as fl
     >>> usual_policy(fl.Identify(fl.Accuracy(), lowest=3), fl.Learned())
