@@ -9,6 +9,7 @@ import click
 
 from fewlabels.cli.common import assessment_arguments, json_option
 from fewlabels.cli.output import output_options
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -81,7 +82,7 @@ def ask(
 
 def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str) -> str:
     """Write the batch for Label Studio; what to do with it, in words."""
-    from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
     from fewlabels.interop.label_studio import write_label_studio  # noqa: PLC0415
 
     config = write_label_studio(batch, output, audit.pool.classes)
@@ -94,7 +95,7 @@ def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str
 
 def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:
     """What happened, what to type next, and the names of the classes for whoever fills it in."""
-    from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
     from fewlabels.cli.reading import MOST_NAMES  # noqa: PLC0415
     from fewlabels.io.source import listed  # noqa: PLC0415
 
@@ -118,8 +119,6 @@ def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str
 
 def _over_budget(audit: Assessment, count: int) -> str:
     """That these items are more than the label budget has room for; empty if they are not."""
-    from fewlabels.cli.common import counted  # noqa: PLC0415
-
     budget = audit.spec.stop.labels
     left = None if budget is None else budget - len(audit.labels())
     if budget is None or left is None or len(audit.pending()) <= left:

@@ -178,15 +178,6 @@ def talk(message: str) -> None:
     click.echo(message, err=True)
 
 
-def counted(count: int, noun: str) -> str:
-    """A number and its noun, with an s where it needs one.
-
-    >>> counted(1, "item"), counted(1200, "label")
-    ('1 item', '1,200 labels')
-    """
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
 def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
     """Lines of whole parts, as many in each as fit; a part that is wider has a line of its own.
 

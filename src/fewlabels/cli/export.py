@@ -8,6 +8,7 @@ import click
 
 from fewlabels.cli.common import complete_names
 from fewlabels.cli.output import output_options
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ Examples:
 @output_options
 def export(address: str, words: Sequence[str], output: str | None, *, format_: str | None, excel: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import counted, name_and_rest, open_assessment, shown, talk  # noqa: PLC0415
+    from fewlabels.cli.common import name_and_rest, open_assessment, shown, talk  # noqa: PLC0415
     from fewlabels.cli.output import check_output, write  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
 

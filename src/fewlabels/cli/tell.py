@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fewlabels.cli.common import complete_names, json_option
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ def tell(
 
 def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) -> None:
     """Take labels and skips with the names of those who gave them."""
-    from fewlabels.cli.common import counted, talk  # noqa: PLC0415
+    from fewlabels.cli.common import talk  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
     from fewlabels.interop.label_studio import read_label_studio, tell_annotations  # noqa: PLC0415
 
@@ -158,7 +159,7 @@ def times(count: int) -> str:
 
 def _said(counts: dict[str, int], audit: Assessment, address: str) -> str:
     """What happened, and what to type next."""
-    from fewlabels.cli.common import counted, quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
 
     where = f"{shown(address)} {quoted(audit.name)}"
     if not counts["told"] and not counts["skipped"]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fewlabels.cli.common import complete_names, json_option
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ def withdraw(
     address: str, words: Sequence[str], *, pending: bool, annotator: str | None, note: str | None, as_json: bool
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import counted, emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
 
     name, ids = name_and_rest(address, words)

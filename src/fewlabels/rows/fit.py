@@ -136,11 +136,11 @@ class Fit:
         slope, covariance, height = self.around(mode, kinds)
         length = np.ones(len(kinds))
         for _ in range(_STEPS):
-            step = length[:, None] * np.einsum("kij,kj->ki", covariance, slope)
+            step = np.einsum("kij,kj->ki", covariance, slope)
             sd = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
             if (np.abs(step) < _NEAR * sd).all():
                 break
-            tried = clipped(mode + step)
+            tried = clipped(mode + length[:, None] * step)
             there = self.around(tried, kinds)
             better = there[2] > height
             length = np.where(better, 1.0, length / 4)  # overshot: a shorter step from where it was
