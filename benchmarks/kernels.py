@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 
 import fewlabels as fl
-from fewlabels.simulation import choose
-from fewlabels.simulation.compare import CONFIDENCE, NEYMAN, ask_compare
-from fewlabels.simulation.confusion import ask_confusion
-from fewlabels.simulation.estimate import ask_estimate, ask_estimate_contest
-from fewlabels.simulation.identify import ask_lowest, ask_lowest_contest
-from fewlabels.simulation.known import Known, known_pool
+from fewlabels.simulation.kernels import choose
+from fewlabels.simulation.kernels.compare import CONFIDENCE, NEYMAN, ask_compare
+from fewlabels.simulation.kernels.confusion import ask_confusion
+from fewlabels.simulation.kernels.estimate import ask_estimate, ask_estimate_contest
+from fewlabels.simulation.kernels.identify import ask_lowest, ask_lowest_contest
+from fewlabels.simulation.kernels.known import Known, known_pool
+from fewlabels.simulation.kernels.run import Run, start
+from fewlabels.simulation.kernels.value import ask_value, ask_value_contest
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker
-from fewlabels.simulation.run import Run, start
 from fewlabels.simulation.truth import Gauge, truth
-from fewlabels.simulation.value import ask_value, ask_value_contest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -25,8 +25,8 @@ import numpy as np
 import pyarrow as pa
 
 import fewlabels as fl
-from fewlabels.people import People
 from fewlabels.store import Store
+from fewlabels.store.people import People
 
 NAME = "load"
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from fewlabels.paper import footnotes
-from fewlabels.paper.made import command, notes
 from fewlabels.paper.plan import Plan
+from fewlabels.paper.provenance import command, notes
 from fewlabels.paper.tables import read_csv, side_by_side
 
 ROOT = Path(__file__).resolve().parents[1]

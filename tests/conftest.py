@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import fewlabels as fl
     from fewlabels.store import Store
-    from tests.browser import House, Server
-    from tests.web import Site
+    from tests.support.browser import House, Server
+    from tests.support.web import Site
 
 
 # The same examples on every machine and in every run, however slow: a failure is a fact, not bad luck.
@@ -84,7 +84,7 @@ def _address(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=[1, 2, 3])
 def audit(request: pytest.FixtureRequest) -> Iterator[fl.Assessment]:
     """An assessment in which each item is asked of one person, of two, of three."""
-    from tests.annotators import new_audit
+    from tests.support.annotators import new_audit
 
     made = new_audit(request.param)
     yield made
@@ -94,7 +94,7 @@ def audit(request: pytest.FixtureRequest) -> Iterator[fl.Assessment]:
 @pytest.fixture(scope="session")
 def browser_file() -> str:
     """Where the browser is; without one the tests that need it are skipped."""
-    from tests.browser import browser_of_this_machine
+    from tests.support.browser import browser_of_this_machine
 
     return browser_of_this_machine() or pytest.skip("there is no Chromium on this machine")
 
@@ -104,7 +104,7 @@ def browser(browser_file: str) -> Iterator[Browser]:
     """A browser. It runs an event loop in this thread, which must have ended before other modules run theirs."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser import QUIET
+    from tests.support.browser import QUIET
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser_file, args=QUIET)
@@ -117,7 +117,7 @@ def built(
     browser_file: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Store, Server, dict[str, str]]]:
     """The store, the server and the tokens that all tests in a browser share."""
-    from tests.browser import built_in
+    from tests.support.browser import built_in
 
     with built_in(tmp_path_factory.mktemp("web")) as made:
         yield made
@@ -126,7 +126,7 @@ def built(
 @pytest.fixture
 def house(built: tuple[Store, Server, dict[str, str]], browser: Browser) -> Iterator[House]:
     """A server to come to with a browser; all windows are closed after the test."""
-    from tests.browser import House
+    from tests.support.browser import House
 
     house = House(*built, browser)
     yield house
@@ -137,7 +137,7 @@ def house(built: tuple[Store, Server, dict[str, str]], browser: Browser) -> Iter
 @pytest.fixture
 def site(house: House, request: pytest.FixtureRequest) -> Site:
     """An assessment of the test's own in the house, named after it."""
-    from tests.web import pool_of_texts
+    from tests.support.web import pool_of_texts
 
     spec = dict(getattr(request, "param", {}))
     name = spec.pop("name", request.node.name)

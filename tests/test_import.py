@@ -97,7 +97,7 @@ def test_without_the_compiler_every_name_is_there_and_simulating_says_what_is_mi
         "from fewlabels import *\n"
         "assert hasattr(fl, 'simulate') and {name for name, _ in inspect.getmembers(fl)} == set(fl.__all__)\n"
         "pool = fl.read_pool({'predicted': ['a', 'b']})\n"
-        "from fewlabels.simulation.choose import ask_items\n"
+        "from fewlabels.simulation.kernels.choose import ask_items\n"
         "from fewlabels.cli.paper import paper\n"
         "from fewlabels.cli.simulate import _simulated\n"
         "printed = lambda: paper.callback('figures', data=None, out=None, as_json=False, datasets=None)\n"

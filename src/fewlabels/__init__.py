@@ -16,11 +16,11 @@ from fewlabels.errors import (
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment, create, load
-    from fewlabels.batch import Batch, Request
     from fewlabels.belief import Belief
     from fewlabels.data import load_digits, load_fashion
     from fewlabels.interop import pool_from_estimator, read_label_studio, to_datatree, write_label_studio
     from fewlabels.io import read_labels, read_pool
+    from fewlabels.labelling.batch import Batch, Request
     from fewlabels.metrics import (
         F1,
         Accuracy,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         TruePositiveRate,
     )
     from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
-    from fewlabels.people import People
     from fewlabels.planning import forecast, plan
     from fewlabels.policies import UCB, Boundary, EpsilonGreedy, Greedy, Thompson, TopTwo, UniformGroups, UniformItems
     from fewlabels.pool import Pool
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from fewlabels.simulation.study import simulate
     from fewlabels.stopping import Stop
     from fewlabels.store import Store
+    from fewlabels.store.people import People
     from fewlabels.table import Table
     from fewlabels.tasks import Answer, Compare, Estimate, Identify
 
@@ -50,7 +50,7 @@ __version__ = "0.1.0"
 # at once and nobody waits for the Arrow, database or compiler library who does not need it.
 _NAMES = {
     "assessment": ("Assessment", "create", "load"),
-    "batch": ("Batch", "Request"),
+    "labelling.batch": ("Batch", "Request"),
     "belief": ("Belief",),
     "data": ("load_digits", "load_fashion"),
     "interop": ("pool_from_estimator", "read_label_studio", "to_datatree", "write_label_studio"),
@@ -68,7 +68,7 @@ _NAMES = {
     ),
     "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),
     "policies": ("UCB", "Boundary", "EpsilonGreedy", "Greedy", "Thompson", "TopTwo", "UniformGroups", "UniformItems"),
-    "people": ("People",),
+    "store.people": ("People",),
     "planning": ("forecast", "plan"),
     "pool": ("Pool",),
     "priors": ("Informed", "Learned", "Uniform"),

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fewlabels import progress
 from fewlabels.belief import Belief, Strata
 from fewlabels.errors import InputError, PoolChangedError
 from fewlabels.estimates import affordable, check_level, estimate, value_draws
-from fewlabels.labelling import Labelling
+from fewlabels.labelling import progress
+from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.partition import Partition, by_predicted, by_score, columns_of, cross
-from fewlabels.policies import Policy, usual_policy
+from fewlabels.policies import Policy, default_policy
 from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.agreement import Agreement
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
+    from fewlabels.labelling.agreement import Agreement
+    from fewlabels.labelling.progress import Dispute
     from fewlabels.plots import Display
-    from fewlabels.progress import Dispute
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
@@ -296,7 +296,7 @@ def create(
         `Learned()` if not given: how far the classifier's scores can be trusted is learned from the labels. Under
         `Uniform()` each group stands for itself, and averages over many groups with few labels are drawn to one half.
     policy
-        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `usual_policy`.
+        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`.
     target
         "population" for the classifier on items like these, "pool" for exactly these items.
     seed
@@ -327,7 +327,7 @@ def create(
         task=task,
         groups=groups.recipe,
         prior=prior,
-        policy=policy or usual_policy(task, prior),
+        policy=policy or default_policy(task, prior),
         target=target,
         seed=seed,
         stop=stop or Stop(),

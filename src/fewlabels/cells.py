@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.rows import Expectation, expectation
-from fewlabels.trust import Strips, strips
+from fewlabels.learned.items import Strips, strips
+from fewlabels.learned.rows import Expectation, expectation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

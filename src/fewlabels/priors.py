@@ -10,8 +10,8 @@ import numpy as np
 
 from fewlabels.belief import Belief, Target
 from fewlabels.errors import InputError, SpecError
-from fewlabels.rows import RowBelief, learn_rows
-from fewlabels.trust import ItemBelief, learn
+from fewlabels.learned.items import ItemBelief, learn
+from fewlabels.learned.rows import RowBelief, learn_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,8 +125,8 @@ class Learned(Prior):
     """How far the classifier's scores can be trusted is learned from the labels, of all groups together.
 
     Where labels show right or wrong: P(right | confidence s, cell c) = σ(a + b·(logit s − x0) + u_c), u_c ~ N(0, τ²);
-    see `trust/`. Where they show a class: θ_c ~ Dirichlet(κ m_c) with m_c the expected shares, tempered; see
-    `rows.py`. Cells with few labels are judged by what the scores turn out to mean; where cells have nothing in
+    see `learned/items/`. Where they show a class: θ_c ~ Dirichlet(κ m_c) with m_c the expected shares, tempered; see
+    `learned/rows/`. Cells with few labels are judged by what the scores turn out to mean; where cells have nothing in
     common, each is left to its own labels. Uncertainty about a, b, τ and κ is part of every interval. What was learned
     is in `audit.belief().summary()`, in words and numbers.
 

@@ -13,7 +13,7 @@ from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
-    from fewlabels.batch import Batch
+    from fewlabels.labelling.batch import Batch
 
 _HELP = """Choose the items to label next.
 
@@ -96,7 +96,7 @@ def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str
 def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:
     """What happened, what to type next, and the names of the classes for whoever fills it in."""
     from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
-    from fewlabels.cli.reading import MOST_NAMES  # noqa: PLC0415
+    from fewlabels.cli.predictions import MOST_NAMES  # noqa: PLC0415
     from fewlabels.io.source import listed  # noqa: PLC0415
 
     where = f"{shown(address)} {quoted(audit.name)}"

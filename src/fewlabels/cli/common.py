@@ -63,8 +63,8 @@ def _complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> l
 @contextlib.contextmanager
 def open_store(address: str) -> Iterator[Store]:
     """An existing database; one that is not there is a NoFileError that says how to begin."""
-    from fewlabels.database import NoFileError  # noqa: PLC0415
     from fewlabels.store import Store  # noqa: PLC0415
+    from fewlabels.store.database import NoFileError  # noqa: PLC0415
 
     try:
         store = Store(address, existing=True)
@@ -143,7 +143,7 @@ def shown(address: str) -> str:
     """The address for messages and commands to type, without a password, quoted for the shell where needed."""
     if "://" not in address:
         return quoted(address)
-    from fewlabels import database  # noqa: PLC0415
+    from fewlabels.store import database  # noqa: PLC0415
 
     return quoted(database.shown(address))
 

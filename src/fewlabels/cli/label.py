@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fewlabels.assessment import Assessment
-    from fewlabels.batch import Request
     from fewlabels.cli.keys import Action, Keyboard
+    from fewlabels.labelling.batch import Request
 
 _HELP = """Label items here, one at a time. Every answer is stored at once; quit whenever you like.
 

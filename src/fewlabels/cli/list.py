@@ -24,7 +24,7 @@ def list_(address: str, *, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels.assessment import load  # noqa: PLC0415
     from fewlabels.cli.common import emit, names_in  # noqa: PLC0415
-    from fewlabels.report.plainly import question  # noqa: PLC0415
+    from fewlabels.findings.phrases import question  # noqa: PLC0415
     from fewlabels.store import Store  # noqa: PLC0415
     from fewlabels.table import Table  # noqa: PLC0415
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewlabels.cli.common import json_option
+from fewlabels.cli.predictions import NOTHING, pool_options
 from fewlabels.cli.question import method_options, question_options, stop_options
-from fewlabels.cli.reading import NOTHING, pool_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.cli.reading import Understood
+    from fewlabels.cli.predictions import Understood
     from fewlabels.partition import Partition
     from fewlabels.stopping import Stop
     from fewlabels.tasks import Task
@@ -57,9 +57,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     """See `_HELP`."""
     from fewlabels.assessment import create  # noqa: PLC0415
     from fewlabels.cli.common import emit_json, shown, talk  # noqa: PLC0415
+    from fewlabels.cli.parsing import policy_from, prior_from  # noqa: PLC0415
+    from fewlabels.cli.predictions import read_predictions  # noqa: PLC0415
     from fewlabels.cli.question import question, stop_rule  # noqa: PLC0415
-    from fewlabels.cli.reading import read_predictions  # noqa: PLC0415
-    from fewlabels.cli.words import policy_from, prior_from  # noqa: PLC0415
     from fewlabels.wording import counted  # noqa: PLC0415
 
     name, file = _name_and_file(address, words)
@@ -91,8 +91,8 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
 def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
     """What the assessment is called and where its predictions are; an error if the name is used already."""
     from fewlabels.cli.common import open_store, quoted, shown  # noqa: PLC0415
-    from fewlabels.database import NoFileError  # noqa: PLC0415
     from fewlabels.errors import InputError, StoreError  # noqa: PLC0415
+    from fewlabels.store.database import NoFileError  # noqa: PLC0415
 
     if not words:
         raise InputError("a database and a file are needed, as in: fewlabels new audit.db predictions.csv")
@@ -119,8 +119,8 @@ def _content(text: str | None) -> list[str] | None:
 
 def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     """The question in words."""
-    from fewlabels.cli.reading import Understood  # noqa: PLC0415
-    from fewlabels.report.plainly import asked  # noqa: PLC0415
+    from fewlabels.cli.predictions import Understood  # noqa: PLC0415
+    from fewlabels.findings.phrases import asked  # noqa: PLC0415
 
     sizes = groups.sizes[groups.sizes > 0]
     each = f"{sizes.min():,} to {sizes.max():,} items" if sizes.min() < sizes.max() else f"{sizes.min():,} each"

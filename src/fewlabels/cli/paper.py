@@ -55,7 +55,7 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
     """See `_HELP`."""
     from fewlabels.errors import InputError  # noqa: PLC0415
     from fewlabels.paper.plan import Plan  # noqa: PLC0415
-    from fewlabels.simulation.jit import need_compiler  # noqa: PLC0415
+    from fewlabels.simulation.kernels.jit import need_compiler  # noqa: PLC0415
 
     need_compiler()
     if not data.is_dir():

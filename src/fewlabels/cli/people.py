@@ -22,7 +22,7 @@ _ADDRESS = "http://localhost:8000"
 def invite(database: str, name: str, address: str, *, owner: bool, again: bool, as_json: bool) -> None:
     """Make a personal link for somebody and print it: it is shown only this once."""
     from fewlabels.cli.common import emit_json, open_store  # noqa: PLC0415
-    from fewlabels.people import People  # noqa: PLC0415
+    from fewlabels.store.people import People  # noqa: PLC0415
 
     with open_store(database) as store:
         everybody = People(store)
@@ -42,7 +42,7 @@ def invite(database: str, name: str, address: str, *, owner: bool, again: bool, 
 def revoke(database: str, name: str) -> None:
     """Make the personal link of somebody invalid, at once. Their answers stay."""
     from fewlabels.cli.common import open_store  # noqa: PLC0415
-    from fewlabels.people import People  # noqa: PLC0415
+    from fewlabels.store.people import People  # noqa: PLC0415
 
     with open_store(database) as store:
         People(store).revoke(name)
@@ -55,7 +55,7 @@ def revoke(database: str, name: str) -> None:
 def people(database: str, *, as_json: bool) -> None:
     """Everybody who was invited: name, role, when, and since when they are locked out."""
     from fewlabels.cli.common import emit, open_store  # noqa: PLC0415
-    from fewlabels.people import People  # noqa: PLC0415
+    from fewlabels.store.people import People  # noqa: PLC0415
     from fewlabels.table import Table  # noqa: PLC0415
 
     with open_store(database) as store:

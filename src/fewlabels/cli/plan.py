@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewlabels.cli.common import json_option
+from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import question_options, stop_options
-from fewlabels.cli.reading import pool_options
 
 if TYPE_CHECKING:
     from fewlabels.planning import Plan
@@ -79,9 +79,9 @@ def plan(file: str, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
 def _planned(file: str, options: dict[str, Any]) -> Plan:
     """Read, and play."""
     from fewlabels.cli.common import progress  # noqa: PLC0415
+    from fewlabels.cli.parsing import policy_from, prior_from  # noqa: PLC0415
+    from fewlabels.cli.predictions import read_predictions  # noqa: PLC0415
     from fewlabels.cli.question import question, stop_rule  # noqa: PLC0415
-    from fewlabels.cli.reading import read_predictions  # noqa: PLC0415
-    from fewlabels.cli.words import policy_from, prior_from  # noqa: PLC0415
     from fewlabels.planning import plan as play  # noqa: PLC0415
 
     pool, _ = read_predictions(file, options, content=[])

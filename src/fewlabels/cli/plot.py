@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fewlabels.assessment import Assessment
-    from fewlabels.plots import Numbers
+    from fewlabels.plots import Plot
 
 # As fewlabels.plots has them; a test compares, so that showing the help need not import them.
 KINDS = (
@@ -69,7 +69,7 @@ def plot(address: str, name: str | None, *, kind: str | None, out: str | None, l
     kinds = plots.suited(audit) if kind == "all" else (kind or plots.main_kind(audit),)
     targets = {} if as_json and out is None else _targets(audit, kinds, out, many=kind == "all")
     with progress("drawing") as bar:
-        found: dict[str, Numbers] = {}
+        found: dict[str, Plot] = {}
         for done, (one, numbers) in enumerate(plots.read_each(audit, kinds, level)):
             found[one] = numbers
             bar(done + 1, len(kinds))
@@ -103,7 +103,7 @@ def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many
     return {kinds[0]: path}
 
 
-def _write(found: Mapping[str, Numbers], targets: Mapping[str, Path | None]) -> None:
+def _write(found: Mapping[str, Plot], targets: Mapping[str, Path | None]) -> None:
     from fewlabels import plots  # noqa: PLC0415
     from fewlabels.cli.common import talk  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415

@@ -73,12 +73,12 @@ def stop_options(command: Decorated) -> Decorated:
 
 def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
     """The groups and the task that the options describe."""
-    from fewlabels.cli import words  # noqa: PLC0415
+    from fewlabels.cli import parsing  # noqa: PLC0415
 
-    groups = words.groups_from(options["groups"], pool)
-    metric = words.metric_from(options["metric"], pool)
+    groups = parsing.groups_from(options["groups"], pool)
+    metric = parsing.metric_from(options["metric"], pool)
     chosen = {name: options[name] for name in ("lowest", "highest", "compare", "rope", "by")}
-    return groups, words.task_from(options["task"], metric, groups, **chosen, pool=pool)
+    return groups, parsing.task_from(options["task"], metric, groups, **chosen, pool=pool)
 
 
 def stop_rule(options: dict[str, Any]) -> Stop:

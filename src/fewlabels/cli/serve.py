@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from fewlabels.people import People
-    from fewlabels.web.desk import Desk
+    from fewlabels.store.people import People
+    from fewlabels.web.service import Service
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  (only to be recognised)
@@ -47,7 +47,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa:
     """See `_HELP`."""
     from fewlabels.cli.common import open_store  # noqa: PLC0415
     from fewlabels.errors import InputError, needs  # noqa: PLC0415
-    from fewlabels.people import People  # noqa: PLC0415
+    from fewlabels.store.people import People  # noqa: PLC0415
 
     try:
         import uvicorn  # noqa: PLC0415
@@ -60,23 +60,23 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa:
     settings = Settings(**options)
     with open_store(database) as store:
         app = create_app(store, settings)
-        _check_shown(app.state.desk)
+        _check_shown(app.state.service)
         listening = _listen(host, port)
         # Without a server header, and with no access log: there is nothing in it that the log of events has not.
         config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
         config.limit_concurrency, config.timeout_graceful_shutdown = _MOST, _LAST
         server = uvicorn.Server(config)
-        app.state.desk.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
+        app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
         _greet(People(store), database, _address(host, listening, secure=settings.secure), host, secure=settings.secure)
         server.run(sockets=[listening])
 
 
-def _check_shown(desk: Desk) -> None:
+def _check_shown(service: Service) -> None:
     """Say now, to whoever can mend it, what annotators would run into later."""
     from fewlabels.errors import InputError  # noqa: PLC0415
 
-    blind = {name: why for name in desk.names() if (why := desk.blind(name)) is not None}
-    if blind and desk.settings.columns and len(blind) == len(desk.names()):
+    blind = {name: why for name in service.names() if (why := service.blind(name)) is not None}
+    if blind and service.settings.columns and len(blind) == len(service.names()):
         raise InputError(next(iter(blind.values())))
     for name, why in blind.items():
         click.echo(f"fewlabels: annotators cannot look at the items of {name!r}: {why}", err=True)

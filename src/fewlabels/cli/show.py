@@ -11,9 +11,9 @@ from fewlabels.cli.common import assessment_arguments, json_option, level_option
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
+    from fewlabels.findings.reading import Reading
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
-    from fewlabels.plots import Reading
     from fewlabels.table import Table
 
 _HELP = """Show what is known: each group with its estimate and interval.
@@ -57,8 +57,8 @@ def show(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, talk  # noqa: PLC0415
-    from fewlabels.cli.words import groups_from, metric_from  # noqa: PLC0415
-    from fewlabels.plots import Reading  # noqa: PLC0415
+    from fewlabels.cli.parsing import groups_from, metric_from  # noqa: PLC0415
+    from fewlabels.findings.reading import Reading  # noqa: PLC0415
 
     audit = open_assessment(address, name)
     other = metric_from(metric, audit.pool) if metric else None, groups_from(groups, audit.pool) if groups else None
@@ -95,8 +95,8 @@ def _title(metric: Metric, groups: Partition, level: float) -> str:
 
 def _with_notes(table: Table, reading: Reading, *, own: bool) -> Table:
     """The table with a word beside each number that rests on too few labels, as in the report."""
-    from fewlabels.plots.words import is_thin  # noqa: PLC0415
-    from fewlabels.report.evidence import judge  # noqa: PLC0415
+    from fewlabels.findings.evidence import judge  # noqa: PLC0415
+    from fewlabels.findings.measures import is_thin  # noqa: PLC0415
     from fewlabels.report.facts import NOTES  # noqa: PLC0415
     from fewlabels.table import Table  # noqa: PLC0415
 
@@ -157,8 +157,8 @@ def _progress(audit: Assessment) -> dict[str, Any]:
 
 def _words(reading: Reading, known: dict[str, Any], address: str, *, own: bool) -> list[str]:
     from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
+    from fewlabels.findings.phrases import question  # noqa: PLC0415
     from fewlabels.report import gist_of  # noqa: PLC0415
-    from fewlabels.report.plainly import question  # noqa: PLC0415
     from fewlabels.wording import counted  # noqa: PLC0415
 
     audit = reading.audit

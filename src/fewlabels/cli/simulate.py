@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewlabels.cli.common import emit, json_option, progress, talk
+from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import question_options
-from fewlabels.cli.reading import pool_options
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ Examples:
 @pool_options
 @question_options
 @click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+thompson or learned+boundary]")
-@click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Numbers, or percentages.")
+@click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Plot, or percentages.")
 @click.option("--runs", default=1000, type=click.IntRange(1), show_default=True)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Work in parallel.  [default: all processors]")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
@@ -95,10 +95,10 @@ def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> 
 
 def _simulated(file: str, options: dict[str, Any]) -> Table:
     """Read, simulate, and the table."""
+    from fewlabels.cli.parsing import group_columns, labels_from  # noqa: PLC0415
+    from fewlabels.cli.predictions import opened, read_predictions  # noqa: PLC0415
     from fewlabels.cli.question import question  # noqa: PLC0415
-    from fewlabels.cli.reading import opened, read_predictions  # noqa: PLC0415
-    from fewlabels.cli.words import group_columns, labels_from  # noqa: PLC0415
-    from fewlabels.simulation.jit import need_compiler  # noqa: PLC0415
+    from fewlabels.simulation.kernels.jit import need_compiler  # noqa: PLC0415
     from fewlabels.simulation.methods import methods_from  # noqa: PLC0415
     from fewlabels.simulation.study import simulate as run  # noqa: PLC0415
     from fewlabels.simulation.truth import truth  # noqa: PLC0415
@@ -129,11 +129,11 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
 
 
 def _default_methods(pool: Pool, task: Task) -> str:
-    from fewlabels.policies import usual_policy  # noqa: PLC0415
+    from fewlabels.policies import default_policy  # noqa: PLC0415
     from fewlabels.priors import Learned  # noqa: PLC0415
 
     plain = _METHODS if pool.confidence is not None else _WITHOUT_SCORES
-    return f"{plain},learned+{type(usual_policy(task, Learned())).__name__.lower()}"
+    return f"{plain},learned+{type(default_policy(task, Learned())).__name__.lower()}"
 
 
 def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None:

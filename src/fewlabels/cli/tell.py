@@ -119,7 +119,7 @@ def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) 
 
 def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelRow]:
     """The labels that a word of the command line means."""
-    from fewlabels.cli.reading import opened  # noqa: PLC0415
+    from fewlabels.cli.predictions import opened  # noqa: PLC0415
     from fewlabels.errors import InputError  # noqa: PLC0415
     from fewlabels.io.labels import LabelRow, label_rows  # noqa: PLC0415
 

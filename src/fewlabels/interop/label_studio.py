@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fewlabels.assessment import Assessment
-    from fewlabels.batch import Batch
+    from fewlabels.labelling.batch import Batch
 
 Kind = Literal["text", "image"]
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg")

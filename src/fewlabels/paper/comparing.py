@@ -11,18 +11,18 @@ import numpy as np
 
 from fewlabels.metrics import Accuracy
 from fewlabels.paper import footnotes
+from fewlabels.paper.methods import identifying
 from fewlabels.paper.plan import Plan, Result, Row, scored, settings
 from fewlabels.paper.pools import SOURCES, PaperPool
 from fewlabels.paper.superclasses import SUPERCLASS
-from fewlabels.paper.ways import identifying
 from fewlabels.partition import by_map, by_predicted
 from fewlabels.policies import UniformItems
 from fewlabels.priors import Uniform
-from fewlabels.simulation.choose import THOMPSON, ask_items
-from fewlabels.simulation.compare import CONFIDENCE, ask_compare, first_success, regions_curve
-from fewlabels.simulation.known import known_pool
+from fewlabels.simulation.kernels.choose import THOMPSON, ask_items
+from fewlabels.simulation.kernels.compare import CONFIDENCE, ask_compare, first_success, regions_curve
+from fewlabels.simulation.kernels.known import known_pool
+from fewlabels.simulation.kernels.run import start
 from fewlabels.simulation.parallel import run_generator
-from fewlabels.simulation.run import start
 from fewlabels.tasks.rope import rope_probabilities
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.partition import Partition
-    from fewlabels.simulation.known import Known
+    from fewlabels.simulation.kernels.known import Known
     from fewlabels.simulation.methods import Method
 
 ROPE = 0.05

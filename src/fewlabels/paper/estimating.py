@@ -10,11 +10,11 @@ import numpy as np
 
 from fewlabels.metrics import Accuracy, Confusion
 from fewlabels.paper import footnotes
+from fewlabels.paper.methods import estimating
 from fewlabels.paper.plan import Plan, Result, Row, scored, settings
 from fewlabels.paper.pools import SCORED, SOURCES
 from fewlabels.paper.published import published
 from fewlabels.paper.quirks import CONFUSION_WEIGHT, LATE, equal_width_ece, rank_bins
-from fewlabels.paper.ways import estimating
 from fewlabels.partition import by_predicted, by_score
 from fewlabels.priors import Informed
 from fewlabels.simulation.order import asker

@@ -10,12 +10,12 @@ import numpy as np
 
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.paper import footnotes
+from fewlabels.paper.methods import by_group, identifying
 from fewlabels.paper.plan import Plan, Result, Row, row, scored, settings
 from fewlabels.paper.pools import SCORED, SOURCES, PaperPool
 from fewlabels.paper.published import Cell
 from fewlabels.paper.quirks import GRID, STOP
 from fewlabels.paper.superclasses import human_costs, superclass_costs
-from fewlabels.paper.ways import by_group, identifying
 from fewlabels.partition import by_predicted
 from fewlabels.simulation.study import Chunk, run_chunk
 from fewlabels.simulation.truth import Truth

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.paper.comparing import comparison
 from fewlabels.paper.estimating import accuracy, bins, confusion, ece
 from fewlabels.paper.identifying import cost, least_accurate, least_calibrated
-from fewlabels.paper.made import note
+from fewlabels.paper.provenance import note
 from fewlabels.table import Table
 
 if TYPE_CHECKING:

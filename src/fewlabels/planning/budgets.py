@@ -15,7 +15,7 @@ from fewlabels.planning.readings import Reading
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, too_soon
 from fewlabels.planning.worlds import draw_world
-from fewlabels.policies import Policy, usual_policy
+from fewlabels.policies import Policy, default_policy
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, to_json
 from fewlabels.stopping import LEVEL, Stop, has_probability
@@ -162,7 +162,7 @@ def plan(
     if len(partition.group) != len(pool):
         raise InputError("the groups are not of this pool: they have another number of items.")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
-    spec = Spec(task, partition.recipe, prior, policy or usual_policy(task, prior), target, seed, stop or Stop())
+    spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     game = Game(spec, spec.cells(pool, partition))
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit
 
-from fewlabels.trust import ItemBelief
+from fewlabels.learned.items import ItemBelief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError, SpecError
+from fewlabels.findings.reading import Reading
 from fewlabels.plots.allocation import Allocation
 from fewlabels.plots.calibration import Calibration
 from fewlabels.plots.chances import Chances
@@ -25,14 +26,14 @@ from fewlabels.plots.displays import (
     ScatterDisplay,
     display,
 )
+from fewlabels.plots.drawing.markup import figure, standalone, svg
+from fewlabels.plots.drawing.style import stylesheet
 from fewlabels.plots.forest import Forest
-from fewlabels.plots.markup import figure, standalone, svg
-from fewlabels.plots.numbers import Numbers, Reading
+from fewlabels.plots.plot import Plot
 from fewlabels.plots.ranking import Ranking
 from fewlabels.plots.reliability import Reliability
 from fewlabels.plots.rope import Rope
 from fewlabels.plots.scatter import Scatter
-from fewlabels.plots.style import stylesheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
 
 _KINDS = (Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation, Curve)
-PLOTS: Mapping[str, type[Numbers]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+PLOTS: Mapping[str, type[Plot]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name to plot, in the order in which a report shows them."""
 
 __all__ = [
@@ -52,7 +53,7 @@ __all__ = [
     "CurveDisplay",
     "Display",
     "ForestDisplay",
-    "Numbers",
+    "Plot",
     "RankingDisplay",
     "Reading",
     "ReliabilityDisplay",
@@ -95,7 +96,7 @@ def main_kind(audit: Assessment) -> str:
 
 def read_all(
     audit: Assessment, level: float = 0.95, draws: int = 10_000, kinds: Sequence[str] | None = None
-) -> dict[str, Numbers]:
+) -> dict[str, Plot]:
     """The numbers of the plots named, or of every plot that suits, by name; what they share is computed once.
 
     >>> import fewlabels as fl
@@ -108,7 +109,7 @@ def read_all(
 
 def read_each(
     audit: Assessment, kinds: Sequence[str], level: float = 0.95, draws: int = 10_000
-) -> Iterator[tuple[str, Numbers]]:
+) -> Iterator[tuple[str, Plot]]:
     """As `read_all`, one after the other, for those who show how far it has come."""
     for name in kinds:
         if name not in PLOTS:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.plots.numbers import Numbers, Reading
-from fewlabels.plots.picture import Key, Picture, counting
-from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import shortened
+from fewlabels.findings.measures import shortened
+from fewlabels.plots.drawing.picture import Key, Picture, counting
+from fewlabels.plots.drawing.row_panel import Entry, rows_panel
+from fewlabels.plots.plot import Plot
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
+    from fewlabels.findings.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Allocation(Numbers):
+class Allocation(Plot):
     """Labels of each group, the most first.
 
     Parameters

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.estimates import holding, interval
+from fewlabels.findings.prior_pull import lacks_say, score_bins_of
 from fewlabels.metrics import CalibrationError
 from fewlabels.partition import whole
-from fewlabels.plots.densities import curve_panel, density
-from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
-from fewlabels.plots.picture import Picture
-from fewlabels.plots.sway import lacks_say, score_bins_of
+from fewlabels.plots.drawing.densities import curve_panel, density
+from fewlabels.plots.drawing.picture import Picture
+from fewlabels.plots.plot import Plot, lacks_confidence
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
+    from fewlabels.findings.reading import Reading
 
 
 @dataclass(frozen=True)
-class Calibration(Numbers):
+class Calibration(Plot):
     """The density of the calibration error of the whole pool, its mean and its interval.
 
     Parameters

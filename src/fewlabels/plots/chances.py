@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.plots.numbers import Numbers, Reading, lacks_order
-from fewlabels.plots.picture import Picture, number, scale
-from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import shortened
+from fewlabels.findings.measures import shortened
+from fewlabels.plots.drawing.picture import Picture, number, scale
+from fewlabels.plots.drawing.row_panel import Entry, rows_panel
+from fewlabels.plots.plot import Plot, lacks_order
 from fewlabels.tasks import Identify
 from fewlabels.tasks.identify import ranked
 from fewlabels.wording import counted
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.picture import Axis, Panel
-    from fewlabels.plots.style import Tone
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.picture import Axis, Panel
+    from fewlabels.plots.drawing.style import Tone
 
 _SHOWN = 20
 
@@ -43,7 +44,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Chances(Numbers):
+class Chances(Plot):
     """P(among the m lowest), or P(lowest) and P(highest).
 
     Parameters

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.estimates import estimate
+from fewlabels.findings.measures import FEW, HOLLOW, is_thin, shortened
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics import Confusion as Metric
 from fewlabels.partition import by_predicted
-from fewlabels.plots.numbers import Numbers, Reading
-from fewlabels.plots.picture import Axis, Box, Key, Note, Panel, Picture, Tick, number, scale
-from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import FEW, HOLLOW, is_thin, shortened
+from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, number, scale
+from fewlabels.plots.drawing.row_panel import Entry, rows_panel
+from fewlabels.plots.plot import Plot
 from fewlabels.tasks import Compare
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.picture import Mark
-    from fewlabels.plots.style import Tone
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.picture import Mark
+    from fewlabels.plots.drawing.style import Tone
     from fewlabels.table import Table
 
 _MATRIX = 30  # so many classes are shown as a matrix
@@ -62,7 +63,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Confusions(Numbers):
+class Confusions(Plot):
     """The confusion matrix, or its largest mistakes where it has too many classes to be read.
 
     Parameters

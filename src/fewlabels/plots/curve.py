@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.plots.numbers import Numbers, Reading
-from fewlabels.plots.picture import Area, Key, Line, Panel, Picture, Point, counting, number, precision, scale
+from fewlabels.findings.measures import shortened
+from fewlabels.plots.drawing.picture import Area, Key, Line, Panel, Picture, Point, counting, number, precision, scale
+from fewlabels.plots.drawing.style import LINES
+from fewlabels.plots.plot import Plot
 from fewlabels.plots.replay import Moment, replay
-from fewlabels.plots.style import LINES
-from fewlabels.plots.words import shortened
 from fewlabels.tasks import Compare
 from fewlabels.wording import counted
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.picture import Mark
-    from fewlabels.plots.style import Tone
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.picture import Mark
+    from fewlabels.plots.drawing.style import Tone
     from fewlabels.table import Table
 
 _SCORES = {
@@ -51,7 +52,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Curve(Numbers):
+class Curve(Plot):
     """What was known after fewer labels, or the scores of a simulation.
 
     Parameters

@@ -14,8 +14,8 @@ from fewlabels.plots.calibration import Calibration
 from fewlabels.plots.chances import Chances
 from fewlabels.plots.confusion import Confusions
 from fewlabels.plots.curve import Curve
+from fewlabels.plots.drawing.markup import standalone
 from fewlabels.plots.forest import Forest
-from fewlabels.plots.markup import standalone
 from fewlabels.plots.ranking import Ranking
 from fewlabels.plots.reliability import Reliability
 from fewlabels.plots.rope import Rope
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.numbers import Numbers
+    from fewlabels.plots.plot import Plot
 
 _INCH = 96.0  # pixels
 _AROUND = 62.0  # pixels around a panel, for its words
@@ -48,9 +48,9 @@ class Display:
     ['cat', 'dog']
     """
 
-    kind: ClassVar[type[Numbers]]
+    kind: ClassVar[type[Plot]]
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: Plot) -> None:
         self.numbers = numbers
         self.figure_: Any = None
         """The figure, once drawn."""
@@ -107,7 +107,7 @@ def check_drawing() -> None:
         raise FewlabelsError(f"{message}. Or write an .svg, which does not need it.")
 
 
-def _figure(numbers: Numbers) -> Figure:
+def _figure(numbers: Plot) -> Figure:
     """A figure with room for the panels; without pyplot, so that there is no window and no global state."""
     check_drawing()
     from matplotlib.figure import Figure as Made  # noqa: PLC0415  (an extra, and slow to import)
@@ -118,9 +118,9 @@ def _figure(numbers: Numbers) -> Figure:
     return figure
 
 
-def _draw(numbers: Numbers, figure: Any, ax: Axes | None) -> list[Axes]:  # noqa: ANN401  (a figure or part of one)
+def _draw(numbers: Plot, figure: Any, ax: Axes | None) -> list[Axes]:  # noqa: ANN401  (a figure or part of one)
     """Draw the panels: on the axes given, as insets of them where there are several, or as rows of the figure."""
-    from fewlabels.plots.canvas import draw  # noqa: PLC0415  (needs matplotlib)
+    from fewlabels.plots.drawing.canvas import draw  # noqa: PLC0415  (needs matplotlib)
 
     panels = numbers.picture().panels
     heights = [panel.height + _AROUND for panel in panels]
@@ -201,7 +201,7 @@ class CurveDisplay(Display):
     kind = Curve
 
 
-def display(numbers: Numbers) -> Display:
+def display(numbers: Plot) -> Display:
     """The display of numbers that are already computed."""
     kinds = {kind.kind: kind for kind in Display.__subclasses__()}
     return kinds[type(numbers)](numbers)

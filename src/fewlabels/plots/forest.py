@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.plots.numbers import Numbers, Reading, Row, lacks_values
-from fewlabels.plots.picture import Key, Picture, number, precision, scale
-from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import HOLLOW, shortened
+from fewlabels.findings.measures import HOLLOW, shortened
+from fewlabels.plots.drawing.picture import Key, Picture, number, precision, scale
+from fewlabels.plots.drawing.row_panel import Entry, rows_panel
+from fewlabels.plots.plot import Plot, lacks_values
 from fewlabels.tasks import Identify
 from fewlabels.wording import counted
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.style import Tone
-    from fewlabels.plots.words import Measure
+    from fewlabels.findings.measures import Measure
+    from fewlabels.findings.reading import Reading, Row
+    from fewlabels.plots.drawing.style import Tone
 
 
 @dataclass(frozen=True)
-class Forest(Numbers):
+class Forest(Plot):
     """The estimates of all groups, the worst first.
 
     Parameters

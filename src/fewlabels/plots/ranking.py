@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.estimates import interval
-from fewlabels.plots.numbers import Numbers, Reading, lacks_order
-from fewlabels.plots.picture import Key, Picture, Tick, counting
-from fewlabels.plots.rows import Entry, rows_panel
-from fewlabels.plots.words import HOLLOW, shortened
+from fewlabels.findings.measures import HOLLOW, shortened
+from fewlabels.plots.drawing.picture import Key, Picture, Tick, counting
+from fewlabels.plots.drawing.row_panel import Entry, rows_panel
+from fewlabels.plots.plot import Plot, lacks_order
 from fewlabels.tasks import Identify
 from fewlabels.tasks.identify import ranked
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.style import Tone
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.style import Tone
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class Ranking(Numbers):
+class Ranking(Plot):
     """The ranks of the groups with items, the most extreme first.
 
     Parameters

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from fewlabels.findings.measures import HOLLOW
+from fewlabels.findings.prior_pull import lacks_say, score_bins_of, swayed_bins
+from fewlabels.findings.vagueness import is_vague
 from fewlabels.partition import score_bins
-from fewlabels.plots.evidence import is_vague
-from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
-from fewlabels.plots.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
-from fewlabels.plots.sway import lacks_say, score_bins_of, swayed_bins
-from fewlabels.plots.words import HOLLOW
+from fewlabels.plots.drawing.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
+from fewlabels.plots.plot import Plot, lacks_confidence
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.picture import Mark
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.picture import Mark
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Reliability(Numbers):
+class Reliability(Plot):
     """The reliability diagram and the histogram of scores.
 
     Parameters

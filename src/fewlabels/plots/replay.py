@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.estimates import value_draws
-from fewlabels.ledger import Ledger
+from fewlabels.labelling.ledger import Ledger
 from fewlabels.store import Event
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.plots.numbers import Reading
+    from fewlabels.findings.reading import Reading
 
 POINTS = 32
 """How many label counts are looked at, at most; half as many where every one takes a model of its own."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.plots.densities import curve_panel, density
-from fewlabels.plots.numbers import Numbers, Reading
-from fewlabels.plots.picture import Box, Key, Line, Picture, number, precision
-from fewlabels.plots.words import Measure, shortened
+from fewlabels.findings.measures import Measure, shortened
+from fewlabels.plots.drawing.densities import curve_panel, density
+from fewlabels.plots.drawing.picture import Box, Key, Line, Picture, number, precision
+from fewlabels.plots.plot import Plot
 from fewlabels.tasks import Compare
 from fewlabels.tasks.compare import REGIONS
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.picture import Mark
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.picture import Mark
 
 
 @dataclass(frozen=True)
-class Rope(Numbers):
+class Rope(Plot):
     """The density of Δ = θ_a − θ_b, and the probabilities that it is below, inside and above the rope.
 
     Parameters

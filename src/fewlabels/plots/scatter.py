@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from fewlabels.findings.measures import HOLLOW, shortened
+from fewlabels.findings.prior_pull import score_bins_of
+from fewlabels.findings.vagueness import is_vague
 from fewlabels.metrics import Accuracy, CalibrationError
-from fewlabels.plots.evidence import is_vague
-from fewlabels.plots.numbers import Numbers, Reading, lacks_confidence
-from fewlabels.plots.picture import Axis, Key, Note, Panel, Picture, Point, scale
-from fewlabels.plots.sway import score_bins_of
-from fewlabels.plots.words import HOLLOW, shortened
+from fewlabels.plots.drawing.picture import Axis, Key, Note, Panel, Picture, Point, scale
+from fewlabels.plots.plot import Plot, lacks_confidence
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
-    from fewlabels.plots.picture import Mark
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.picture import Mark
 
 _CROWD = 60  # beyond, intervals are drawn of the worst groups only
 
@@ -35,7 +36,7 @@ class Both:
 
 
 @dataclass(frozen=True)
-class Scatter(Numbers):
+class Scatter(Plot):
     """Accuracy and calibration error of each group with items, the least accurate first.
 
     Parameters

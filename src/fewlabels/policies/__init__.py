@@ -2,10 +2,10 @@
 
 from fewlabels.policies.base import Policy
 from fewlabels.policies.boundary import Boundary
+from fewlabels.policies.default import default_policy
 from fewlabels.policies.greedy import UCB, EpsilonGreedy, Greedy
 from fewlabels.policies.thompson import Thompson, TopTwo
 from fewlabels.policies.uniform import UniformGroups, UniformItems
-from fewlabels.policies.usual import usual_policy
 
 __all__ = [
     "UCB",
@@ -17,5 +17,5 @@ __all__ = [
     "TopTwo",
     "UniformGroups",
     "UniformItems",
-    "usual_policy",
+    "default_policy",
 ]

@@ -20,7 +20,7 @@ class Policy(ABC):
 
     ignorable: ClassVar[bool] = False
     """Whether every item is equally likely to be asked, so that labels can be counted in any other groups."""
-    looks: ClassVar[bool] = True
+    uses_belief: ClassVar[bool] = True
     """Whether it looks at the rewards; a policy that does not can be asked without working out a belief."""
 
     @abstractmethod

@@ -25,7 +25,7 @@ class UniformItems(Policy):
     """
 
     ignorable: ClassVar[bool] = True
-    looks: ClassVar[bool] = False
+    uses_belief: ClassVar[bool] = False
 
     def choose(
         self,
@@ -50,7 +50,7 @@ class UniformGroups(Policy):
     UniformGroups()
     """
 
-    looks: ClassVar[bool] = False
+    uses_belief: ClassVar[bool] = False
 
     def choose(
         self,

@@ -1,7 +1,7 @@
 """The report: an assessment as one HTML, Markdown or JSON file, for readers who know no statistics."""
 
+from fewlabels.findings.outlook import outlook
 from fewlabels.report.content import FORMAT, Gist, Report, gist, gist_of, read
-from fewlabels.report.more import outlook
 from fewlabels.report.writing import FORMATS, format_of, rendered, write
 
 __all__ = [

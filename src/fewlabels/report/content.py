@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
 from fewlabels.estimates import check_level
-from fewlabels.plots.numbers import Reading
-from fewlabels.report import evidence, plainly
-from fewlabels.report.confusions import Confused, confused
-from fewlabels.report.groups import GroupRow, Overall, group_rows, over_all
-from fewlabels.report.headline import headline
-from fewlabels.report.labels import Labels, Mistake, Tally, count_labels, find_mistakes, tally
-from fewlabels.report.learned import Band, bands
-from fewlabels.report.more import More, more_labels
-from fewlabels.report.next import next_steps
+from fewlabels.findings import evidence, phrases
+from fewlabels.findings.confusions import Confused, confused
+from fewlabels.findings.groups import GroupRow, Overall, group_rows, over_all
+from fewlabels.findings.headline import headline
+from fewlabels.findings.labels import Labels, Mistake, Tally, count_labels, find_mistakes, tally
+from fewlabels.findings.learned import Band, bands
+from fewlabels.findings.next_steps import next_steps
+from fewlabels.findings.outlook import More, more_labels
+from fewlabels.findings.reading import Reading
 from fewlabels.tasks import Identify
 from fewlabels.wording import counted, plural
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fewlabels.assessment import Assessment
-    from fewlabels.plots import Numbers
+    from fewlabels.plots import Plot
     from fewlabels.tasks import Answer
 
 FORMAT = "fewlabels-report/1"
@@ -81,10 +81,10 @@ class Report:
     chosen: tuple[str, ...]
     more: More
     learned: tuple[Band, ...]
-    plots: Mapping[str, Numbers]
+    plots: Mapping[str, Plot]
     settings: Mapping[str, Any]
     pool: Mapping[str, Any]
-    words: plainly.Words
+    words: phrases.Words
 
     def __repr__(self) -> str:
         return f"<Report {self.name!r}: {self.headline}>"
@@ -177,7 +177,7 @@ def read(
         made=datetime.now(UTC),
         version=version("fewlabels"),
         level=level,
-        question=plainly.question(audit),
+        question=phrases.question(audit),
         headline=headline(audit, reading.answer, rows, overall, confusions),
         doubts=tuple(_doubts(audit, rows, overall, labels)),
         next=next_steps(audit, reading.answer, rows, overall, more.forecast),
@@ -187,13 +187,13 @@ def read(
         confusions=confusions,
         mistakes=find_mistakes(audit, reading.answer.groups, examples),
         labels=labels,
-        chosen=(plainly.policy(audit), plainly.prior(audit), plainly.TARGETS[audit.spec.target], *labels.sentences()),
+        chosen=(phrases.policy(audit), phrases.prior(audit), phrases.TARGETS[audit.spec.target], *labels.sentences()),
         more=more,
         learned=bands(audit, level),
         plots={name: plots.PLOTS[name].read(reading) for name in plots.suited(audit)} if labels.labelled else {},
         settings=audit.spec.to_json(),
         pool=_source(audit),
-        words=plainly.words(audit, level),
+        words=phrases.words(audit, level),
     )
 
 
@@ -245,7 +245,7 @@ def _found(reading: Reading) -> tuple[tuple[GroupRow, ...], Overall, tuple[Confu
 
 def _doubts(audit: Assessment, rows: tuple[GroupRow, ...], overall: Overall, labels: Tally) -> list[str]:
     """What somebody who reads the answer only should also know."""
-    one = plainly.noun(audit)
+    one = phrases.noun(audit)
     few = sum(row.evidence == "few" for row in rows)
     found = []
     if labels.labelled and few:

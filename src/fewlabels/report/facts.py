@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.report.numbers import percent, spelled, sureness
+from fewlabels.findings.formatting import percent, spelled, sureness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fewlabels.findings.groups import GroupRow, Overall
     from fewlabels.report.content import Report
-    from fewlabels.report.groups import GroupRow, Overall
 
 NOTES = {
     "enough": "",

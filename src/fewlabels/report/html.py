@@ -11,9 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fewlabels import plots
-from fewlabels.plots.words import shortened
+from fewlabels.findings.formatting import percent, sureness
+from fewlabels.findings.measures import shortened
 from fewlabels.report.facts import HEADINGS, facts, note, place, strip
-from fewlabels.report.numbers import percent, sureness
 
 if TYPE_CHECKING:
     from fewlabels.report.content import Report

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fewlabels.findings.formatting import percent, sureness
 from fewlabels.report.facts import facts, note, place, strip
-from fewlabels.report.numbers import percent, sureness
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:

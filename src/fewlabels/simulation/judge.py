@@ -11,10 +11,10 @@ import numpy as np
 from fewlabels.estimates import value_draws
 from fewlabels.metrics import Accuracy, Confusion
 from fewlabels.priors import Informed, Uniform
-from fewlabels.simulation.compare import regions_curve
+from fewlabels.simulation.kernels.compare import regions_curve
+from fewlabels.simulation.kernels.replay import mrr_curve
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.methods import method as method_named
-from fewlabels.simulation.replay import mrr_curve
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 
 if TYPE_CHECKING:

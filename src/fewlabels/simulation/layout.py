@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.simulation.known import Known, known_pool
-from fewlabels.simulation.run import Run, start
+from fewlabels.simulation.kernels.known import Known, known_pool
+from fewlabels.simulation.kernels.run import Run, start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

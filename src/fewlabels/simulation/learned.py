@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
+    from fewlabels.simulation.kernels.run import Run
     from fewlabels.simulation.layout import Layout
     from fewlabels.simulation.methods import Method
-    from fewlabels.simulation.run import Run
     from fewlabels.simulation.truth import Truth
 
     Kernel = Callable[[np.random.Generator, Run, int], None]

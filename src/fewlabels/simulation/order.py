@@ -21,16 +21,16 @@ from fewlabels.policies import (
     UniformItems,
 )
 from fewlabels.priors import Informed, Uniform
-from fewlabels.simulation import choose
-from fewlabels.simulation.boundary import ask_lowest_boundary
-from fewlabels.simulation.compare import REWARDS, ask_compare
-from fewlabels.simulation.confusion import ask_confusion
-from fewlabels.simulation.estimate import ask_estimate, ask_estimate_contest
 from fewlabels.simulation.generic import ask_and_tell
-from fewlabels.simulation.identify import ask_lowest, ask_lowest_contest
+from fewlabels.simulation.kernels import choose
+from fewlabels.simulation.kernels.boundary import ask_lowest_boundary
+from fewlabels.simulation.kernels.compare import REWARDS, ask_compare
+from fewlabels.simulation.kernels.confusion import ask_confusion
+from fewlabels.simulation.kernels.estimate import ask_estimate, ask_estimate_contest
+from fewlabels.simulation.kernels.identify import ask_lowest, ask_lowest_contest
+from fewlabels.simulation.kernels.value import ask_value, ask_value_contest
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.learned import ask_between_fits
-from fewlabels.simulation.value import ask_value, ask_value_contest
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fewlabels.simulation.kernels.run import Run
     from fewlabels.simulation.layout import Layout
     from fewlabels.simulation.learned import Kernel
     from fewlabels.simulation.methods import Method
-    from fewlabels.simulation.run import Run
     from fewlabels.simulation.truth import Truth
 
 # Below this many groups (for each one looked for, in identification) drawing all of them is the quicker step.
@@ -90,7 +90,7 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
     if _is_fitted(method):
         return partial(ask_between_fits, truth, method, view, kernel, _plays(truth, method.policy))
     # The policies that ask anywhere need no belief.
-    prior = method.prior if method.policy.looks else Uniform()
+    prior = method.prior if method.policy.uses_belief else Uniform()
     belief = prior.belief(truth.cells, np.zeros_like(truth.counts), method.target)
 
     def ask(rng: np.random.Generator, labels: int) -> NDArray[np.int64]:
@@ -108,7 +108,7 @@ def is_compiled(truth: Truth, method: Method) -> bool:
 
 def _is_fitted(method: Method) -> bool:
     """Whether a method asks by a belief that is a fit."""
-    return method.prior.looks_at_items and method.policy.looks
+    return method.prior.looks_at_items and method.policy.uses_belief
 
 
 def _plays(truth: Truth, policy: Policy) -> int:

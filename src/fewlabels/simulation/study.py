@@ -10,8 +10,8 @@ import numpy as np
 
 from fewlabels.errors import InputError, SpecError
 from fewlabels.partition import by_predicted
-from fewlabels.simulation.jit import need_compiler
 from fewlabels.simulation.judge import IdentifyJudge, Judge, judge
+from fewlabels.simulation.kernels.jit import need_compiler
 from fewlabels.simulation.methods import methods_from
 from fewlabels.simulation.order import asker
 from fewlabels.simulation.parallel import chunks, gather, run_generator

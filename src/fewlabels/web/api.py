@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
 from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
-from fewlabels.people import Person
+from fewlabels.store.people import Person
 from fewlabels.web import messages as m
 from fewlabels.web.content import file_of, media_type
-from fewlabels.web.desk import Desk
 from fewlabels.web.errors import ErrorBody
 from fewlabels.web.guard import is_sealed
 from fewlabels.web.live import stream
+from fewlabels.web.service import Service
 
 if TYPE_CHECKING:
     from fewlabels.table import Table
@@ -30,9 +30,9 @@ router = APIRouter(
 )
 
 
-def desk_of(request: Request) -> Desk:
+def desk_of(request: Request) -> Service:
     """What the app holds."""
-    return request.app.state.desk
+    return request.app.state.service
 
 
 def person_of(request: Request) -> Person:
@@ -53,7 +53,7 @@ def owner_of(request: Request) -> Person:
     return person
 
 
-Here = Annotated[Desk, Depends(desk_of)]
+Here = Annotated[Service, Depends(desk_of)]
 Anyone = Annotated[Person, Depends(person_of)]
 Owner = Annotated[Person, Depends(owner_of)]
 Token = Annotated[str, Depends(token_of)]
@@ -73,90 +73,92 @@ def me(person: Anyone) -> m.Me:
 
 
 @router.get("/people", tags=["people"])
-def people(desk: Here, _owner: Owner) -> list[m.Known]:
+def people(service: Here, _owner: Owner) -> list[m.Known]:
     """Everybody who was invited."""
-    known = desk.people.list()
+    known = service.people.list()
     return [m.Known(name=one.name, role=one.role, revoked=one.revoked_at is not None) for one in known]
 
 
 @router.post("/people", tags=["people"], status_code=201)
-def invite(body: m.Invite, desk: Here, _owner: Owner) -> m.Invited:
+def invite(body: m.Invite, service: Here, _owner: Owner) -> m.Invited:
     """A personal token for somebody. It is shown once and kept only as a hash."""
-    if body.name in _valid(desk):
+    if body.name in _valid(service):
         raise HTTPException(409, f"{body.name!r} was invited already. Choose another name, or lock them out first.")
-    return m.Invited(name=body.name, token=desk.people.invite(body.name, body.role))
+    return m.Invited(name=body.name, token=service.people.invite(body.name, body.role))
 
 
 @router.post("/people/revoke", tags=["people"])
-def revoke(body: m.Name, desk: Here, owner: Owner) -> m.Taken:
+def revoke(body: m.Name, service: Here, owner: Owner) -> m.Taken:
     """Lock somebody out, at once. Their answers stay."""
     if body.name == owner.name:
         raise HTTPException(409, "you cannot lock out yourself. Another owner can.")
-    if body.name not in _valid(desk):
+    if body.name not in _valid(service):
         raise HTTPException(409, f"there is nobody called {body.name!r} with a valid link.")
-    desk.people.revoke(body.name)
+    service.people.revoke(body.name)
     return m.Taken(taken=1)
 
 
-def _valid(desk: Desk) -> set[str]:
-    return {one.name for one in desk.people.list() if one.revoked_at is None}
+def _valid(service: Service) -> set[str]:
+    return {one.name for one in service.people.list() if one.revoked_at is None}
 
 
 # --- labelling
 
 
 @router.get("/assessments", tags=["assessments"])
-def assessments(desk: Here, _person: Anyone) -> list[m.Summary]:
+def assessments(service: Here, _person: Anyone) -> list[m.Summary]:
     """The assessments there are, the oldest first."""
-    return [desk.summary(name) for name in desk.names()]
+    return [service.summary(name) for name in service.names()]
 
 
 @router.get(ONE + "/classes", tags=["labelling"])
-def classes(name: str, desk: Here, _person: Anyone) -> m.Classes:
+def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     """The classes to choose from."""
-    return m.Classes(classes=list(desk.audit(name).pool.classes))
+    return m.Classes(classes=list(service.audit(name).pool.classes))
 
 
 @router.post(ONE + "/ask", tags=["labelling"])
-def ask(name: str, body: m.Ask, desk: Here, person: Anyone, token: Token) -> m.Asked:
+def ask(name: str, body: m.Ask, service: Here, person: Anyone, token: Token) -> m.Asked:
     """The items to label next: this person's open ones first, then new ones."""
-    audit = desk.audit(name)
-    audit.expire(desk.settings.lease, people=desk.everybody())
+    audit = service.audit(name)
+    audit.expire(service.settings.lease, people=service.everybody())
     requests = audit.ask(body.n, annotator=person.name, again=True)
-    return m.Asked(requests=[desk.item(name, request.id, token) for request in requests])
+    return m.Asked(requests=[service.item(name, request.id, token) for request in requests])
 
 
 @router.post(ONE + "/tell", tags=["labelling"])
-def tell(name: str, body: m.Tell, desk: Here, person: Anyone) -> m.Taken:
+def tell(name: str, body: m.Tell, service: Here, person: Anyone) -> m.Taken:
     """Take labels of items that this person was handed; they are on disk when this returns."""
     labels = {one.id: one.label for one in body.labels}
-    return m.Taken(taken=desk.audit(name).tell(labels, annotator=person.name, note=body.note, own=True, key=body.key))
+    return m.Taken(
+        taken=service.audit(name).tell(labels, annotator=person.name, note=body.note, own=True, key=body.key)
+    )
 
 
 @router.post(ONE + "/skip", tags=["labelling"])
-def skip(name: str, body: m.Skip, desk: Here, person: Anyone) -> m.Taken:
+def skip(name: str, body: m.Skip, service: Here, person: Anyone) -> m.Taken:
     """Note that this person cannot answer: the item waits for others, or for the owner."""
-    audit = desk.audit(name)
+    audit = service.audit(name)
     return m.Taken(taken=audit.skip(body.ids, reason=body.reason, annotator=person.name, own=True, key=body.key))
 
 
 @router.post(ONE + "/retract", tags=["labelling"])
-def retract(name: str, body: m.Retract, desk: Here, person: Anyone) -> m.Taken:
+def retract(name: str, body: m.Retract, service: Here, person: Anyone) -> m.Taken:
     """Take back this person's own answers: the items are theirs to answer again."""
-    return m.Taken(taken=desk.audit(name).retract(body.ids, annotator=person.name, key=body.key))
+    return m.Taken(taken=service.audit(name).retract(body.ids, annotator=person.name, key=body.key))
 
 
 @router.get(ONE + "/answers", tags=["labelling"])
-def answers(name: str, desk: Here, person: Anyone, token: Token, most: Few = 20) -> m.Answers:
+def answers(name: str, service: Here, person: Anyone, token: Token, most: Few = 20) -> m.Answers:
     """What this person said last, the newest first: what they may take back."""
-    return m.Answers(answers=desk.answers(name, person.name, most, token))
+    return m.Answers(answers=service.answers(name, person.name, most, token))
 
 
 @router.get(ONE + "/content", tags=["labelling"], response_class=FileResponse)
-def content(name: str, id: Which, column: Which, seal: Which, desk: Here, token: Token) -> FileResponse:  # noqa: A002
+def content(name: str, id: Which, column: Which, seal: Which, service: Here, token: Token) -> FileResponse:  # noqa: A002
     """The image file of an item that was handed to this person. Its address is in the item."""
-    value = desk.seen(name, id).get(column) if is_sealed(seal, token, "content", name, id) else None
-    file = None if value is None else file_of(str(value), desk.settings.content)
+    value = service.seen(name, id).get(column) if is_sealed(seal, token, "content", name, id) else None
+    file = None if value is None else file_of(str(value), service.settings.content)
     kind = None if file is None else media_type(file)
     if file is None or kind is None:
         raise HTTPException(404, "there is no such image.")
@@ -169,68 +171,68 @@ def content(name: str, id: Which, column: Which, seal: Which, desk: Here, token:
 
 
 @router.post(ONE + "/withdraw", tags=["owner"])
-def withdraw(name: str, body: m.Withdraw, desk: Here, owner: Owner) -> m.Taken:
+def withdraw(name: str, body: m.Withdraw, service: Here, owner: Owner) -> m.Taken:
     """Take back everything about items: they can be asked again."""
-    return m.Taken(taken=desk.audit(name).withdraw(body.ids, annotator=owner.name, note=body.note))
+    return m.Taken(taken=service.audit(name).withdraw(body.ids, annotator=owner.name, note=body.note))
 
 
 @router.post(ONE + "/decide", tags=["owner"])
-def decide(name: str, body: m.Tell, desk: Here, owner: Owner) -> m.Taken:
+def decide(name: str, body: m.Tell, service: Here, owner: Owner) -> m.Taken:
     """The owner's word: it counts whatever people said or will say."""
     labels = {one.id: one.label for one in body.labels}
-    return m.Taken(taken=desk.audit(name).decide(labels, annotator=owner.name, note=body.note, key=body.key))
+    return m.Taken(taken=service.audit(name).decide(labels, annotator=owner.name, note=body.note, key=body.key))
 
 
 @router.get(ONE + "/disputed", tags=["owner"])
-def disputed(name: str, desk: Here, _owner: Owner, token: Token, most: Most = 100) -> list[m.Disputed]:
+def disputed(name: str, service: Here, _owner: Owner, token: Token, most: Most = 100) -> list[m.Disputed]:
     """The items that wait for the owner, the oldest first."""
-    return desk.disputed(name, most, token)[0]
+    return service.disputed(name, most, token)[0]
 
 
 @router.get(ONE + "/estimates", tags=["results"])
-def estimates(name: str, desk: Here, _owner: Owner, level: Level = 0.95) -> m.Rows:
+def estimates(name: str, service: Here, _owner: Owner, level: Level = 0.95) -> m.Rows:
     """Mean and interval of each group."""
-    return _rows(desk.kept(name, "estimates", lambda audit: audit.estimates(level=level), level))
+    return _rows(service.kept(name, "estimates", lambda audit: audit.estimates(level=level), level))
 
 
 @router.get(ONE + "/answer", tags=["results"])
-def answer(name: str, desk: Here, _owner: Owner, level: Level = 0.95) -> m.Answer:
+def answer(name: str, service: Here, _owner: Owner, level: Level = 0.95) -> m.Answer:
     """What the task concludes from the labels so far, and how sure it is."""
-    found = desk.kept(name, "answer", lambda audit: audit.answer(level=level), level)
+    found = service.kept(name, "answer", lambda audit: audit.answer(level=level), level)
     return m.Answer(words=found.words, probability=found.probability, **_rows(found.table).model_dump())
 
 
 @router.get(ONE + "/standing", tags=["results"])
-def standing(name: str, desk: Here, _owner: Owner) -> dict[str, Any]:
+def standing(name: str, service: Here, _owner: Owner) -> dict[str, Any]:
     """How it stands with the stopping rules."""
-    return desk.kept(name, "standing", lambda audit: audit.standing()).to_json()
+    return service.kept(name, "standing", lambda audit: audit.standing()).to_json()
 
 
 @router.get(ONE + "/agreement", tags=["results"])
-def agreement(name: str, desk: Here, _owner: Owner) -> m.Rows:
+def agreement(name: str, service: Here, _owner: Owner) -> m.Rows:
     """How far people agree who labelled the same items: overall in the settings, pairs in the rows."""
-    found = desk.audit(name).agreement()
+    found = service.audit(name).agreement()
     overall = {"items": found.items, "raw": found.raw, "alpha": found.alpha, "words": found.words}
     return m.Rows(rows=list(found.pairs.rows()), settings=overall)
 
 
 @router.get(ONE + "/by-person", tags=["results"])
-def by_person(name: str, desk: Here, _owner: Owner) -> m.Rows:
+def by_person(name: str, service: Here, _owner: Owner) -> m.Rows:
     """What each person has done."""
-    return _rows(desk.audit(name).by_person())
+    return _rows(service.audit(name).by_person())
 
 
 @router.get(ONE + "/by-group", tags=["results"])
-def by_group(name: str, desk: Here, _owner: Owner) -> m.Rows:
+def by_group(name: str, service: Here, _owner: Owner) -> m.Rows:
     """How far each group is."""
-    return _rows(desk.audit(name).by_group())
+    return _rows(service.audit(name).by_group())
 
 
 @router.get(ONE + "/live", tags=["results"], response_class=StreamingResponse)
-def live(name: str, desk: Here, _owner: Owner, token: Token) -> StreamingResponse:
+def live(name: str, service: Here, _owner: Owner, token: Token) -> StreamingResponse:
     """Server-sent events: `change` whenever the log has grown."""
-    desk.audit(name)
-    return stream(desk, name, token)
+    service.audit(name)
+    return stream(service, name, token)
 
 
 def _rows(table: Table) -> m.Rows:

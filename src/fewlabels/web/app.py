@@ -10,9 +10,9 @@ from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
 from fewlabels.web import api, pages
-from fewlabels.web.desk import Desk
 from fewlabels.web.errors import add_handlers
 from fewlabels.web.guard import Headed, SignedIn, Sized
+from fewlabels.web.service import Service
 from fewlabels.web.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     'fewlabels'
     """
     settings = settings or Settings()
-    desk = Desk(store, settings)
+    service = Service(store, settings)
     app = FastAPI(
         title="fewlabels",
         version="1",
@@ -54,10 +54,10 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
         middleware=[
             Middleware(Headed, settings=settings),
             Middleware(Sized, settings=settings),
-            Middleware(SignedIn, people=desk.people, settings=settings),
+            Middleware(SignedIn, people=service.people, settings=settings),
         ],
     )
-    app.state.desk = desk
+    app.state.service = service
     app.state.pages = pages.environment()
     add_handlers(app)
     app.include_router(api.router)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from fewlabels.people import People
+    from fewlabels.store.people import People
     from fewlabels.web.settings import Settings
 
 CSRF_HEADER = "x-csrf-token"

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from fewlabels.web.desk import Desk
+    from fewlabels.web.service import Service
 
 _EVERY = 1.0  # seconds between two looks at the log
 _QUIET = 15  # looks without a change after which a sign of life is sent, for proxies
@@ -21,13 +21,13 @@ _LOOKS = 600  # then the browser connects anew: no connection stays for ever
 _MOST = 100  # streams at once: each takes a connection and a look a second
 
 
-async def changes(desk: Desk, name: str, token: str) -> AsyncIterator[str]:
+async def changes(service: Service, name: str, token: str) -> AsyncIterator[str]:
     """One event now, and one for each time the log was found longer; it ends when the reader is locked out."""
     seq, quiet = -1, 0
     for _ in range(_LOOKS):
-        if desk.closing() or await run_in_threadpool(desk.people.who, token) is None:
+        if service.closing() or await run_in_threadpool(service.people.who, token) is None:
             return
-        now = await run_in_threadpool(desk.seq, name)
+        now = await run_in_threadpool(service.seq, name)
         if now != seq:
             seq, quiet = now, 0
             yield f"event: change\ndata: {json.dumps({'seq': seq})}\n\n"
@@ -37,19 +37,19 @@ async def changes(desk: Desk, name: str, token: str) -> AsyncIterator[str]:
         await asyncio.sleep(_EVERY)
 
 
-async def counted(desk: Desk, events: AsyncIterator[str]) -> AsyncIterator[str]:
+async def counted(service: Service, events: AsyncIterator[str]) -> AsyncIterator[str]:
     """The events, and while somebody reads them one stream more."""
-    desk.streams += 1
+    service.streams += 1
     try:
         async for event in events:
             yield event
     finally:
-        desk.streams -= 1
+        service.streams -= 1
 
 
-def stream(desk: Desk, name: str, token: str) -> StreamingResponse:
+def stream(service: Service, name: str, token: str) -> StreamingResponse:
     """The answer to a page that wants to be told."""
-    if desk.streams >= _MOST:
+    if service.streams >= _MOST:
         raise HTTPException(503, "too many pages watch already. Close some of them.")
-    events = counted(desk, changes(desk, name, token))
+    events = counted(service, changes(service, name, token))
     return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})

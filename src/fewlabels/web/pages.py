@@ -14,13 +14,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fewlabels import plots
 from fewlabels.io import write_rows
-from fewlabels.people import Person
 from fewlabels.report import outlook
+from fewlabels.store.people import Person
 from fewlabels.web.api import Anyone, Here, Owner, Token
-from fewlabels.web.desk import Desk
 from fewlabels.web.errors import error_response
 from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.messages import Strict
+from fewlabels.web.service import Service
 from fewlabels.web.views import dashboard
 
 if TYPE_CHECKING:
@@ -80,15 +80,15 @@ def healthz() -> dict[str, bool]:
 
 
 @router.get("/")
-def home(request: Request, desk: Here) -> Response:
+def home(request: Request, service: Here) -> Response:
     """The sign-in page for strangers; for others the list, or the only assessment there is to label."""
     person: Person | None = request.state.person
     if person is None:
-        return _forget(sign_in_page(request), request, desk)
-    names = desk.names()
+        return _forget(sign_in_page(request), request, service)
+    names = service.names()
     if person.role == "annotator" and len(names) == 1:
         return RedirectResponse(f"/label/{quote(names[0], safe='')}", status_code=303)
-    return _page(request, "home.html", person, assessments=[desk.summary(name) for name in names])
+    return _page(request, "home.html", person, assessments=[service.summary(name) for name in names])
 
 
 @router.get("/sign-in")
@@ -98,32 +98,32 @@ def sign_in_page(request: Request) -> Response:
 
 
 @router.post("/sign-in")
-def sign_in(body: SignIn, request: Request, desk: Here) -> Response:
+def sign_in(body: SignIn, request: Request, service: Here) -> Response:
     """Exchange the token of a personal link for a cookie."""
-    if desk.people.who(body.token) is None:
+    if service.people.who(body.token) is None:
         if request.state.failed():
             return too_many()
         return error_response(401, "that token is not valid, or not any more. Ask the owner for a new link.")
     answer = Response('{"to": "/"}', media_type="application/json")
-    name = cookie_name(request.headers, desk.settings)
+    name = cookie_name(request.headers, service.settings)
     answer.set_cookie(
-        name, body.token, max_age=_MONTH, httponly=True, samesite="lax", secure=desk.settings.secure, path="/"
+        name, body.token, max_age=_MONTH, httponly=True, samesite="lax", secure=service.settings.secure, path="/"
     )
     return answer
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, desk: Here, csrf: Annotated[str, Form()] = "") -> Response:
+def sign_out(request: Request, service: Here, csrf: Annotated[str, Form()] = "") -> Response:
     """Forget the cookie, if the page is of the person who has it: in another tab somebody else may have signed in."""
     answer = RedirectResponse("/", status_code=303)
-    return _forget(answer, request, desk) if is_sealed(csrf, request.state.token, "csrf") else answer
+    return _forget(answer, request, service) if is_sealed(csrf, request.state.token, "csrf") else answer
 
 
-def _forget(answer: Response, request: Request, desk: Desk) -> Response:
+def _forget(answer: Response, request: Request, service: Service) -> Response:
     """The answer, which also takes the cookie from the browser if it has one."""
     if request.state.token:
-        name = cookie_name(request.headers, desk.settings)
-        answer.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=desk.settings.secure)
+        name = cookie_name(request.headers, service.settings)
+        answer.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=service.settings.secure)
     return answer
 
 
@@ -137,9 +137,9 @@ def plots_css() -> Response:
 
 
 @router.get("/label/{name:path}")
-def label(name: str, request: Request, desk: Here, person: Anyone) -> Response:
+def label(name: str, request: Request, service: Here, person: Anyone) -> Response:
     """One item after the other."""
-    pool, settings = desk.audit(name).pool.fingerprint[:16], desk.settings
+    pool, settings = service.audit(name).pool.fingerprint[:16], service.settings
     view = {"pool": pool, "ahead": settings.ahead, "lease": settings.lease}
     return _page(request, "label.html", person, name=name, here="label", **view)
 
@@ -148,59 +148,59 @@ def label(name: str, request: Request, desk: Here, person: Anyone) -> Response:
 
 
 @router.get("/people")
-def people(request: Request, desk: Here, owner: Owner) -> Response:
+def people(request: Request, service: Here, owner: Owner) -> Response:
     """Who may come in."""
-    return _page(request, "people.html", owner, people=desk.people.list(), here="people")
+    return _page(request, "people.html", owner, people=service.people.list(), here="people")
 
 
 @router.get("/decide/{name:path}")
-def decide(name: str, request: Request, desk: Here, owner: Owner, token: Token) -> Response:
+def decide(name: str, request: Request, service: Here, owner: Owner, token: Token) -> Response:
     """The items that wait for the owner's word."""
-    waiting, total = desk.disputed(name, _MOST_DISPUTES, token)
-    view = {"disputed": waiting, "total": total, "classes": desk.audit(name).pool.classes}
+    waiting, total = service.disputed(name, _MOST_DISPUTES, token)
+    view = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.classes}
     return _page(request, "decide.html", owner, name=name, here="decide", **view)
 
 
 @router.get("/part/live/{name:path}")
-def live(name: str, request: Request, desk: Here, _owner: Owner) -> Response:
+def live(name: str, request: Request, service: Here, _owner: Owner) -> Response:
     """The parts of the dashboard that follow the log."""
-    view = desk.kept(name, "dashboard", dashboard)
+    view = service.kept(name, "dashboard", dashboard)
     return HTMLResponse(request.app.state.pages.get_template("live.html").render(view=view, name=name))
 
 
 @router.get("/part/forecast/{name:path}")
-def forecast(name: str, request: Request, desk: Here, _owner: Owner) -> Response:
+def forecast(name: str, request: Request, service: Here, _owner: Owner) -> Response:
     """How many more labels it will probably take: a part of its own, since it takes seconds."""
-    words = desk.kept(name, "forecast", outlook)
+    words = service.kept(name, "forecast", outlook)
     return HTMLResponse(request.app.state.pages.get_template("forecast.html").render(words=words))
 
 
 @router.get("/download/report/{name:path}")
-def report(name: str, desk: Here, _owner: Owner) -> Response:
+def report(name: str, service: Here, _owner: Owner) -> Response:
     """The report, to keep."""
     from fewlabels.report import read  # noqa: PLC0415
 
-    return _download(desk.kept(name, "report", lambda audit: read(audit).html()), "report.html", "text/html")
+    return _download(service.kept(name, "report", lambda audit: read(audit).html()), "report.html", "text/html")
 
 
 @router.get("/download/labels/{name:path}")
-def labels(name: str, desk: Here, _owner: Owner) -> Response:
+def labels(name: str, service: Here, _owner: Owner) -> Response:
     """The labels that count."""
-    rows = ({"id": item, "label": label} for item, label in desk.audit(name).labels().items())
+    rows = ({"id": item, "label": label} for item, label in service.audit(name).labels().items())
     return _download(_csv(("id", "label"), rows), "labels.csv", "text/csv")
 
 
 @router.get("/download/log/{name:path}")
-def log(name: str, desk: Here, _owner: Owner) -> Response:
+def log(name: str, service: Here, _owner: Owner) -> Response:
     """Everything that happened."""
-    table: Table = desk.audit(name).log()
+    table: Table = service.audit(name).log()
     return _download(_csv(tuple(table.columns), table.rows()), "log.csv", "text/csv")
 
 
 @router.get("/dashboard/{name:path}")
-def overview(name: str, request: Request, desk: Here, owner: Owner) -> Response:
+def overview(name: str, request: Request, service: Here, owner: Owner) -> Response:
     """What is known so far."""
-    question = desk.summary(name).question
+    question = service.summary(name).question
     return _page(request, "dashboard.html", owner, name=name, here="dashboard", question=question)
 
 

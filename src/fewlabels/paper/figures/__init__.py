@@ -10,9 +10,9 @@ import numpy as np
 from fewlabels.paper.figures import beliefs, curves, drawing
 from fewlabels.paper.figures.drawing_curves import draw_curves
 from fewlabels.paper.figures.style import save
-from fewlabels.paper.made import note
 from fewlabels.paper.plan import settings
 from fewlabels.paper.pools import SCORED, SOURCES
+from fewlabels.paper.provenance import note
 from fewlabels.paper.superclasses import SUPERCLASS, human_costs, superclass_costs
 
 if TYPE_CHECKING:

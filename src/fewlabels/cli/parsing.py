@@ -1,0 +1,269 @@
+"""From the words of the command line to what they mean: groups, metric, task, labels."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fewlabels import metrics
+from fewlabels.cli.common import quoted
+from fewlabels.cli.predictions import MOST_NAMES
+from fewlabels.errors import InputError, SpecError
+from fewlabels.io import read_labels
+from fewlabels.io.columns import as_numbers, as_text
+from fewlabels.io.opening import open_source
+from fewlabels.io.source import listed
+from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
+from fewlabels.simulation.methods import POLICIES, PRIORS
+from fewlabels.tasks import Compare, Estimate, Identify, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fewlabels.io.source import Source
+    from fewlabels.metrics import Metric
+    from fewlabels.policies import Policy
+    from fewlabels.pool import Pool
+    from fewlabels.priors import Prior
+    from fewlabels.tasks.compare import RewardName
+
+METRICS = "accuracy, calibration, confusion, cost:FILE.csv, f1, precision, recall, fpr"
+GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
+
+
+def groups_from(text: str, pool: Pool) -> Partition:
+    """The groups that `--groups` names; several with commas are crossed.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
+    >>> groups_from("column:sex,predicted", pool).names
+    ('f × a', 'm × a', 'm × b')
+    """
+    parts = [_one_partition(part.strip(), pool) for part in text.split(",")]
+    return parts[0] if len(parts) == 1 else cross(*parts)
+
+
+def _one_partition(text: str, pool: Pool) -> Partition:
+    kind, _, rest = text.partition(":")
+    makers: dict[str, Callable[[], Partition]] = {
+        "predicted": lambda: by_predicted(pool),
+        "whole": lambda: whole(pool),
+        "score": lambda: by_score(pool, _whole_number(rest or "10", "--groups score")),
+        "weight": lambda: by_score(pool, _whole_number(rest or "10", "--groups weight"), "weight"),
+        "column": lambda: by_column(pool, rest),
+        "map": lambda: by_map(pool, _class_map(rest)),
+    }
+    if kind not in makers or (kind in ("predicted", "whole") and rest) or (kind in ("column", "map") and not rest):
+        raise SpecError(f"--groups {text!r} is not known. Use one of {GROUPS}; or several with commas, to cross them.")
+    return makers[kind]()
+
+
+def group_columns(groups: str, source: Source) -> list[str]:
+    """The columns of a file that `--groups` needs; an error if one is not there."""
+    wanted = [part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:")]
+    for name in wanted:
+        if name and name not in source.columns:
+            near = difflib.get_close_matches(name, source.columns, 1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise InputError(
+                f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
+                f"The columns are {listed(source.columns)}."
+            )
+    return [name for name in wanted if name]
+
+
+def metric_from(text: str, pool: Pool) -> Metric:
+    """The metric that `--metric` names.
+
+    >>> import fewlabels as fl
+    >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
+    Recall(positive='spam')
+    """
+    kind, _, rest = text.partition(":")
+    makers: dict[str, Callable[[], Metric]] = {
+        "accuracy": metrics.Accuracy,
+        "calibration": lambda: metrics.CalibrationError(_whole_number(rest or "10", "--metric calibration")),
+        "confusion": metrics.Confusion,
+        "cost": lambda: metrics.Cost(_cost_matrix(rest, pool)),
+        "f1": lambda: metrics.F1(rest or None),
+        "precision": lambda: metrics.Precision(rest or None),
+        "recall": lambda: metrics.Recall(rest or None),
+        "fpr": lambda: metrics.FalsePositiveRate(rest or None),
+    }
+    if kind not in makers or (kind in ("accuracy", "confusion") and rest) or (kind == "cost" and not rest):
+        raise SpecError(f"--metric {text!r} is not known. Use one of {METRICS}; f1:CLASS and so on for one class.")
+    if kind in ("f1", "precision", "recall", "fpr") and rest and rest not in pool.classes:
+        near = difflib.get_close_matches(rest, pool.classes, 1)
+        hint = f"Did you mean {kind}:{near[0]}? " if near else ""
+        raise SpecError(
+            f"--metric {text}: there is no class {rest!r}. {hint}The classes are {listed(pool.classes, MOST_NAMES)}."
+        )
+    return makers[kind]()
+
+
+def task_from(
+    kind: str | None,
+    metric: Metric,
+    partition: Partition,
+    *,
+    lowest: int | None,
+    highest: int | None,
+    compare: str | None,
+    rope: float | None,
+    by: RewardName | None,
+    pool: Pool | None = None,
+) -> Task:
+    """The task that the options describe; `--task` may be left out where the others say it."""
+    if lowest is not None and highest is not None:
+        raise SpecError("choose one of --lowest and --highest.")
+    ranked = lowest is not None or highest is not None
+    said = "compare" if compare is not None else "identify" if ranked else "estimate"
+    if ranked and compare is not None:
+        raise SpecError(
+            f"--compare does not go with {'--lowest' if lowest is not None else '--highest'}. Leave out one."
+        )
+    kind = kind or said
+    if (ranked and kind != "identify") or (compare is not None and kind != "compare"):
+        given = "--compare" if compare is not None else "--lowest" if lowest is not None else "--highest"
+        raise SpecError(f"{given} does not go with --task {kind}. Leave out one of them.")
+    if kind != "compare" and (rope is not None or by is not None):
+        raise SpecError(f"--rope and --by are about comparing. With --task {kind}, leave them out.")
+    if kind == "identify":
+        if lowest is None and highest is None:
+            raise SpecError("--task identify needs --lowest M or --highest M, the number of groups to find.")
+        _some_are_left(lowest or highest or 0, "--lowest" if lowest else "--highest", partition)
+        return Identify(metric, lowest, highest)
+    if kind == "estimate":
+        return Estimate(metric)
+    if compare is None:
+        raise SpecError("--task compare needs --compare A,B: the names of two groups.")
+    a, b = _pair(compare, partition, pool)
+    return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+
+
+def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
+    """An error if so many groups are looked for that no other is left."""
+    there = int((partition.sizes > 0).sum())
+    if wanted >= there > 1:
+        raise SpecError(
+            f"{option} {wanted} of {there} groups is all of them. Say {option} {there - 1} or less, as in {option} 1; "
+            "or leave it out, to see each group with its interval."
+        )
+
+
+def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]:
+    """Two names with a comma between, in whatever case; names may have commas of their own."""
+    parts = text.split(",")
+    pairs = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
+    for one, other in pairs:
+        a, b = _called(one, partition.names), _called(other, partition.names)
+        if a is not None and b is not None:
+            return a, b
+    known = f"The groups are {listed(partition.names)}."
+    if len(pairs) != 1:
+        raise SpecError(f"--compare {text!r} is not two groups with a comma between, as in A,B. {known}")
+    unknown = next(name for name in pairs[0] if _called(name, partition.names) is None)
+    near = difflib.get_close_matches(unknown, partition.names, 1)
+    hint = ("" if pool is None else _elsewhere(pairs[0], pool)) or (f"Did you mean {near[0]!r}? " if near else "")
+    raise SpecError(f"--compare {text}: there is no group {unknown!r}. {hint}{known}")
+
+
+def _called(name: str, names: Sequence[str]) -> str | None:
+    """The one of the names that is meant, whatever its case; None if there is none, or more than one."""
+    alike = [name] if name in names else [one for one in names if one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _elsewhere(wanted: Sequence[str], pool: Pool) -> str:
+    """The groups that would have these names, for a message; empty if none would."""
+    ways: dict[str, tuple[str, Sequence[object]]] = {"predicted": ("classes", pool.classes)}
+    if pool.columns is not None:
+        for name in pool.columns.column_names:
+            ways[f"column:{name}"] = (f"values of the column {name!r}", pool.column(name).to_pylist())
+    for groups, (what, values) in ways.items():
+        if {name.casefold() for name in wanted} <= {str(value).casefold() for value in values}:
+            return f"These are {what}: say --groups {quoted(groups)}. "
+    return ""
+
+
+def prior_from(text: str) -> Prior:
+    """The prior that `--prior` names, with a strength if wanted.
+
+    >>> prior_from("informed:10")
+    Informed(strength=10.0)
+    """
+    kind, colon, strength = text.partition(":")
+    if kind not in PRIORS:
+        raise SpecError(
+            f"--prior {text!r} is not known. Use one of {', '.join(PRIORS)}; or informed:10 for a strength."
+        )
+    try:
+        return PRIORS[kind](float(strength) if colon else None)
+    except ValueError as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError(f"--prior {text}: the strength of a prior is a number, as in informed:10.") from None
+
+
+def policy_from(text: str | None) -> Policy | None:
+    """The policy that `--policy` names; None, the usual one, if it is not given.
+
+    >>> policy_from("thompson")
+    Thompson(plays=None)
+    """
+    if text is None:
+        return None
+    if text not in POLICIES:
+        raise SpecError(f"--policy {text!r} is not known. Use one of {', '.join(POLICIES)}.")
+    return POLICIES[text]()
+
+
+def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[object]:
+    """The label of every item: a column or key of the pool's own file, or another file with id and label.
+
+    Without a name, the column or key "labels" or "label".
+    """
+    usual = [name for name in ("labels", "label") if name in source.columns]
+    name = given if given is not None else usual[0] if usual else None
+    if name is None:
+        raise InputError(
+            f"{source.name} has no labels: there is no column 'labels' or 'label' among {listed(source.columns)}. "
+            "Simulating needs the label of every item; name the column or a file with --labels."
+        )
+    if name in source.columns:
+        return list(as_text(source, name, source.table([name])[name]).to_pylist())
+    if Path(name).is_file():
+        return read_labels(name)
+    raise InputError(
+        f"--labels {name!r} is neither a column of {source.name} (which has {listed(source.columns)}) nor a file."
+    )
+
+
+def _class_map(file: str) -> dict[str, str]:
+    """Class to group, from a file with the columns class and group."""
+    return read_labels(file, id="class", label="group")
+
+
+def _cost_matrix(file: str, pool: Pool) -> list[list[float]]:
+    """Costs from a file: a row for each true class with its name in the column "true", a column for each predicted."""
+    source = open_source(file)
+    source.need("true", "cost")
+    rows = as_text(source, "true", source.table(["true"])["true"]).to_pylist()
+    missing = [name for name in pool.classes if name not in source.columns or name not in rows]
+    if missing or len(rows) != len(pool.classes):
+        what = (
+            f"{missing[0]!r} is missing" if missing else f"it has {len(rows):,} rows for {len(pool.classes):,} classes"
+        )
+        raise InputError(
+            f"{file} is no cost matrix for these classes: {what}. It needs the column 'true' with every class, and a "
+            "column of costs for every predicted class."
+        )
+    columns = [as_numbers(source, name, source.table([name])[name]) for name in pool.classes]
+    return [[float(column[rows.index(name)]) for column in columns] for name in pool.classes]
+
+
+def _whole_number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise SpecError(f"{what}:{text} needs a whole number, as in {what}:10.")
+    return int(text)

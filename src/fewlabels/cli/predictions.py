@@ -1,0 +1,227 @@
+"""Options that name the columns of a file of predictions, and the pool read with them and with what is guessed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fewlabels.io.guess import Guess
+    from fewlabels.io.source import Source
+    from fewlabels.pool import Pool
+
+    Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+MOST_NAMES = 30  # classes that are listed; there may be thousands
+NOTHING = "none"  # the word for "no such column, whatever it looks like"
+
+
+def pool_options(command: Decorated) -> Decorated:
+    """--id, --scores, --predicted, --confidence, --classes, --normalize and --logits."""
+    for option in reversed((
+        click.option("--id", "id_", metavar="NAME", help="Column of ids."),
+        click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', a list with commas, or one of vectors."),
+        click.option("--predicted", metavar="NAME", help="Column of predicted classes."),
+        click.option("--confidence", metavar="NAME", help="Column of confidences (none: without)."),
+        click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file with one a line."),
+        click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
+        click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@dataclasses.dataclass(frozen=True)
+class Understood:
+    """What was understood of one thing, and the option that says it otherwise."""
+
+    what: str
+    words: str
+    option: str
+
+
+def read_predictions(
+    file: str | Source,
+    options: dict[str, Any],
+    *,
+    content: Sequence[str] | None = None,
+    columns: list[str] | None = None,
+) -> tuple[Pool, list[Understood]]:
+    """The pool in a file ("-" is stdin), by the options of `pool_options` and else by guesses; and what to say of them.
+
+    `content` names the columns that annotators look at: several become one text. An empty list means none.
+    """
+    from fewlabels.cli.parsing import group_columns  # noqa: PLC0415
+    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.io import read_pool  # noqa: PLC0415
+    from fewlabels.io.guess import guess  # noqa: PLC0415
+
+    source = opened(file) if isinstance(file, str) else file
+    if options["confidence"] == NOTHING:
+        options, source = options | {"confidence": None}, _without_confidence(source)
+    groups = group_columns(options.get("groups") or "", source)
+    single = content[0] if content and len(content) == 1 else None
+    found = guess(
+        source,
+        id=options["id_"],
+        scores=_names(options["scores"], source),
+        predicted=options["predicted"],
+        confidence=options["confidence"],
+        content=single,
+        not_content=groups,
+    )
+    if content is not None and single is None:
+        found = dataclasses.replace(found, content=None)
+    if found.scores is None and found.predicted is None:
+        raise InputError(_unclear(source, found.truth))
+    pool = read_pool(
+        source,
+        id=found.id,
+        scores=found.scores,
+        predicted=found.predicted,
+        confidence=found.confidence,
+        classes=_classes(options["classes"]),
+        content=found.content,
+        columns=columns,
+        normalize=found.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
+        logits=found.logits if options["logits"] is None and not options["normalize"] else options["logits"],
+    )
+    if content and single is None:
+        pool = _with_card(pool, content)
+    if found.truth not in (None, found.predicted, *groups):
+        pool = _without(pool, found.truth)  # a pool never holds labels
+    unused = _unused(source, found, [*groups, *(content or ())])
+    return pool, _understood(found, pool, options, unused)
+
+
+def opened(file: str) -> Source:
+    """A file as a source of rows; "-" is stdin, whose format is found out. Nothing else is said about stdin's name."""
+    import sys  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    from fewlabels.io.files import open_file  # noqa: PLC0415
+    from fewlabels.io.opening import open_source  # noqa: PLC0415
+
+    if file != "-":
+        return open_source(file)
+    data = sys.stdin.buffer.read()
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    # A source reads its file more than once, so what comes through a pipe is kept until the command ends.
+    folder = tempfile.TemporaryDirectory(prefix="fewlabels-")
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(folder.cleanup)
+    path = Path(folder.name) / ("stdin.json" if start in (b"{", b"[") else "stdin.csv")
+    path.write_bytes(data)
+    return open_file(path, "standard input")
+
+
+def _without_confidence(source: Source) -> Source:
+    """The source without any column that could be taken for a confidence."""
+    from fewlabels.io.guess import guess  # noqa: PLC0415
+
+    while (name := guess(source).confidence) is not None:
+        source = dataclasses.replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
+    return source
+
+
+def _names(text: str | None, source: Source) -> str | list[str] | None:
+    """A pattern, one column, or a list of columns with commas between."""
+    if text is None or text in source.columns or "," not in text:
+        return text
+    return [part.strip() for part in text.split(",")]
+
+
+def _classes(text: str | None) -> list[str] | None:
+    """Names with commas between, or the lines of a file."""
+    from pathlib import Path  # noqa: PLC0415
+
+    if text is None:
+        return None
+    if "," not in text and Path(text).is_file():
+        return [line.strip() for line in Path(text).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    return [part.strip() for part in text.split(",")]
+
+
+def _without(pool: Pool, name: str | None) -> Pool:
+    """The pool without one of its further columns."""
+    if name is None or pool.columns is None or name not in pool.columns.column_names:
+        return pool
+    return dataclasses.replace(pool, columns=pool.columns.drop_columns([name]))
+
+
+def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
+    """The pool with a content that shows several columns, each on a line of its own."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    columns = [pool.column(name).to_pylist() for name in names]
+    rows = zip(*columns, strict=True)
+    cards = ["\n".join(f"{n}: {'' if v is None else v}" for n, v in zip(names, row, strict=True)) for row in rows]
+    assert pool.columns is not None  # noqa: S101  (it has the columns just read)
+    title = "+".join(names)
+    return dataclasses.replace(pool, columns=pool.columns.append_column(title, pa.array(cards)), content=title)
+
+
+def _unclear(source: Source, truth: str | None) -> str:
+    """Why no predictions were found, and what to say."""
+    from fewlabels.io.columns import looks_numeric  # noqa: PLC0415
+    from fewlabels.io.source import listed  # noqa: PLC0415
+
+    said = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
+    if truth is not None:
+        said += f"{truth!r} looks like true labels; if it is the predicted class, say --predicted {truth!r}. "
+    named = [name for name in ("p", "prob", "probability", "score") if source.called(name) in source.columns]
+    if named and looks_numeric(source, source.called(named[0])):
+        said += f"{named[0]!r} alone does not tell which class it is about: add a column with the predicted class. "
+    return (
+        f"{said}Say --predicted NAME for a column of predicted classes, or --scores 'p_*' (or their names "
+        "with commas) for a column of scores for each class."
+    )
+
+
+def _unused(source: Source, found: Guess, others: Sequence[str]) -> list[str]:
+    """The columns that play no part."""
+    from fewlabels.io.guess import columns_of  # noqa: PLC0415
+
+    used = {found.id, found.predicted, found.confidence, found.content, found.truth, found.verbal, *others}
+    used |= set(columns_of(source, found.scores))
+    return [name for name in source.columns if name not in used]
+
+
+def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Sequence[str]) -> list[Understood]:
+    from fewlabels.cli.common import quoted  # noqa: PLC0415
+    from fewlabels.io.source import listed  # noqa: PLC0415
+
+    unit = "logits" if found.logits or options["logits"] else "percentages" if found.normalize else "probabilities"
+    lines = [
+        Understood("id", f"column {found.id!r}" if found.id else "none: numbered 0, 1, 2, ... by row", "--id NAME"),
+    ]
+    if found.not_id is not None:
+        lines.append(Understood("", found.not_id, "--id NAME, after that is put right"))
+    if pool.score_sums is not None:
+        names = [found.scores] if isinstance(found.scores, str) else found.scores or ()
+        few = listed(names, 4 if sum(map(len, names[:4])) < 30 else 2)
+        lines.append(Understood("scores", f"{few}, {len(pool.classes):,} classes, {unit}", "--scores"))
+    best = "the class with the largest score"
+    lines.append(Understood("predicted", f"column {found.predicted!r}" if found.predicted else best, "--predicted"))
+    if found.verbal is not None:
+        words = f"column {found.verbal!r} is in words: kept, to group by"
+        lines.append(Understood("confidence", words, f"--groups column:{found.verbal}"))
+    elif pool.score_sums is None:
+        given = f"column {found.confidence!r}, {unit}" if found.confidence else "none: predicted classes only"
+        lines.append(Understood("confidence", given, "--confidence"))
+    lines.append(Understood("classes", f"{len(pool.classes):,}: {listed(pool.classes, MOST_NAMES)}", "--classes"))
+    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
+    lines.append(Understood("content", shown, "--content NAME"))
+    if found.truth is not None and found.truth != found.predicted:
+        words = f"column {found.truth!r} looks like labels: not used"
+        roles = [("--id", found.id, "id"), ("--label", found.truth, "label")]
+        how = "".join(f" {option} {quoted(name)}" for option, name, usual in roles if name and name.casefold() != usual)
+        lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
+    if unused:
+        lines.append(Understood("not used", listed(unused), "to group by one: --groups column:NAME"))
+    return lines

@@ -1,0 +1,59 @@
+"""What the learned prior found out: how often the classifier is right where it says how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.estimates import interval
+from fewlabels.learned.items import ItemBelief
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+
+# The bands of confidence that a reader cares about: most classifiers say more than 90 % most of the time.
+_EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+_DRAWS = 2_000
+
+
+@dataclass(frozen=True)
+class Band:
+    """The items whose confidence lies in a band: what the classifier says on average, and how often it is right."""
+
+    said_from: float
+    said_to: float
+    items: int
+    said: float
+    mean: float
+    low: float
+    high: float
+
+
+def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
+    """What was learned of the confidences, band by band; empty where nothing was learned of single items."""
+    belief, confidence = audit.belief(), audit.pool.confidence
+    if not isinstance(belief, ItemBelief) or confidence is None or not belief.counts.any():
+        return ()
+    strip = belief.model.strips.strip
+    draws = belief.model.draws(np.random.default_rng(audit.spec.seed), _DRAWS)
+    band = np.clip(np.searchsorted(_EDGES, confidence, side="right") - 1, 0, len(_EDGES) - 2)
+    found = []
+    for b in np.unique(band).tolist():
+        inside = band == b
+        weight = np.bincount(strip[inside], minlength=draws.shape[1]) / inside.sum()
+        right = draws @ weight
+        low, high = interval(right, level)
+        found.append(
+            Band(
+                said_from=_EDGES[b],
+                said_to=_EDGES[b + 1],
+                items=int(inside.sum()),
+                said=float(confidence[inside].mean()),
+                mean=float(right.mean()),
+                low=float(low),
+                high=float(high),
+            )
+        )
+    return tuple(found)

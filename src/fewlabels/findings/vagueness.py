@@ -1,0 +1,55 @@
+"""Whether a group has enough labels of its own for its number to be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.estimates import estimate
+from fewlabels.findings.measures import is_thin
+from fewlabels.metrics import Accuracy
+from fewlabels.priors import Uniform
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.table import Table
+
+NARROWED = 0.5
+"""An interval that tells something is at most this share of its length for somebody who knows nothing."""
+
+
+def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
+    """For each group whether its interval is more than half as long as for somebody who knows nothing.
+
+    The estimates are of the assessment's metric, or of accuracy where that has a value for each class.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, classes=["cat", "dog"])
+    >>> audit = fl.create(None, "pets", pool)
+    >>> _ = audit.tell({str(item): "cat" for item in range(20)}, adopt=True)
+    >>> too_long(audit, audit.estimates(), 0.95)
+    [False, True]
+    """
+    metric = Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric
+    cells = metric.cells(audit.pool, audit.groups)
+    belief = Uniform().belief(cells, np.zeros((len(cells), len(cells.outcomes))), "population")
+    ignorant = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
+    pairs = zip(estimates.rows(), ignorant.rows(), strict=True)
+    return [_length(row) > NARROWED * _length(longest) for row, longest in pairs]
+
+
+def _length(row: Mapping[str, Any]) -> float:
+    """Of an interval; 0 for a group without items."""
+    return float((row["high"] or 0.0) - (row["low"] or 0.0))
+
+
+def is_vague(labelled: int, n: int, target: str, ends: tuple[float, float], level: float) -> bool:
+    """The same for an accuracy: too few labels, or an interval longer than half that of Beta(1, 1), which is `level`.
+
+    >>> is_vague(20, 400, "population", (0.7, 0.95), 0.95), is_vague(6, 400, "population", (0.3, 0.9), 0.95)
+    (False, True)
+    """
+    return is_thin(labelled, n, target) or ends[1] - ends[0] > NARROWED * level

@@ -1,0 +1,1 @@
+"""Asking people and hearing them: requests, votes, and the ledger that adds the log up."""

@@ -1,0 +1,361 @@
+"""The half of an assessment that people write to: asking, telling, and taking back. One transaction each."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError, LabelError
+from fewlabels.io.labels import checked, said, skip_reason
+from fewlabels.io.source import MOST_ROWS, listed
+from fewlabels.labelling.batch import Batch, Request
+from fewlabels.labelling.ledger import Ledger
+from fewlabels.labelling.next_items import choose
+from fewlabels.store import Event
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from fewlabels.belief import Belief
+    from fewlabels.labelling.votes import Who
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.spec import Spec
+    from fewlabels.store import Kind, Store, Transaction
+
+    Labels = Mapping[Any, Any] | str | os.PathLike[str] | Any
+
+_CALLS = {"label": "tell", "decide": "decide", "skip": "skip"}  # by the kind of their events
+_LONGEST = 1e9  # seconds; about thirty years, and the calendar holds that
+
+
+class Labelling:
+    """Who was asked what, and what they said. `Assessment` adds what is known from it.
+
+    The store's log is the truth and the ledger its sum, brought up to date before each call; several threads may call.
+    """
+
+    def __init__(
+        self, store: Store, name: str, pool: Pool, partition: Partition, spec: Spec, *, shared: bool = False
+    ) -> None:
+        self.name = name
+        self.pool = pool
+        self.groups = partition
+        self.spec = spec
+        self._store = store
+        self._shared = shared
+        self._cells = spec.cells(pool, partition)
+        self._askable = spec.task.askable(self._cells)
+        self._ledger = Ledger(pool, spec.task.metric, self._cells, spec.overlap)
+        self._lock = threading.RLock()
+        self._believed: tuple[int, Belief] | None = None
+
+    # --- handing out
+
+    def ask(self, n: int = 1, *, annotator: str | None = None, again: bool = False) -> Batch:
+        """Choose n items to label next. Fewer, or none, come back when the groups run out.
+
+        Items that lack votes and that this person has not seen come first: those of `overlap` people, and those whose
+        request ran out. Then new ones. Pending items count as if they had been answered as expected, so a batch spreads
+        itself. Where a step is about several groups (the m worst) and fewer items are wanted, they are a random part
+        of the step's groups. With `again`, what this person has and has not answered comes first, and is part of the n:
+        for somebody who comes back.
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise InputError(f"The 'n' of ask() must be a whole number from 1 up. Got {n!r} instead.")
+        self._check_name("ask", annotator)
+        if again:
+            with self._current():
+                held = self._held([annotator])[: int(n)]
+            if len(held) == n:
+                return Batch(held)  # nothing is written, so nobody has to wait for it
+        if self.spec.policy.uses_belief and self.spec.prior.looks_at_items:
+            with self._current() as ledger:
+                self._believe(ledger)  # fitted now, and not while others wait for the log
+        with self._writing() as log:
+            held = self._held([annotator])[: int(n)] if again else ()
+            steps = self._chosen(annotator, int(n) - len(held)) if len(held) < n else {}
+            log.append(
+                [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
+            )
+        new = [
+            self._request(item, step, annotator, event.at)
+            for (item, step), event in zip(steps.items(), log.added, strict=True)
+        ]
+        return Batch((*held, *new))
+
+    def held(self, annotator: str | None = None) -> Batch:
+        """The open requests of one person, or of everybody, the oldest first: for somebody who comes back."""
+        with self._current() as ledger:
+            return self._held(ledger.held if annotator is None else [annotator])
+
+    def expire(self, seconds: float, *, people: Collection[str] | None = None) -> int:
+        """Take back requests that are older than so many seconds, of these people or of all; return their number.
+
+        The items are handed out again before any new one, so what people put aside is not left out. An answer that
+        comes later is taken all the same.
+        """
+        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+        if not is_number or not 0 <= seconds <= _LONGEST:
+            raise InputError(f"The 'seconds' of expire() must be a number from 0 up. Got {seconds!r} instead.")
+        before = datetime.now(UTC) - timedelta(seconds=float(seconds))
+        with self._current() as ledger:
+            if not ledger.held_since(before, people):
+                return 0  # nearly always, and nobody has to wait for it
+        with self._writing() as log:
+            late = self._ledger.held_since(before, people)
+            log.append([Event("expire", self._id(item), annotator=who, note="lease ran out") for who, item in late])
+        return len(late)
+
+    # --- answers
+
+    def tell(
+        self,
+        labels: Labels,
+        *,
+        annotator: str | None = None,
+        note: str | None = None,
+        adopt: bool = False,
+        own: bool = False,
+        key: str | None = None,
+    ) -> int:
+        """Take labels: a mapping from id to class name, a file, or a frame with the columns id and label.
+
+        They are on disk when this returns. A second label by the same person replaces the first, which stays in the
+        log; with `overlap=1` so does one by anybody else. If one of them cannot be taken, none is.
+        `adopt=True` takes labels of items that were never asked for: see the documentation for what that does to the
+        guarantees. `own=True` takes only labels of items that this person has, had or labelled, and that were not
+        withdrawn since: for a server, whose callers may name any item. A call that is sent again with the same `key` is
+        not taken twice. A label "(skip)" or "(skip: reason)" that is no class does what `skip` does. Returns the number
+        of labels, and of skips.
+        """
+        self._check_name("tell", annotator)
+        new = []
+        for item, name in checked(said(labels), self.pool, skips=True).items():
+            if reason := skip_reason(name, self.pool.classes):
+                new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
+            else:
+                new.append(Event("label", item, label=name, annotator=annotator, note=note, key=key))
+        return self._answer(new, adopt=adopt, own=own, key=key)
+
+    def tell_each(
+        self,
+        labels: Mapping[Who, Mapping[Any, Any]],
+        skips: Mapping[Who, Sequence[Any]] | None = None,
+        *,
+        reason: str = "unclear",
+        adopt: bool = False,
+    ) -> int:
+        """Take what several people said elsewhere, by name: if one answer cannot be taken, none is.
+
+        `skips` are the items that each could not answer, for the reason given. Returns the number of answers.
+        """
+        new = [
+            Event("label", str(item), label=str(name), annotator=who)
+            for who, given in labels.items()
+            for item, name in given.items()
+        ]
+        new += [Event("skip", str(i), annotator=who, note=reason) for who, ids in (skips or {}).items() for i in ids]
+        for event in new:
+            self._check_name(_CALLS[event.kind], event.annotator)
+        return self._answer(new, adopt=adopt)
+
+    def decide(
+        self,
+        labels: Labels,
+        *,
+        annotator: str | None = None,
+        note: str | None = None,
+        adopt: bool = False,
+        key: str | None = None,
+    ) -> int:
+        """Take the owner's word: it counts whatever people said or will say. A second decision replaces the first."""
+        given = checked(said(labels), self.pool).items()
+        new = [Event("decide", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
+        return self._answer(new, adopt=adopt, key=key)
+
+    def skip(
+        self,
+        ids: Sequence[Any],
+        *,
+        reason: str = "unclear",
+        annotator: str | None = None,
+        own: bool = False,
+        key: str | None = None,
+    ) -> int:
+        """Note that a person cannot answer, and why, such as "not in the list". Returns the number of items.
+
+        A skip takes the person's place among those asked. Unless the others settle it without them, the item waits for
+        the owner and stays pending: left out, hard items would make the classifier look better than it is. `own` is as
+        in `tell`.
+        """
+        self._check_name("skip", annotator)
+        if not isinstance(reason, str) or not reason.strip():
+            raise InputError("skip() needs a reason, such as 'unclear' or 'not in the list'.")
+        wanted, _ = self._wanted("skip", ids)
+        new = [Event("skip", item, annotator=annotator, note=reason, key=key) for item in wanted]
+        return self._answer(new, own=own, key=key)
+
+    # --- taking back
+
+    def retract(self, ids: Sequence[Any], *, annotator: str | None = None, key: str | None = None) -> int:
+        """Take back a person's own answers, labels and skips: the items are theirs to answer again.
+
+        Returns the number of items. See `withdraw` for what takes back whole items.
+        """
+        self._check_name("retract", annotator)
+        wanted, items = self._wanted("retract", ids)
+        with self._writing() as log:
+            new = [Event("retract", item, annotator=annotator, key=key) for item in wanted]
+            if not self._repeated(log, key, new):
+                answered = self._ledger.answered.get(annotator, {})
+                if other := [item for item in items if item not in answered]:
+                    lost = other[0] in self._ledger.lost.get(annotator, ())
+                    why = "it was withdrawn" if lost else f"{annotator or 'nobody without a name'} has no answer there"
+                    raise LabelError(f"cannot retract {self._id(other[0])!r}: {why}. Nothing was changed.")
+                log.append(new)
+        return len(wanted)
+
+    def withdraw(self, ids: Sequence[Any], *, annotator: str | None = None, note: str | None = None) -> int:
+        """Take back requests that will not be answered, or labels that were wrong: the items can be asked again.
+
+        It takes back all about these items: everybody's requests, labels and skips, and the owner's word. The log keeps
+        what was withdrawn. Withdrawing items because they are hard to label makes the rest look easier than the pool
+        is. Returns the number of items.
+        """
+        wanted, items = self._wanted("withdraw", ids)
+        with self._writing() as log:
+            if free := [item for item in items if self._ledger.is_free(item)]:
+                raise LabelError(
+                    f"cannot withdraw {self._id(free[0])!r}: it is neither pending nor labelled. Nothing was changed."
+                )
+            log.append([Event("withdraw", item, annotator=annotator, note=note) for item in wanted])
+        return len(wanted)
+
+    # --- inside
+
+    @contextmanager
+    def _current(self) -> Iterator[Ledger]:
+        """The ledger, up to date with the log, and not moved by other threads meanwhile."""
+        with self._lock:
+            self._ledger.read(self._store.events(self.name, after=self._ledger.seq))
+            yield self._ledger
+
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        """The log while nobody else writes to it, with the ledger up to date; it reads what was appended at the end."""
+        with self._lock:
+            with self._store.transaction(self.name, self._ledger.seq) as log:
+                self._ledger.read(log.events)
+                yield log
+            self._ledger.read(log.added)
+
+    def _held(self, people: Iterable[Who]) -> Batch:
+        held = self._ledger.held
+        rows = [(at, item, who) for who in people for item, at in held.get(who, {}).items()]
+        rows.sort(key=lambda row: row[0] or datetime.min.replace(tzinfo=UTC))
+        return Batch(tuple(self._request(item, self._ledger.votes[item].step, who, at) for at, item, who in rows))
+
+    def _chosen(self, annotator: Who, n: int) -> dict[int, int]:
+        """Up to n items to hand out next, and the step of asking that chose each."""
+        ledger = self._ledger
+        steps = {item: ledger.votes[item].step for item in ledger.lacking(annotator, n)}
+        if len(steps) < n:
+            belief = self._believe(ledger) if self.spec.policy.uses_belief else self._blank()
+            steps |= choose(self.spec, self._cells, self._askable, belief, ledger, n - len(steps))
+        return steps
+
+    def _believe(self, ledger: Ledger) -> Belief:
+        """The belief about the assessment's own cells; kept until a label comes or goes."""
+        if self._believed is None or self._believed[0] != ledger.changes:
+            labels = ledger.outcomes() if self.spec.prior.looks_at_items else None
+            belief = self.spec.prior.belief(self._cells, ledger.counts.copy(), self.spec.target, labels)
+            self._believed = (ledger.changes, belief)
+        return self._believed[1]
+
+    def _blank(self) -> Belief:
+        """What is believed before any label: for policies that do not look, so that nothing is fitted for them."""
+        return self.spec.prior.belief(self._cells, np.zeros_like(self._ledger.counts), self.spec.target)
+
+    def _answer(self, new: list[Event], *, adopt: bool = False, own: bool = False, key: str | None = None) -> int:
+        """Append answers to the log, all or none, unless they were sent before; returns their number."""
+        items = self.pool.positions(event.item for event in new).tolist()
+        self.pool.class_positions(event.label for event in new if event.label is not None)
+        with self._writing() as log:
+            if not self._repeated(log, key, new):
+                if own:
+                    self._check_own(new, items)
+                else:
+                    self._check_asked(new, items, adopt=adopt)
+                log.append(new)
+        return len(new)
+
+    def _repeated(self, log: Transaction, key: str | None, new: list[Event]) -> bool:
+        """Whether these events are in the log already, sent before with the same key."""
+        if key is None or not (before := log.keyed(key)):
+            return False
+        if _told(before) != _told(new):
+            raise LabelError(f"the key {key!r} was used for something else. Nothing was changed. Use a new key.")
+        return True
+
+    def _wanted(self, call: str, ids: Sequence[Any]) -> tuple[list[str], list[int]]:
+        """Ids as texts, each once, and their positions in the pool."""
+        if isinstance(ids, (str, bytes)):
+            raise InputError(f"{call}() takes a list of ids. Got the text {ids!r}; write [{ids!r}].")
+        wanted = list(dict.fromkeys(str(item) for item in ids))
+        return wanted, self.pool.positions(wanted).tolist()
+
+    def _check_asked(self, new: list[Event], items: list[int], *, adopt: bool) -> None:
+        asked = self._ledger.asked
+        strangers = [
+            event
+            for event, item in zip(new, items, strict=True)
+            if not asked[item] and not (adopt and event.label is not None)
+        ]
+        if strangers:
+            which = listed((event.item for event in strangers), MOST_ROWS)
+            were = "it was" if len(strangers) == 1 else "they were"
+            what = "Ask first."
+            if strangers[0].kind != "skip":
+                what = "Ask first, or pass adopt=True to take labels collected elsewhere."
+            raise LabelError(
+                f"cannot {_CALLS[strangers[0].kind]} {which}: {were} never asked for. Nothing was changed. {what}"
+            )
+
+    def _check_own(self, new: list[Event], items: list[int]) -> None:
+        for event, item in zip(new, items, strict=True):
+            who = event.annotator
+            if not self._ledger.was_handed(item, who):
+                lost = item in self._ledger.lost.get(who, ())
+                why = f"withdrawn after {who} got it, so it needs no answer now" if lost else f"not handed to {who}"
+                raise LabelError(f"cannot {_CALLS[event.kind]} {event.item!r}: it was {why}. Nothing was changed.")
+
+    def _check_name(self, call: str, annotator: str | None) -> None:
+        if annotator is not None and (not isinstance(annotator, str) or not annotator.strip()):
+            raise InputError(f"The 'annotator' of {call}() must be a name. Got {annotator!r} instead.")
+        if annotator is None and self.spec.overlap > 1:
+            raise InputError(
+                f"{self.spec.overlap} different people are asked about each item here, so {call}() needs a name: "
+                f"{call}(..., annotator='ann')."
+            )
+
+    def _id(self, item: int) -> str:
+        return str(self.pool.ids[int(item)].as_py())
+
+    def _content(self, item: int) -> Any:  # noqa: ANN401  (whatever the column holds)
+        return None if self.pool.content is None else self.pool.column(self.pool.content)[item].as_py()
+
+    def _request(self, item: int, step: int, annotator: str | None, at: datetime | None) -> Request:
+        group = self.groups.names[self.groups.group[item]]
+        why = f"step {step} of {type(self.spec.policy).__name__}" if step else "another vote"
+        return Request(self._id(item), group, why, self._content(item), annotator, at)
+
+
+def _told(events: list[Event]) -> set[tuple[Kind, str, str | None, str | None]]:
+    return {(event.kind, event.item, event.label, event.annotator) for event in events}

@@ -1,0 +1,256 @@
+"""The ledger: where each item stands, according to the log so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.labelling.votes import Vote, Votes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from collections.abc import Set as AbstractSet
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.labelling.votes import Who
+    from fewlabels.metrics.base import Metric
+    from fewlabels.pool import Pool
+    from fewlabels.store import Event
+
+
+class Ledger:
+    """The log, added up as it is read: what is free, pending and labelled, and the label counts of the cells.
+
+    An item is free until its first request. From then until a withdrawal it is labelled if its votes have settled on a
+    class (see `votes.settled`) or the owner has spoken, and otherwise pending: handed out, lacking votes, or disputed.
+    Reading an event costs the same however long the log is. The order of labels of different items does not matter.
+    """
+
+    def __init__(self, pool: Pool, metric: Metric, cells: Cells, overlap: int = 1) -> None:
+        items = len(pool)
+        self._pool = pool
+        self._metric = metric
+        self._cells = cells
+        self._overlap = overlap
+        self.seq = 0
+        """The last event read."""
+        self.changes = 0
+        """How often a label came or went."""
+        self.step = 0
+        """The last step of asking."""
+        self.true = np.full(items, -1, dtype=np.int32)
+        """The true class of each item, −1 where it is not known, shape (items,)."""
+        self.pending = np.zeros(items, dtype=bool)
+        """Asked, and without a label that counts, shape (items,)."""
+        self.asked = np.zeros(items, dtype=bool)
+        """Ever asked, shape (items,)."""
+        self._strange = np.zeros(items, dtype=bool)
+        self.withdrawn = np.zeros(items, dtype=bool)
+        """Ever taken back, shape (items,)."""
+        self.counts = np.zeros((len(cells), len(cells.outcomes)))
+        """Label counts, shape (cells, outcomes)."""
+        self.waiting = np.zeros(len(cells), dtype=np.int64)
+        """Pending items of each cell, shape (cells,)."""
+        self.room = cells.partition.sizes.astype(np.int64)
+        """Free items of each group, shape (groups,)."""
+        self.votes: dict[int, Votes] = {}
+        """What people said, of each item that is not free."""
+        self.disputed: dict[int, datetime | None] = {}
+        """Items that wait for the owner, and since when: all have answered, and that settles nothing."""
+        self.held: dict[Who, dict[int, datetime | None]] = {}
+        """The items that each person has and has not answered, and since when, the oldest first."""
+        self.answered: dict[Who, dict[int, None]] = {}
+        """The items that each person has answered, the latest last."""
+        self.lost: dict[Who, set[int]] = {}
+        """The items that were withdrawn after each person had got them, and that they have not got again."""
+        self._queue: list[int] = []
+        self._passed: dict[Who, int] = {}
+        self._order = np.argsort(cells.partition.group, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(cells.partition.sizes)])
+
+    def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The labelled items and what their labels show, two of shape (labels,)."""
+        items = np.flatnonzero(self.true >= 0)
+        return items, self._metric.outcome(self._pool, items, self.true[items])
+
+    @property
+    def foreign(self) -> NDArray[np.bool_]:
+        """Where a label counts of an item that was never asked for, shape (items,)."""
+        return self._strange & (self.true >= 0)
+
+    @property
+    def adopted(self) -> int:
+        """Labels that count now and came for items never asked."""
+        return int(self.foreign.sum())
+
+    @property
+    def labelled(self) -> int:
+        """How many items have a label."""
+        return int(self.counts.sum())
+
+    # --- reading the log
+
+    def read(self, events: Sequence[Event]) -> None:
+        """Take in events that follow the last one read."""
+        items = self._pool.positions([event.item for event in events])
+        labels = [(i, event.label) for i, event in enumerate(events) if event.label is not None]
+        true = np.full(len(events), -1, dtype=np.int32)
+        true[[i for i, _ in labels]] = self._pool.class_positions([label for _, label in labels])
+        for event, item, new in zip(events, items.tolist(), true.tolist(), strict=True):
+            self._take(event, item, Vote(new, event.note, event.at))
+            self._note_origin(event, item)
+            self._settle(item, event)
+            self.seq = event.seq
+
+    def _take(self, event: Event, item: int, vote: Vote) -> None:
+        """Note what an event says of its item and its person."""
+        votes, who = self.votes.get(item), event.annotator
+        if votes is None:
+            votes = self.votes[item] = Votes()
+        if event.kind == "request":
+            votes.step = event.step
+            self._hold(item, votes, who, event.at)
+        elif event.kind in {"label", "skip"}:
+            self._release(item, votes, who)
+            self._unsay(item, votes, who)
+            self._hand(item, votes, who)
+            votes.given[who] = vote
+            self.answered.setdefault(who, {})[item] = None
+        elif event.kind == "decide":
+            votes.decided = (who, vote)
+        elif event.kind == "retract":
+            self._unsay(item, votes, who)
+            self._hold(item, votes, who, event.at)
+        elif event.kind == "expire":
+            self._release(item, votes, who)
+        elif event.kind == "withdraw":
+            self._forget(item, votes)
+        if votes.held and votes.complete(self._overlap):
+            for one in [*votes.held]:
+                self._release(item, votes, one)  # nobody needs to look at it any more
+
+    def _forget(self, item: int, votes: Votes) -> None:
+        for one in [*votes.given]:
+            self._unsay(item, votes, one)
+        for one in [*votes.held]:
+            self._release(item, votes, one)
+        for one in votes.handed:
+            self.lost.setdefault(one, set()).add(item)
+        del self.votes[item]
+
+    def _hand(self, item: int, votes: Votes, who: Who) -> None:
+        votes.handed.add(who)
+        self.lost.get(who, set()).discard(item)
+
+    def _hold(self, item: int, votes: Votes, who: Who, at: datetime | None) -> None:
+        self._hand(item, votes, who)
+        votes.held[who] = None
+        self.held.setdefault(who, {})[item] = at
+
+    def _release(self, item: int, votes: Votes, who: Who) -> None:
+        if who in votes.held:
+            del votes.held[who]
+            del self.held[who][item]
+
+    def _unsay(self, item: int, votes: Votes, who: Who) -> None:
+        if votes.given.pop(who, None) is not None:
+            del self.answered[who][item]
+
+    def _note_origin(self, event: Event, item: int) -> None:
+        """Keep apart what the assessment asked for and what was adopted."""
+        self.withdrawn[item] |= event.kind == "withdraw"
+        if event.kind == "request":
+            self.asked[item] = True
+            self.step = max(self.step, event.step)
+        elif event.label is not None and not self.asked[item]:
+            self.asked[item] = self._strange[item] = True
+        elif event.kind == "withdraw" and self._strange[item]:
+            # As before it came: unknown to the assessment, which may well ask for it one day.
+            self.asked[item] = self._strange[item] = False
+
+    def _settle(self, item: int, event: Event) -> None:
+        """Draw the conclusions for an item: its label, whether it is disputed, whether it lacks votes."""
+        votes, overlap = self.votes.get(item), self._overlap
+        true = -1 if votes is None else votes.true(overlap)
+        self._place(item, taken=votes is not None, true=true)
+        if votes is not None and true < 0 and votes.complete(overlap):
+            self.disputed.setdefault(item, event.at)
+        elif item in self.disputed:
+            del self.disputed[item]
+        if votes is not None:
+            lacks = votes.lacks(overlap)
+            # Who lost an item has passed its place in the queue: it is put at the end again.
+            if lacks and (not votes.queued or event.kind == "expire"):
+                self._queue.append(item)
+            votes.queued = lacks
+
+    def _place(self, item: int, *, taken: bool, true: int) -> None:
+        """Move an item to where its votes put it: labelled (true ≥ 0), otherwise pending if taken, or free."""
+        was, was_pending, pending = self.true.item(item), self.pending.item(item), taken and true < 0
+        cell = self._cells.cell[item]
+        if was != true:
+            for value, change in ((was, -1), (true, 1)):
+                self.true[item] = value
+                if value >= 0:
+                    self._count(item, cell, change)
+        if was_pending != pending:
+            self.pending[item] = pending
+            self.waiting[cell] += 1 if pending else -1
+        if taken != (was_pending or was >= 0):
+            self.room[self._cells.partition.group[item]] += -1 if taken else 1
+
+    def _count(self, item: int, cell: int, change: int) -> None:
+        index, true = np.array([item]), self.true[item : item + 1]
+        self.changes += 1
+        self.counts[cell, self._metric.outcome(self._pool, index, true)[0]] += change
+
+    # --- what is out, and what to hand out
+
+    def held_since(self, before: datetime, people: Collection[str] | None = None) -> list[tuple[Who, int]]:
+        """Who (of these people, or of all) has had which items since before a time, without answering."""
+        late: list[tuple[Who, int]] = []
+        for who in self.held if people is None else people:
+            for item, at in self.held.get(who, {}).items():
+                if at is None or at >= before:
+                    break  # the oldest come first
+                late.append((who, item))
+        return late
+
+    def lacking(self, who: Who, most: int) -> list[int]:
+        """Up to so many items that lack votes and that this person has not seen, the oldest first."""
+        found: dict[int, None] = {}
+        first = None
+        for place in range(self._passed.get(who, 0), len(self._queue)):
+            votes = self.votes.get(self._queue[place])
+            if votes is not None and votes.lacks(self._overlap) and not votes.seen_by(who):
+                first = place if first is None else first
+                found[self._queue[place]] = None
+                if len(found) == most:
+                    break
+        # What this person need not look at now, they need not later: should it lack votes again, it is queued again.
+        self._passed[who] = len(self._queue) if first is None else first
+        return list(found)
+
+    def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:
+        """A free item of a group that has one, uniformly at random, other than those just taken."""
+        members = self._order[self._starts[group] : self._starts[group + 1]]
+        for _ in range(16):
+            item = int(members[rng.integers(len(members))])
+            if self.is_free(item) and item not in taken:
+                return item
+        # Few are left: list them.
+        free = members[~self.pending[members] & (self.true[members] < 0)]
+        free = free[~np.isin(free, list(taken))]
+        return int(free[rng.integers(len(free))])
+
+    def was_handed(self, item: int, who: Who) -> bool:
+        """Whether a person has, had or answered an item, and it was not withdrawn since."""
+        return item in self.votes and who in self.votes[item].handed
+
+    def is_free(self, item: int) -> bool:
+        """Whether an item is neither pending nor labelled."""
+        return not self.pending[item] and self.true[item] < 0

@@ -1,0 +1,142 @@
+"""Who did what, and what waits for the owner: read from the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.labelling.agreement import Agreement, agreement
+from fewlabels.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from fewlabels.labelling.ledger import Ledger
+    from fewlabels.labelling.votes import Who
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+
+NO_NAME = "(no name)"
+"""How somebody is called who gave no name."""
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """An item that waits for the owner: all who were asked have answered, and that settles nothing.
+
+    Parameters
+    ----------
+    id
+        The item.
+    group
+        Its group.
+    content
+        What annotators look at, or None.
+    votes
+        The label that each person gave.
+    skips
+        The reason of each person who gave none.
+    since
+        When it came to this.
+    """
+
+    id: str
+    group: str
+    content: Any
+    votes: Mapping[str, str]
+    skips: Mapping[str, str]
+    since: datetime | None
+
+
+def disputes(ledger: Ledger, pool: Pool, groups: Partition) -> list[Dispute]:
+    """The items that wait for the owner, the oldest first."""
+    content = None if pool.content is None else pool.column(pool.content)
+    found = []
+    for item, since in ledger.disputed.items():
+        given = {called(who): vote for who, vote in ledger.votes[item].given.items()}
+        found.append(
+            Dispute(
+                id=str(pool.ids[item].as_py()),
+                group=groups.names[groups.group[item]],
+                content=None if content is None else content[item].as_py(),
+                votes={who: pool.classes[vote.true] for who, vote in given.items() if vote.true >= 0},
+                skips={who: vote.note or "" for who, vote in given.items() if vote.true < 0},
+                since=since,
+            )
+        )
+    return found
+
+
+def agreed(ledger: Ledger) -> Agreement:
+    """How far people agree, by what each says of an item now."""
+    labels = (
+        {called(who): vote.true for who, vote in votes.given.items() if vote.true >= 0}
+        for votes in ledger.votes.values()
+        if len(votes.given) > 1
+    )
+    return agreement(labels)
+
+
+def answers(ledger: Ledger, pool: Pool, who: Who, most: int) -> Table:
+    """What a person said last, the newest first: columns id, label (None for a skip), note and at."""
+    rows = []
+    for item, _ in zip(reversed(ledger.answered.get(who, {})), range(most), strict=False):
+        vote = ledger.votes[item].given[who]
+        label = pool.classes[vote.true] if vote.true >= 0 else None
+        rows.append((str(pool.ids[item].as_py()), label, vote.note, vote.at))
+    names = ("id", "label", "note", "at")
+    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+
+
+def by_person(ledger: Ledger) -> Table:
+    """What each person has done: columns annotator, labels, skips, held, decided and last.
+
+    Counted is what stands: a label that replaced another is one label. `last` is the time of the last answer.
+    """
+    decided: dict[Who, int] = {}
+    for votes in ledger.votes.values():
+        if votes.decided is not None:
+            decided[votes.decided[0]] = decided.get(votes.decided[0], 0) + 1
+    everybody = sorted({*ledger.answered, *ledger.held, *decided}, key=called)
+    said = [[ledger.votes[item].given[who] for item in ledger.answered.get(who, {})] for who in everybody]
+    return Table(
+        {
+            "annotator": [called(who) for who in everybody],
+            "labels": [sum(vote.true >= 0 for vote in votes) for votes in said],
+            "skips": [sum(vote.true < 0 for vote in votes) for votes in said],
+            "held": [len(ledger.held.get(who, {})) for who in everybody],
+            "decided": [decided.get(who, 0) for who in everybody],
+            "last": [votes[-1].at if votes else None for votes in said],
+        }
+    )
+
+
+def by_group(ledger: Ledger, groups: Partition) -> Table:
+    """How far each group is: columns group, n, labelled, pending, and of these unresolved (they wait for the owner).
+
+    And adopted: labels that count, of items that were never asked for; withdrawn: items that were taken back, and have
+    no label.
+    """
+
+    def count(items: np.ndarray[Any, Any]) -> list[int]:
+        return np.bincount(groups.group[items], minlength=len(groups)).tolist()
+
+    return Table(
+        {
+            "group": list(groups.names),
+            "n": groups.sizes.tolist(),
+            "labelled": count(np.flatnonzero(ledger.true >= 0)),
+            "pending": count(np.flatnonzero(ledger.pending)),
+            "unresolved": count(np.array(list(ledger.disputed), dtype=np.int64)),
+            "adopted": count(np.flatnonzero(ledger.foreign)),
+            "withdrawn": count(np.flatnonzero(ledger.withdrawn & (ledger.true < 0))),
+        }
+    )
+
+
+def called(who: Who) -> str:
+    """The name of a person, for tables and pages."""
+    return NO_NAME if who is None else who

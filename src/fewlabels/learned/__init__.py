@@ -1,0 +1,1 @@
+"""The learned prior: a model of single items (right or wrong), and one of rows of classes."""

@@ -1,0 +1,160 @@
+"""Beliefs that were learned from the labels of all cells, and what was learned, in words."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from fewlabels.belief import Belief
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from fewlabels.learned.items.model import Trust
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was learned about the classifier's scores.
+
+    Parameters
+    ----------
+    words
+        Two to four plain sentences.
+    numbers
+        By name: `labels`; `confidence` (mean of what the classifier says) and `accuracy` (with `accuracy_sd`) over the
+        pool; `slope`, how much a difference in confidence means compared with what it says (1 is just that; with
+        `slope_sd`); `difference`, the standard deviation of what groups differ by beyond that, as a share; `worth`, how
+        many labels of a group its scores count for. Without scores there is neither confidence nor slope.
+    """
+
+    words: str
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedBelief(Belief):
+    """A belief about cells that learn from each other; `alpha` has the counts with the same means and variances."""
+
+    conjugate: ClassVar[bool] = False
+
+    def matched(self) -> Belief:
+        """Independent Dirichlets with the same means and variances."""
+        return Belief(self.alpha - self.counts, self.counts, self.size, self.target)
+
+    @abstractmethod
+    def summary(self) -> Summary:
+        """What was learned about the classifier's scores, in words and numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemBelief(LearnedBelief):
+    """What a model of single items believes about the cells.
+
+    Parameters
+    ----------
+    model
+        The posterior of the model.
+    free
+        Unlabelled items of each strip, shape (strips,).
+    """
+
+    model: Trust = field(kw_only=True)
+    free: NDArray[np.int64] = field(kw_only=True)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers one draw takes."""
+        return 2 * len(self.free)
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """Counts of the Beta with the mean and variance of the share right among the items yet to be labelled."""
+        items = self.free if self.target == "pool" else self.model.strips.size
+        mean, variance = self.model.moments(items)
+        mean = np.clip(mean, 1e-6, 1 - 1e-6)
+        return strength(mean, variance)[:, None] * np.column_stack([mean, 1 - mean])
+
+    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the shares in the population, shape (n, cells, outcomes)."""
+        right = self.model.shares(rng, n, self.model.strips.size)
+        return np.stack([right, 1 - right], axis=-1)
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of θ, shape (n, cells, outcomes); the unlabelled items of a pool by their own confidences."""
+        if self.target == "population":
+            return self.shares(rng, n)
+        rights = self.model.rights(rng, n, self.free)
+        return (self.counts + np.stack([rights, self.left - rights], axis=-1)) / self.size[:, None]
+
+    def summary(self) -> Summary:
+        """What was learned about the classifier's confidences, in words and numbers.
+
+        >>> import fewlabels as fl, numpy as np
+        >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
+        >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+        >>> print(fl.Learned().belief(cells, np.zeros((2, 2)), "pool").summary().words.split(". ")[3])
+        For a group, its confidences count as much as about 8 labels of its own.
+        """
+        model, said = self.model, self.model.strips.said
+        labels = int(np.rint(self.counts.sum()))
+        mean, variance = model.overall()
+        newcomer = model.newcomer()
+        fresh, spread = newcomer.moments(newcomer.strips.size)
+        numbers = {
+            "labels": labels,
+            "accuracy": mean,
+            "accuracy_sd": float(np.sqrt(variance)),
+            "difference": model.difference(),
+            "worth": float(strength(fresh, spread)[0]),
+        }
+        if said is not None:
+            slope, slope_variance = model.slope()
+            numbers |= {"confidence": said, "slope": slope, "slope_sd": float(np.sqrt(slope_variance))}
+        return Summary(in_words(numbers), numbers)
+
+
+def strength(mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The labels that a Beta with this mean and variance counts for: m(1−m)/variance − 1, within bounds."""
+    return np.clip(mean * (1 - mean) / np.maximum(variance, 1e-12) - 1, 1e-2, 1e7)
+
+
+def in_words(numbers: Mapping[str, float], what: str = "confidences") -> str:
+    """The sentences of a summary; `what` the classifier gives: confidences, or scores of all classes."""
+    labels, worth = int(numbers["labels"]), numbers["worth"]
+    begin = f"From {labels:,} labels" if labels else "Before the first label, going by other classifiers"
+    right = f"is right {_percent(numbers['accuracy'])} ± {_percent(2 * numbers['accuracy_sd'])} of the time"
+    said = (
+        f"this one says {_percent(numbers['confidence'])} on average and " if "confidence" in numbers else "this one "
+    )
+    sentences = [f"{begin}: {said}{right}."]
+    if "slope" in numbers:
+        low, high = (numbers["slope"] + side * 2 * numbers["slope_sd"] for side in (-1, 1))
+        sentences.append(f"Differences in its {what} mean {_meaning(low, high)} (slope {low:.2f} to {high:.2f}).")
+    sentences.append(f"Beyond that, groups differ by about ± {_percent(2 * numbers['difference'])}.")
+    source = f"its {what} count" if "slope" in numbers else "the other groups count"
+    sentences.append(f"For a group, {source} as much as about {max(round(worth), 1):,} labels of its own.")
+    return " ".join(sentences)
+
+
+def _meaning(low: float, high: float) -> str:
+    """What differences in confidence mean, where the slope lies between low and high."""
+    if high < 0:
+        return "the opposite of what they say"
+    if low < 0:
+        return "little or nothing" if high < 1 else "something that cannot be told yet"
+    if high < 1:
+        return "less than they say"
+    if low > 1:
+        return "more than they say"
+    return "about what they say"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1f} %"

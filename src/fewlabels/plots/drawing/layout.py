@@ -1,0 +1,135 @@
+"""Where things go in a drawing of a given width: room for words, the frame of each panel, pixels of values."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fewlabels.plots.drawing.picture import Axis, Key, Panel, Picture, Tick
+
+FONT = 13.0
+_LINE = 18.0
+_NARROW = ".,:;!|ijltfrI()[]/ -'"
+
+
+def text_width(text: str) -> float:
+    """About how many pixels words take, a little too many rather than too few.
+
+    >>> text_width("") , text_width("ill") < text_width("www")
+    (0.0, True)
+    """
+    return FONT * sum(_ems(letter) for letter in text)
+
+
+def _ems(letter: str) -> float:
+    if unicodedata.combining(letter):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.0
+    if letter in _NARROW:
+        return 0.38
+    if letter in "mwMW@%—…":
+        return 0.95
+    return 0.72 if letter.isupper() else 0.63
+
+
+def fitted(text: str, room: float) -> str:
+    """The words, or as many letters of them as there is room for, with … at the end.
+
+    >>> fitted("golden retriever", 70)
+    'golden r…'
+    """
+    text = " ".join(text.split())
+    if text_width(text) <= room:
+        return text
+    room -= text_width("…")
+    for end, letter in enumerate(text):
+        room -= FONT * _ems(letter)
+        if room < 0:
+            return text[:end].rstrip() + "…"
+    return text
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The place of one panel: its plotting area in pixels, and what surrounds it."""
+
+    panel: Panel
+    left: float
+    top: float
+    width: float
+    height: float
+    ticks_y: tuple[tuple[Tick, str], ...]
+    """The ticks at the left, and their words as far as they fit."""
+    aside: tuple[Tick, ...]
+    keys: tuple[tuple[float, float, Key], ...]
+    """The legend: left and middle of each entry."""
+    bottom: float
+    """Where the next panel may begin."""
+
+    def x(self, value: float) -> float:
+        """The pixel of a value along x."""
+        return self.left + self.width * _part(self.panel.x, value)
+
+    def y(self, value: float) -> float:
+        """The pixel of a value along y."""
+        return self.top + self.height * (1 - _part(self.panel.y, value))
+
+
+def frames(picture: Picture, width: float, top: float = 0.0) -> list[Frame]:
+    """The places of the panels of a picture, one below the other and with the same left and right edge."""
+    edges = [_edges(panel, width) for panel in picture.panels]
+    left, right = (max(edge[side] for edge in edges) for side in (0, 1))
+    placed = []
+    for panel in picture.panels:
+        placed.append(_frame(panel, top, width, left, right))
+        top = placed[-1].bottom
+    return placed
+
+
+def _edges(panel: Panel, width: float) -> tuple[float, float]:
+    """The room that words take left and right of a panel."""
+    ends = [text_width(panel.x.ticks[i].text) / 2 + 2 for i in (0, -1)] if panel.x.ticks else [0.0, 0.0]
+    words = max((text_width(_left_words(tick, width)) + 12 for tick in panel.y.ticks), default=0.0)
+    left = max(words, ends[0] if panel.x.ticks and panel.x.ticks[0].at <= panel.x.low else 0.0, 12.0)
+    aside = max((text_width(tick.text) for tick in panel.aside), default=0.0)
+    return left, aside + 20 if _has_aside(panel, width, left) else max(ends[1], 8.0)
+
+
+def _left_words(tick: Tick, width: float) -> str:
+    return fitted(tick.text, max(0.42 * width - 10, 40))
+
+
+def _has_aside(panel: Panel, width: float, left: float) -> bool:
+    widest = max((text_width(tick.text) for tick in panel.aside), default=0.0)
+    return bool(widest) and width - left - widest - 22 > 0.42 * width
+
+
+def _frame(panel: Panel, top: float, width: float, left: float, right: float) -> Frame:
+    ticks_y = tuple((tick, _left_words(tick, width)) for tick in panel.y.ticks)
+    aside = panel.aside if _has_aside(panel, width, left) else ()
+    keys, top = _keys(panel.keys, top, width)
+    top += (_LINE + 2 if panel.y.label else 0) + 8
+    inside = width - left - right
+    inside = inside if panel.widest is None else min(inside, panel.widest)
+    bottom = top + panel.height + (_LINE if panel.x.ticks else 4) + (_LINE if panel.x.label else 0) + 10
+    return Frame(panel, left, top, inside, panel.height, ticks_y, aside, keys, bottom)
+
+
+def _keys(keys: tuple[Key, ...], top: float, width: float) -> tuple[tuple[tuple[float, float, Key], ...], float]:
+    """The entries of a legend, from left to right and in as many lines as it takes."""
+    placed = []
+    x, y = 2.0, top + _LINE / 2 + 2
+    for key in keys:
+        wide = (0 if key.sign == "none" else 24) + text_width(key.text) + 16
+        if x > 2 and x + wide > width:
+            x, y = 2.0, y + _LINE
+        placed.append((x, y, key))
+        x += wide
+    return tuple(placed), y + _LINE / 2 + 2 if keys else top
+
+
+def _part(axis: Axis, value: float) -> float:
+    return (value - axis.low) / (axis.high - axis.low)

@@ -1,0 +1,267 @@
+"""Plots as SVG: for reports, pages and files. No script, no style attributes; tooltips by title elements."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING
+
+from fewlabels.plots.drawing.layout import FONT, Frame, fitted, frames, text_width
+from fewlabels.plots.drawing.picture import Area, Box, Note, Point, Sheaf
+from fewlabels.plots.drawing.style import LIGHT, stylesheet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.plots.drawing.picture import Key, Mark, Range
+    from fewlabels.plots.drawing.style import Tone
+    from fewlabels.plots.plot import Plot
+
+NARROW = 380
+"""The width of drawings for phones."""
+_RIM = ' stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
+# What XML cannot hold even when escaped.
+_UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def svg(numbers: Plot, width: int = 720, *, kind: str = "") -> str:
+    """A plot as an `<svg>` element for a page that has `stylesheet()`. `kind` is a further class.
+
+    Without the stylesheet it is drawn in the light colours.
+
+    >>> import fewlabels as fl
+    >>> from fewlabels import plots
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> plots.svg(plots.PLOTS["forest"].of(fl.create(None, "pets", pool)))
+    '<svg class="fl-plot fl-forest" role="img" aria-label="Groups with intervals. Each line holds the accuracy ...
+    """
+    height, inside = _body(numbers, width)
+    return f"{_opening(numbers, width, height, kind)}{inside}</svg>"
+
+
+def figure(numbers: Plot) -> str:
+    """A plot for pages of any width: two drawings, of which the stylesheet shows the one that fits the window."""
+    wide, narrow = svg(numbers, kind="fl-wide"), svg(numbers, NARROW, kind="fl-narrow")
+    return f'<div class="fl-figure">{wide}{narrow}</div>'
+
+
+def standalone(numbers: Plot, width: int = 720) -> str:
+    """A whole .svg file: title above, caption below, on paper of its own, light or dark as the viewer's system is."""
+    top = 34.0
+    height, inside = _body(numbers, width, top)
+    lines = wrapped(numbers.caption(), width - 16)
+    words = [_text(2, 20, numbers.title, extra=' font-size="16" font-weight="600"')]
+    words += [_text(2, height + 14 + 18 * i, line, "muted") for i, line in enumerate(lines)]
+    height += 18 * len(lines) + 6
+    paper = f'<rect x="-12" y="-6" width="{width + 24}" height="{_n(height + 12)}" {_fill("paper")}/>'
+    opening = _opening(numbers, width, height, "", xmlns=True)
+    return f"{opening}<style>{stylesheet()}</style>{paper}{''.join(words)}{inside}</svg>\n"
+
+
+def wrapped(text: str, room: float) -> list[str]:
+    """Words in lines that fit."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if text_width(longer) > room and lines[-1]:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _opening(numbers: Plot, width: float, height: float, kind: str, *, xmlns: bool = False) -> str:
+    classes = " ".join(filter(None, ["fl-plot", f"fl-{numbers.name}", kind]))
+    # With a margin, where the drawing is on paper of its own.
+    box = f"-12 -6 {width + 24} {_n(height + 12)}" if xmlns else f"0 0 {width} {_n(height)}"
+    size = f'width="{width + 24 * xmlns}" height="{_n(height + 12 * xmlns)}"'
+    space = ' xmlns="http://www.w3.org/2000/svg"' if xmlns else ""
+    title, words = _safe(numbers.title), _safe(numbers.caption())
+    return (
+        f'<svg class="{classes}" role="img" aria-label="{title}. {words}"{space} viewBox="{box}" {size} '
+        f'font-family="system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif" font-size="{FONT:g}">'
+        f"<title>{title}</title><desc>{words}</desc>"
+    )
+
+
+def _body(numbers: Plot, width: float, top: float = 0.0) -> tuple[float, str]:
+    parts = []
+    for place in frames(numbers.picture(), width, top):
+        parts.append(_axes(place) + "".join(_mark(mark, place) for mark in place.panel.marks) + _legend(place))
+        top = place.bottom
+    return top, "".join(parts)
+
+
+def _axes(place: Frame) -> str:
+    panel, out = place.panel, []
+    below, right = place.top + place.height, place.left + place.width
+    for tick in panel.x.ticks:
+        x = place.x(tick.at)
+        if panel.x.grid:
+            out.append(_stroke_line(x, place.top, x, below))
+    for tick, words in place.ticks_y:
+        y = place.y(tick.at)
+        if panel.y.grid:
+            out.append(_stroke_line(place.left, y, right, y))
+        out.append(_text(place.left - 8, y, words, tip=tick.tip, anchor="end", middle=True))
+    out.append(_stroke_line(place.left, below, right, below, "muted"))
+    spare = -1e9
+    for tick in panel.x.ticks:
+        # Words that would run into those before them are left out; their line stays.
+        half = text_width(tick.text) / 2
+        if place.x(tick.at) - half > spare:
+            out.append(_text(place.x(tick.at), below + 16, tick.text, tip=tick.tip, anchor="middle"))
+            spare = place.x(tick.at) + half + 4
+    out += [_text(right + 11, place.y(tick.at), tick.text, "muted", middle=True) for tick in place.aside]
+    if panel.x.label:
+        label = fitted(panel.x.label, place.left + place.width)
+        wide = text_width(label) / 2
+        centre = min(max(place.left + place.width / 2, wide + 2), right - wide)
+        out.append(_text(centre, below + 34, label, "muted", anchor="middle"))
+    if panel.y.label:
+        out.append(_text(2, place.top - 10, fitted(panel.y.label, right), "muted"))
+    return "".join(out)
+
+
+def _mark(mark: Mark, place: Frame) -> str:
+    if isinstance(mark, Point):
+        return _point(mark, place)
+    if isinstance(mark, Box):
+        return _box(mark, place)
+    if isinstance(mark, Note):
+        return _note(mark, place)
+    tip = _title(mark.tip)
+    if isinstance(mark, Sheaf):
+        rows = "".join(f"M{_n(place.x(a))} {_n(place.y(y))}H{_n(place.x(b))}" for a, b, y in mark.rows)
+        apart = abs(place.y(mark.rows[-1][2]) - place.y(mark.rows[0][2])) / len(mark.rows)
+        wide = _n(min(max(0.7 * apart, 1), 2.2))
+        return f'<path d="{rows}" {_stroke(mark.tone)} stroke-width="{wide}" opacity=".45">{tip}</path>'
+    path = _path(mark.points, place)
+    if isinstance(mark, Area):
+        return f'<path d="{path}Z" {_fill(mark.tone)} fill-opacity="{mark.shade:g}">{tip}</path>'
+    dash = ' stroke-dasharray="5 4"' if mark.dashed else ""
+    return (
+        f'<path d="{path}" fill="none" {_stroke(mark.tone)} stroke-width="{_n(mark.width)}"{dash} '
+        f'stroke-linejoin="round">{tip}</path>'
+    )
+
+
+def _point(mark: Point, place: Frame) -> str:
+    x, y = place.x(mark.x), place.y(mark.y)
+    out = []
+    wide = "1" if mark.faint else "2.2"
+    dim = ' opacity=".35"' if mark.faint else ""
+    for ends, across in ((mark.xs, True), (mark.ys, False)):
+        if ends is not None:
+            a, b = (place.x(end) if across else place.y(end) for end in ends)
+            line = f"M{_n(a)} {_n(y)}H{_n(b)}" if across else f"M{_n(x)} {_n(a)}V{_n(b)}"
+            out.append(f'<path d="{line}" fill="none" {_stroke(mark.tone)} stroke-width="{wide}"{dim}/>')
+    radius = "3" if mark.faint else "4.2"
+    paint = (
+        f'{_both("paper", mark.tone)} stroke-width="{1.4 if mark.faint else 2}"' if mark.hollow else _fill(mark.tone)
+    )
+    out.append(f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{radius}" {paint}/>')
+    return f"<g>{_title(mark.tip)}{''.join(out)}</g>"
+
+
+def _box(mark: Box, place: Frame) -> str:
+    if not mark.shade:
+        return f'<rect class="fl-hit" {_rect(mark.xs, mark.ys, place)} fill-opacity="0">{_title(mark.tip)}</rect>'
+    shade = f' fill-opacity="{_n(mark.shade, 2)}"' if mark.shade < 1 else ""
+    paint = f"{_rect(mark.xs, mark.ys, place)} {_fill(mark.tone)}{shade}"
+    if mark.around is None:
+        return f"<rect {paint}>{_title(mark.tip)}</rect>"
+    around = f'<rect class="fl-hit" {_rect(*mark.around, place)} fill-opacity="0"/>'
+    return f"<g>{_title(mark.tip)}<rect {paint}/>{around}</g>"
+
+
+def _rect(xs: Range, ys: Range, place: Frame) -> str:
+    (a, b), (c, d) = sorted(place.x(v) for v in xs), sorted(place.y(v) for v in ys)
+    return f'x="{_n(a)}" y="{_n(c)}" width="{_n(b - a)}" height="{_n(d - c)}"'
+
+
+def _note(mark: Note, place: Frame) -> str:
+    x, y = place.x(mark.x), place.y(mark.y)
+    shift = {"right": (7, 0, "start"), "left": (-7, 0, "end"), "above": (0, -11, "middle"), "on": (0, 0, "middle")}
+    dx, dy, anchor = shift[mark.side]
+    words = fitted(mark.text, 0.5 * (place.left + place.width))
+    if mark.room is not None and abs(place.x(mark.x + mark.room) - x) < text_width(words):
+        return ""
+    half = text_width(words)
+    if anchor == "start" and x + dx + half > place.left + place.width + 8:
+        dx, anchor = -dx, "end"
+    # A rim in the colour of the paper keeps words readable on top of lines.
+    rim = mark.side != "on"
+    return _text(x + dx, y + dy, words, mark.tone, tip=mark.tip, anchor=anchor, middle=True, rim=rim)
+
+
+def _legend(place: Frame) -> str:
+    return "".join(
+        _sign(x + 8, y, key) + _text(x + (0 if key.sign == "none" else 22), y, key.text, "muted", middle=True)
+        for x, y, key in place.keys
+    )
+
+
+def _sign(x: float, y: float, key: Key) -> str:
+    if key.sign == "none":
+        return ""
+    if key.sign in ("line", "dash"):
+        dash = ' stroke-dasharray="5 4"' if key.sign == "dash" else ""
+        return f'<path d="M{_n(x - 8)} {_n(y)}h18" {_stroke(key.tone)} stroke-width="2"{dash}/>'
+    if key.sign == "box":
+        return f'<rect x="{_n(x - 6)}" y="{_n(y - 6)}" width="12" height="12" {_fill(key.tone)}/>'
+    paint = f'{_both("paper", key.tone)} stroke-width="2"' if key.sign == "hollow" else _fill(key.tone)
+    return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="4.2" {paint}/>'
+
+
+def _text(
+    x: float,
+    y: float,
+    words: str,
+    tone: Tone = "ink",
+    *,
+    tip: str = "",
+    anchor: str = "",
+    middle: bool = False,
+    rim: bool = False,
+    extra: str = "",
+) -> str:
+    place = f' text-anchor="{anchor}"' if anchor else ""
+    # Not dominant-baseline, which many programs that are not browsers do not know.
+    y += FONT * 0.35 if middle else 0
+    paint = _both(tone, "paper") + _RIM if rim else _fill(tone)
+    inside = f"{_title(tip) if tip else ''}{_safe(words)}"
+    return f'<text x="{_n(x)}" y="{_n(y)}" {paint}{place}{extra}>{inside}</text>'
+
+
+def _stroke_line(x0: float, y0: float, x1: float, y1: float, tone: Tone = "grid") -> str:
+    return f'<path d="M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}" {_stroke(tone)}/>'
+
+
+def _path(points: Sequence[Range], place: Frame) -> str:
+    return "M" + "L".join(f"{_n(place.x(x))} {_n(place.y(y))}" for x, y in points)
+
+
+def _fill(tone: Tone) -> str:
+    return f'class="fl-f-{tone}" fill="{LIGHT[tone]}"'
+
+
+def _stroke(tone: Tone) -> str:
+    return f'class="fl-s-{tone}" stroke="{LIGHT[tone]}"'
+
+
+def _both(fill: Tone, stroke: Tone) -> str:
+    return f'class="fl-f-{fill} fl-s-{stroke}" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}"'
+
+
+def _title(tip: str) -> str:
+    return f"<title>{_safe(tip)}</title>"
+
+
+def _safe(text: str) -> str:
+    return escape(_UNFIT.sub("\ufffd", text))
+
+
+def _n(value: float, digits: int = 1) -> str:
+    """A number in few letters."""
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".").replace("-0", "0" if abs(value) < 0.05 else "-0")

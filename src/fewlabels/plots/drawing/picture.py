@@ -1,0 +1,201 @@
+"""A plot as panels of marks in the units of the data: what both the SVG and the matplotlib half draw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.plots.drawing.style import Tone
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A place on an axis with its words; `tip` is the full text where the words may be cut."""
+
+    at: float
+    text: str
+    tip: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From `low` to `high`, drawn left to right or bottom to top; rows go from the top down, with low > high."""
+
+    low: float
+    high: float
+    ticks: tuple[Tick, ...] = ()
+    label: str = ""
+    grid: bool = True
+
+
+@dataclass(frozen=True)
+class Point:
+    """A dot, with the interval through it along x, y, or both. Hollow where there is little evidence."""
+
+    x: float
+    y: float
+    tip: str
+    xs: Range | None = None
+    ys: Range | None = None
+    tone: Tone = "main"
+    hollow: bool = False
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class Box:
+    """A filled rectangle; `shade` is how opaque it is, and 0 makes it a place to point at."""
+
+    xs: Range
+    ys: Range
+    tip: str
+    tone: Tone = "main"
+    shade: float = 1.0
+    around: tuple[Range, Range] | None = None
+    """A larger place, xs and ys, that can be pointed at for it."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line through points (x, y)."""
+
+    points: tuple[Range, ...]
+    tip: str
+    tone: Tone = "main"
+    dashed: bool = False
+    width: float = 2.0
+
+
+@dataclass(frozen=True)
+class Area:
+    """What lies inside a line of points."""
+
+    points: tuple[Range, ...]
+    tip: str
+    tone: Tone = "main"
+    shade: float = 0.2
+
+
+@dataclass(frozen=True)
+class Sheaf:
+    """Many thin lines from (x0, y) to (x1, y): groups too many to be drawn one by one."""
+
+    rows: tuple[tuple[float, float, float], ...]
+    tip: str
+    tone: Tone = "main"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Words beside a point; `side` is where they are seen from it.
+
+    Left out where they are wider than `room`, in units of x.
+    """
+
+    x: float
+    y: float
+    text: str
+    side: str = "right"
+    tone: Tone = "ink"
+    tip: str = ""
+    room: float | None = None
+
+
+Mark = Point | Box | Line | Area | Sheaf | Note
+
+
+@dataclass(frozen=True)
+class Key:
+    """One entry of the legend: a sign as it is drawn, and what it means."""
+
+    text: str
+    tone: Tone = "main"
+    sign: str = "dot"
+    """dot, hollow, line, dash, box, or none."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes and the marks in it, drawn in order.
+
+    `height` and `widest` are in pixels. `aside` are words at the right edge of rows, left out where there is no room.
+    """
+
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    height: float = 220
+    widest: float | None = None
+    aside: tuple[Tick, ...] = ()
+    keys: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Panels, one below the other."""
+
+    panels: tuple[Panel, ...]
+
+
+def scale(low: float, high: float, *, share: bool, most: int = 6, label: str = "", within: Range | None = None) -> Axis:
+    """An axis that holds low and high and begins and ends at round numbers, in percent where it is a share.
+
+    Shares stay within 0 and 1, everything else within `within`.
+
+    >>> [tick.text for tick in scale(0.31, 0.88, share=True).ticks]
+    ['30%', '40%', '50%', '60%', '70%', '80%', '90%']
+    """
+    floor, ceiling = within or ((0.0, 1.0) if share else (-math.inf, math.inf))
+    if not high - low > 1e-12 * max(abs(low), abs(high), 1e-300):
+        wide = 0.05 if share else max(abs(low), 1.0) * 0.1
+        low, high = max(low - wide, floor), min(high + wide, ceiling)
+    step = _step((high - low) / most)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    places = [i * step for i in range(first, last + 1)]
+    places = [p for p in places if floor - 1e-9 <= p <= ceiling + 1e-9]
+    digits = decimals(step * 100 if share else step)
+    ticks = tuple(Tick(p, number(p, share=share, digits=digits)) for p in places)
+    return Axis(min(places[0], low), max(places[-1], high), ticks, label)
+
+
+def counting(most: float, label: str = "") -> Axis:
+    """An axis from 0 for counts: ticks at round whole numbers."""
+    step = max(1, round(_step(max(most, 1) / 6)))
+    last = max(1, math.ceil(most / step))
+    return Axis(0, last * step, tuple(Tick(i * step, f"{i * step:,}") for i in range(last + 1)), label)
+
+
+def number(value: float, *, share: bool, digits: int = 0) -> str:
+    """A value in words: percent where it is a share, with that many decimals.
+
+    >>> number(0.714, share=True), number(1234.5, share=False, digits=1)
+    ('71%', '1,234.5')
+    """
+    text = f"{value * 100:,.{digits}f}%" if share else f"{value:,.{digits}f}"
+    return text.removeprefix("-") if not any(c in "123456789" for c in text) else text.replace("-", "−")
+
+
+def decimals(step: float) -> int:
+    """How many decimals tell numbers apart that differ by `step`."""
+    for digits in range(9):
+        if abs(round(step * 10**digits) - step * 10**digits) < 1e-6 * step * 10**digits:
+            return digits
+    return 9
+
+
+def precision(values: Sequence[float], *, share: bool) -> int:
+    """Decimals to print values with so that about a hundred steps of their range can be told apart."""
+    span = (max(values) - min(values) if values else 1.0) * (100 if share else 1)
+    return min(max(0, math.ceil(-math.log10(max(span, 1e-9) / 100) - 0.35)), 4)
+
+
+def _step(rough: float) -> float:
+    """The next of 1, 2, 5 × a power of ten."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(float(f * power) for f in (1, 2, 5, 10) if f * power >= rough * (1 - 1e-9))

@@ -1,0 +1,1 @@
+"""The compiled half of the simulator: orders of asking, without objects."""

@@ -1,0 +1,113 @@
+"""A pool as bytes, for keeping it beside its assessments, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from fewlabels.errors import PoolChangedError
+from fewlabels.pool import Pool
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_MAGIC = b"fewlabels pool 1\n"
+_DIGEST = hashlib.sha256().digest_size
+_ABOUT = b"fewlabels"
+
+
+def pack_pool(pool: Pool) -> bytes:
+    """The pool as bytes: a first line, a SHA-256 of the rest, and one or two compressed Arrow streams.
+
+    The first stream has a row per item (id, predicted, confidence if known, further columns), the second,
+    if there are score vectors, their sums per class. Unpacking gives a pool with the same fingerprint.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> from fewlabels.store.archive import pack_pool, unpack_pool
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
+    >>> unpack_pool(pack_pool(pool)).fingerprint == pool.fingerprint
+    True
+    """
+    # Read back by position, because the further columns may have any name, "id" among them.
+    columns: list[Any] = [pool.ids, pa.array(pool.predicted)]
+    names = ["id", "predicted"]
+    if pool.confidence is not None:
+        columns.append(pa.array(pool.confidence))
+        names.append("confidence")
+    if pool.columns is not None:
+        columns.extend(pool.columns.columns)
+        names.extend(pool.columns.column_names)
+    about = {
+        "classes": pool.classes,
+        "confidence": pool.confidence is not None,
+        "score_sums": pool.score_sums is not None,
+        "columns": pool.columns is not None,
+        "content": pool.content,
+        "source": pool.source,
+    }
+    items = pa.Table.from_arrays(columns, names=names)
+    sink = pa.BufferOutputStream()
+    _write(sink, items.replace_schema_metadata({_ABOUT: json.dumps(about)}))
+    if pool.score_sums is not None:
+        _write(sink, pa.table({"score_sums": pa.array(pool.score_sums.ravel())}))
+    data = sink.getvalue()
+    return b"".join((_MAGIC, hashlib.sha256(data).digest(), data))
+
+
+def unpack_pool(data: bytes) -> Pool:
+    """The pool that `pack_pool` packed. Bytes that are not exactly those are a PoolChangedError.
+
+    The digest is compared before anything is read, so damaged bytes never reach the Arrow reader.
+
+    Examples
+    --------
+    >>> from fewlabels.store.archive import unpack_pool
+    >>> unpack_pool(b"something else")
+    Traceback (most recent call last):
+    fewlabels.errors.PoolChangedError: the stored pool is damaged: ...
+    """
+    head = len(_MAGIC) + _DIGEST
+    body = memoryview(data)[head:]
+    if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
+        raise PoolChangedError(
+            "the stored pool is damaged: its bytes are not those that were written. Restore the database "
+            "from a backup, or create the assessment anew from the file of predictions."
+        )
+    source = pa.BufferReader(pa.py_buffer(body))
+    items = _read(source)
+    about = json.loads((items.schema.metadata or {})[_ABOUT])
+    size = len(about["classes"])
+    ours = 3 if about["confidence"] else 2
+    others = items.select(list(range(ours, items.num_columns))).replace_schema_metadata(None)
+    return Pool(
+        ids=items.column(0).combine_chunks(),
+        predicted=_array(items.column(1)),
+        classes=tuple(about["classes"]),
+        confidence=_array(items.column(2)) if about["confidence"] else None,
+        score_sums=_array(_read(source).column(0)).reshape(size, size) if about["score_sums"] else None,
+        columns=others if about["columns"] else None,
+        content=about["content"],
+        source=about["source"],
+    )
+
+
+def _write(sink: pa.BufferOutputStream, table: pa.Table) -> None:
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+
+
+def _read(source: pa.BufferReader) -> pa.Table:
+    with pa.ipc.open_stream(source) as reader:
+        return reader.read_all()
+
+
+def _array(column: pa.ChunkedArray[Any]) -> np.ndarray[Any, Any]:
+    """The values as an array of its own: one that NumPy may write to, like those of a new pool."""
+    return np.array(column.combine_chunks().to_numpy(zero_copy_only=False))

@@ -1,0 +1,272 @@
+"""From an address to a ready database: connections, locks, and errors in plain words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from fewlabels.errors import StoreError, needs
+from fewlabels.store import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import psycopg
+    from sqlalchemy.engine import URL, Connection, Engine
+
+_WAIT = 60  # seconds to wait for whoever holds the lock; a transaction takes milliseconds
+_MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
+
+
+class NoFileError(StoreError):
+    """There is no such file, where one was expected."""
+
+
+class Database:
+    """Connections to one database, which has our tables once this is made.
+
+    `reading()` and `writing()` give a connection inside a transaction that ends with the `with` block:
+    committed, or rolled back on an exception. On SQLite one writer at a time has the whole database;
+    on PostgreSQL a writer locks what it needs, or everything by `lock_all`.
+    """
+
+    def __init__(self, address: str | os.PathLike[str] | None, *, existing: bool = False) -> None:
+        url = _url(address)
+        self.shown = _shown(url)
+        self._in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
+        if existing and not self._in_memory:
+            _check_exists(url)
+        self._engine = _engine(url, self._in_memory)
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._holder: int | None = None
+        # Connections are closed with the last reference, so a forgotten close() leaves nothing behind.
+        self._closing = weakref.finalize(self, _dispose, self._engine, self._pid)
+        self._prepare()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read with: each of its queries sees one state of the database, and it blocks nobody."""
+        with self._plain_errors(), self._turn(self._in_memory), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A connection that may write; see the class for who has to wait."""
+        with self._plain_errors(), self._turn(self._is_sqlite), self._engine.connect() as connection:
+            connection.execution_options(fewlabels_begin="BEGIN IMMEDIATE")
+            with connection.begin():
+                yield connection
+
+    def lock_all(self, connection: Connection) -> None:
+        """Keep every other `lock_all` of this database waiting until the transaction ends."""
+        if not self._is_sqlite:  # BEGIN IMMEDIATE has done it already
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+
+    def close(self) -> None:
+        """Close all connections. Closing twice is fine."""
+        self._closing()
+
+    @contextmanager
+    def _turn(self, needed: bool) -> Iterator[None]:
+        """Where threads of this process wait for each other: SQLite would poll, or has one connection."""
+        if not self._closing.alive:
+            raise StoreError(f"the database {self.shown} was closed. Load the assessment again.")
+        if os.getpid() != self._pid:
+            raise StoreError(
+                f"the database {self.shown} was opened in another process, before a fork. "
+                "Load the assessment in each process."
+            )
+        if not needed:
+            yield
+            return
+        if self._holder == threading.get_ident():
+            raise StoreError(f"a transaction of this thread on {self.shown} is still open. End it first.")
+        if not self._lock.acquire(timeout=_WAIT):
+            raise StoreError(f"another thread has kept {self.shown} locked for {_WAIT} s. Try again.")
+        self._holder = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._holder = None
+            self._lock.release()
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise StoreError(_in_words(error, self.shown)) from error
+
+    def _prepare(self) -> None:
+        with self.reading() as connection:
+            version = schema.version_of(connection)
+        if version is None or version < schema.VERSION:
+            with self.writing() as connection:
+                self.lock_all(connection)  # another process may have been faster
+                schema.bring_up_to_date(connection, self.shown)
+                version = schema.version_of(connection)
+        if version != schema.VERSION:
+            raise StoreError(
+                f"{self.shown} has tables of version {version}, and this fewlabels knows version "
+                f"{schema.VERSION}. Upgrade fewlabels, or use another database."
+            )
+
+
+def _url(address: str | os.PathLike[str] | None) -> URL:
+    """The address as a URL: None is memory, a path that ends in .db or .sqlite is that file."""
+    text = "sqlite://" if address is None else os.fspath(address)
+    if "://" not in text and Path(text).suffix.lower() in {".db", ".sqlite", ".sqlite3"}:
+        return sa.URL.create("sqlite", database=text)
+    try:
+        url = sa.make_url(text)
+    except (ArgumentError, ValueError):
+        if "://" not in text and Path(text).is_file():
+            raise StoreError(
+                f"{text} is no database of fewlabels but a file of another kind. The database comes first, and its "
+                "name ends in .db, as in 'audit.db'; a file of predictions comes after it."
+            ) from None
+        # Not shown and not chained: the address may hold a password.
+        raise StoreError(f"the address of the database cannot be read. {_ADDRESSES}") from None
+    driver = {
+        "sqlite": "sqlite",
+        "sqlite+pysqlite": "sqlite",
+        "postgres": "postgresql+psycopg",
+        "postgresql": "postgresql+psycopg",
+        "postgresql+psycopg": "postgresql+psycopg",
+    }.get(url.drivername)
+    if driver is None:
+        raise StoreError(f"cannot use a database of kind {url.drivername!r}. {_ADDRESSES}")
+    return url.set(drivername=driver)
+
+
+_ADDRESSES = "Use a file name such as 'audit.db', 'sqlite:///audit.db', or 'postgresql://user@host/database'."
+
+
+def shown(address: str) -> str:
+    """An address as it can be printed and typed again: without its passwords.
+
+    >>> shown("audit.db"), shown("postgresql://ann:secret@host/data")
+    ('audit.db', 'postgresql://ann:***@host/data')
+    """
+    url = _url(address)
+    return address if url.get_backend_name() == "sqlite" else _shown(url)
+
+
+def _shown(url: URL) -> str:
+    """The address for messages, without its passwords."""
+    if url.get_backend_name() == "sqlite":
+        return url.database or "memory"
+    secret = {key: "***" for key in url.query if "password" in key}
+    return url.set(drivername="postgresql").update_query_dict(secret).render_as_string(hide_password=True)
+
+
+def _check_exists(url: URL) -> None:
+    """A file that should be there is; what a server has is asked later."""
+    path = url.database or ""
+    if url.get_backend_name() == "sqlite" and "uri" not in url.query and not Path(path).exists():
+        raise NoFileError(f"there is no file {path}. Check the path; create() makes a new one.")
+
+
+def _engine(url: URL, in_memory: bool) -> Engine:
+    """An engine; what the address itself says about waiting (timeout, connect_timeout) has precedence."""
+    if url.get_backend_name() != "sqlite":
+        wait = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
+        try:
+            engine = sa.create_engine(url, pool_pre_ping=True, pool_timeout=_WAIT, connect_args=wait)
+        except ModuleNotFoundError as error:
+            raise StoreError(needs("PostgreSQL", "the package psycopg", "postgres")) from error
+        sa.event.listen(engine, "connect", _set_up_postgres)
+        return engine
+    folder = Path(url.database or ".").parent
+    if not in_memory and "uri" not in url.query and not folder.is_dir():
+        raise StoreError(f"cannot open {url.database}: there is no directory {str(folder)!r}. Make it first.")
+    settings: dict[str, Any] = {"check_same_thread": False}
+    if "timeout" not in url.query:
+        settings["timeout"] = _WAIT
+    engine = sa.create_engine(url, poolclass=StaticPool if in_memory else QueuePool, connect_args=settings)
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_postgres(connection: psycopg.Connection[Any], _record: object) -> None:
+    """A client that hangs, or whose machine vanished, must not keep the others waiting for ever."""
+    connection.execute(f"SET lock_timeout = '{_WAIT}s'")
+    connection.execute("SET idle_in_transaction_session_timeout = '5min'")
+    connection.commit()
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # Python's module begins no transactions of its own; see _begin_sqlite
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")  # on disk when commit returns
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+            _switch_to_wal(connection)
+    except sqlite3.Error:
+        connection.close()  # SQLAlchemy does not do it for a connection it has not got yet
+        raise
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Readers shall not wait for writers. Only the first to open a new file comes here."""
+    patience = time.monotonic() + _WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "readonly" in str(error):
+                return  # reading goes without
+            # SQLite gives up at once, whatever the timeout, when two processes switch the same file.
+            if "locked" not in str(error) or time.monotonic() > patience:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("fewlabels_begin", "BEGIN"))
+
+
+def _dispose(engine: Engine, pid: int) -> None:
+    if os.getpid() == pid:  # after a fork the connections are the parent's
+        engine.dispose()
+
+
+_ADVICE = (
+    ("not a database", "The file is of another kind: choose another name."),
+    ("malformed", "The file is damaged: restore it from a backup."),
+    ("unable to open", "It must be a file that you may write, in a directory that you may write."),
+    ("readonly", "Make the file and its directory writable, or work on a copy."),
+    ("read-only", "Connect to a server that takes writes."),
+    ("locked", "Another program holds it: close that, or try again."),
+    ("lock timeout", "Another program holds it: close that, or try again."),
+    ("QueuePool limit", "Too many calls at once: try again."),
+    ("full", "Make room on the disk. Nothing was written."),
+    ("No space left", "Make room on the disk. Nothing was written."),
+    ("append-only", "Tell another label instead: it replaces the earlier one."),
+    ("permission denied", "Ask its owner for the right to create and write tables."),
+    ("authentication failed", "Check user and password."),
+    ("connect", "Check that the server runs and that host, port, user and database are right."),
+)
+
+
+def _in_words(error: SQLAlchemyError, shown: str) -> str:
+    """One line: which database, what it said, what to do. Never the statement or its parameters."""
+    said = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
+    advice = next((advice for fragment, advice in _ADVICE if fragment in said), "")
+    stop = "" if said.endswith((".", "?", "!")) else "."
+    return f"the database {shown} refused: {said}{stop} {advice}".rstrip()

@@ -1,0 +1,136 @@
+"""Who may label, and who owns: names, roles and personal tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, get_args
+
+import sqlalchemy as sa
+
+from fewlabels.errors import InputError, StoreError
+from fewlabels.store.schema import people
+
+if TYPE_CHECKING:
+    from fewlabels.store import Store
+
+Role = Literal["annotator", "owner"]
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with a personal token, or who had one.
+
+    Parameters
+    ----------
+    name
+        As it stands in the log.
+    role
+        An annotator labels; an owner also sees the results and decides.
+    invited_at
+        When the last token was made.
+    revoked_at
+        Since when it is not valid any more, or None.
+    """
+
+    name: str
+    role: Role
+    invited_at: datetime
+    revoked_at: datetime | None = None
+
+
+class People:
+    """The people of a database.
+
+    A token is 256 random bits, shown once. Kept is its SHA-256: a slow hash, as for passwords, protects what can be
+    guessed, and this cannot.
+
+    Examples
+    --------
+    >>> from fewlabels.store.people import People
+    >>> from fewlabels.store import Store
+    >>> people = People(Store(None))
+    >>> token = people.invite("ann")
+    >>> people.who(token).role
+    'annotator'
+    >>> people.revoke("ann")
+    >>> people.who(token) is None
+    True
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._database = store.database
+
+    def __repr__(self) -> str:
+        return f"<People of {self._database.shown}>"
+
+    def invite(self, name: str, role: Role | None = None, *, again: bool = False) -> str:
+        """Make a token for somebody and return it: the only time it can be seen.
+
+        A name is one person's. With `again` they get a new token in place of the old one, which is not valid from then
+        on; they keep what they labelled, and their role unless one is given. A new person is an annotator if none is.
+        """
+        _check(name, role)
+        token = secrets.token_urlsafe(32)
+        row = {"digest": _digest(token), "invited_at": datetime.now(UTC), "revoked_at": None}
+        with self._database.writing() as connection:
+            self._database.lock_all(connection)
+            columns = people.c.role, people.c.revoked_at
+            known = connection.execute(sa.select(*columns).where(people.c.name == name)).one_or_none()
+            if known is None and again:
+                raise StoreError(f"there is nobody called {name!r} to invite again. Look at the list of people.")
+            if known is None:
+                connection.execute(people.insert().values(name=name, role=role or "annotator", **row))
+            elif known.revoked_at is None and not again:
+                raise StoreError(f"{name!r} was invited already. Choose another name, or revoke the old token first.")
+            else:
+                role = role or (known.role if again else "annotator")
+                connection.execute(people.update().where(people.c.name == name).values(role=role, **row))
+        return token
+
+    def who(self, token: str) -> Person | None:
+        """Whose token this is; None if it is nobody's, or not valid any more.
+
+        All digests are looked at, each in constant time, so the time it takes tells nothing about them.
+        """
+        digest, found = _digest(token), None
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(people).where(people.c.revoked_at.is_(None))).all()
+        for row in rows:
+            if hmac.compare_digest(row.digest, digest):
+                found = Person(row.name, row.role, row.invited_at)
+        return found
+
+    def revoke(self, name: str) -> None:
+        """Make the token of somebody invalid, at once. What they labelled stays."""
+        with self._database.writing() as connection:
+            valid = people.c.name == name, people.c.revoked_at.is_(None)
+            done = connection.execute(people.update().where(*valid).values(revoked_at=datetime.now(UTC)))
+            if not done.rowcount:
+                raise StoreError(f"there is nobody called {name!r} with a valid token. Look at the list of people.")
+
+    def list(self) -> tuple[Person, ...]:
+        """Everybody, the revoked too, the first invited first."""
+        columns = people.c.name, people.c.role, people.c.invited_at, people.c.revoked_at
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(*columns).order_by(people.c.invited_at, people.c.name)).all()
+        return tuple(Person(*row) for row in rows)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _check(name: str, role: str | None) -> None:
+    plain = isinstance(name, str) and name == name.strip() and name.isprintable()
+    if not plain or not 0 < len(name) <= _LONGEST_NAME:
+        raise InputError(
+            f"the name of a person must have 1 to {_LONGEST_NAME} characters on one line, without spaces around it. "
+            f"Got {str(name)[:_LONGEST_NAME]!r} instead."
+        )
+    if role is not None and role not in get_args(Role):
+        raise InputError(f"The 'role' of invite() must be 'annotator' or 'owner'. Got {role!r} instead.")

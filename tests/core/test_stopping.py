@@ -1,0 +1,148 @@
+"""Stopping rules: what they refuse, what they say, and that they go by the numbers that are shown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fewlabels as fl
+from fewlabels.errors import SpecError
+from fewlabels.spec import Spec
+from fewlabels.stopping import Stop
+from tests.support.pools import zoo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fewlabels.tasks import Task
+
+ZOO = zoo()
+LOWEST = fl.Identify(fl.Accuracy(), lowest=1)
+COMPARE = fl.Compare(fl.Accuracy(), "ant", "bee")
+ESTIMATE = fl.Estimate(fl.Accuracy())
+
+
+def audit_of(task: Task, labels: int, stop: Stop | None = None, **settings: object) -> fl.Assessment:
+    """An assessment of the zoo with some labels told."""
+    audit = fl.create(None, "zoo", ZOO.pool, task=task, stop=stop, seed=1, **settings)  # type: ignore[arg-type]
+    if labels:
+        audit.tell(ZOO.labels(audit.ask(labels).ids))
+    return audit
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"labels": 0}, "'labels' of Stop() must be a whole number from 1 up. Got 0"),
+        ({"labels": 2.5}, "'labels' of Stop() must be a whole number from 1 up. Got 2.5"),
+        ({"labels": True}, "Got True"),
+        ({"probability": 1.0}, "'probability' of Stop() must lie between 0 and 1"),
+        ({"probability": "high"}, "Got 'high'"),
+        ({"width": 0}, "'width' of Stop() must be a number above 0"),
+        ({"overall": float("inf")}, "'overall' of Stop() must be a number above 0"),
+        ({"overall": float("nan")}, "Got nan"),
+    ],
+)
+def test_a_rule_that_is_no_rule_is_refused(given: dict[str, object], said: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(said)):
+        Stop(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("task", "stop", "said"),
+    [
+        (ESTIMATE, Stop(probability=0.95), "Estimate() has no answer that is right or wrong"),
+        (COMPARE, Stop(overall=0.1), "Compare() asks in two groups only"),
+        (LOWEST, Stop(width=5), "'width' of Stop() must be at most 1, since Accuracy() lies between 0 and 1"),
+        (LOWEST, 0.95, "The 'stop' must be one such as Stop(labels=500). Got 0.95"),
+    ],
+)
+def test_a_rule_that_does_not_go_with_the_task_is_refused(task: Task, stop: Stop, said: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(said)):
+        fl.create(None, "zoo", ZOO.pool, task=task, stop=stop)
+
+
+def test_a_cost_may_be_wider_than_one() -> None:
+    prices = [[0 if i == j else 10 for j in range(6)] for i in range(6)]
+    audit = audit_of(fl.Estimate(fl.Cost(prices)), 5, Stop(width=8.5, overall=3.0))
+    assert {rule.wanted for rule in audit.standing().rules} == {8.5, 3.0}
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+@pytest.mark.parametrize("task", [LOWEST, fl.Identify(fl.Accuracy(), highest=2), COMPARE], ids=repr)
+def test_the_probability_is_that_of_the_answer(task: Task, target: str) -> None:
+    audit = audit_of(task, 12, Stop(probability=0.9), target=target)
+    (rule,) = audit.standing().rules
+    assert rule.now == audit.answer().probability
+
+
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()], ids=repr)
+def test_the_widths_are_those_that_are_shown(prior: object) -> None:
+    audit = audit_of(ESTIMATE, 12, Stop(width=0.5, overall=0.2), prior=prior)
+    width, overall = audit.standing().rules
+    shown, average = audit.estimates(), audit.answer().table
+    ends = zip(shown["low"], shown["high"], strict=True)
+    assert width.now == max(high - low for low, high in ends if low is not None)
+    assert overall.now == average["high"][0] - average["low"][0]
+
+
+def test_a_comparison_is_about_the_widths_of_its_two_groups() -> None:
+    audit = audit_of(COMPARE, 12, Stop(width=0.5))
+    shown = {row["group"]: row["high"] - row["low"] for row in audit.estimates().rows() if row["low"] is not None}
+    assert audit.standing().rules[0].now == max(shown["ant"], shown["bee"]) < shown["cat"]
+
+
+def test_the_first_rule_that_is_met_stops() -> None:
+    stop = Stop(labels=10, probability=0.999)
+    before, after = audit_of(LOWEST, 9, stop).standing(), audit_of(LOWEST, 10, stop).standing()
+    assert (before.reached, after.reached) == (False, True)
+    assert [rule.reached for rule in after.rules] == [True, False]
+    assert after.is_spent
+    assert re.fullmatch(
+        r"The budget is used up: 10 of 10 labels\. "
+        r"The goal is not reached: the answer is right with probability 0\.\d\d \(wanted 0.999\)\.",
+        after.words,
+    )
+    assert re.fullmatch(
+        r"Not yet: 9 of 10 labels; the answer is right with probability 0\.\d\d \(wanted 0.999\)\.", before.words
+    )
+    assert after.table["rule"] == ["labels", "probability"]
+    assert after.to_json()["rules"][0] == {"rule": "labels", "now": 10, "wanted": 10, "reached": True}
+
+
+def test_a_goal_that_is_reached_is_enough_whatever_the_budget() -> None:
+    for stop in (Stop(labels=50, probability=0.01), Stop(labels=5, probability=0.01), Stop(labels=5)):
+        standing = audit_of(LOWEST, 10, stop).standing()
+        assert standing.words.startswith("The budget is used up: " if stop == Stop(labels=5) else "Enough: ")
+        assert standing.reached
+        assert not standing.is_spent
+
+
+@pytest.mark.parametrize(
+    ("task", "words"), [(LOWEST, "right with probability"), (ESTIMATE, "the widest interval of a group is")]
+)
+def test_without_a_rule_it_tells_where_things_are(task: Task, words: str) -> None:
+    standing = audit_of(task, 4).standing()
+    assert not standing.reached
+    assert standing.words.startswith("No stopping rule is set. So far: 4 labels; ")
+    assert words in standing.words
+    assert [rule.wanted for rule in standing.rules] == [None, None]
+
+
+def test_it_says_so_when_nothing_is_left_to_ask() -> None:
+    standing = audit_of(COMPARE, 16, Stop(probability=0.9999)).standing()
+    assert standing.words.endswith("Every item that could be asked about has its label.")
+
+
+def test_the_rule_is_kept_and_an_older_spec_has_none(tmp_path: Path) -> None:
+    stop = Stop(labels=500, probability=0.95)
+    fl.create(tmp_path / "audit.db", "zoo", ZOO.pool, task=LOWEST, stop=stop).close()
+    audit = fl.load(tmp_path / "audit.db", "zoo")
+    assert audit.spec.stop == stop
+    written = audit.spec.to_json()
+    audit.close()
+    assert Spec.from_json(written).stop == stop
+    del written["stop"]
+    assert Spec.from_json(written).stop == Stop()

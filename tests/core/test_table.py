@@ -1,0 +1,80 @@
+"""The table that every result is: reading, printing, and the way into frames."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import fewlabels as fl
+from tests.support.pools import zoo
+
+TABLE = fl.Table(
+    {"group": ["ant", "bee", "fox"], "n": [1200, 3, 0], "mean": [0.25, 1.0, None], "sure": [True, False, None]},
+    {"level": 0.9},
+)
+
+
+def test_prints_text_left_and_numbers_right_and_a_dash_for_what_is_not_there() -> None:
+    assert str(TABLE).splitlines() == [
+        "group      n   mean  sure",
+        "ant    1,200  0.250   yes",
+        "bee        3  1.000    no",
+        "fox        0      -     -",
+    ]
+    assert repr(TABLE) == str(TABLE)
+
+
+def test_reads_by_column_and_by_row() -> None:
+    assert len(TABLE) == 3
+    assert TABLE["n"] == [1200, 3, 0]
+    assert list(TABLE.rows())[2] == {"group": "fox", "n": 0, "mean": None, "sure": None}
+    some = TABLE.where(group="bee")
+    assert (some["n"], some.settings) == ([3], {"level": 0.9})
+    assert len(TABLE.where(group="bee", n=4)) == 0
+    with pytest.raises(KeyError):
+        TABLE["weight"]
+
+
+def test_reading_a_column_cannot_change_the_table() -> None:
+    TABLE["n"].append(7)
+    assert TABLE["n"] == [1200, 3, 0]
+
+
+@pytest.mark.parametrize(("rows", "most", "shown"), [(5, 5, 5), (6, 5, 5), (100, 5, 5), (3, 2, 2), (100, 40, 40)])
+def test_a_long_table_is_cut_in_the_middle_and_says_so(rows: int, most: int, shown: int) -> None:
+    lines = fl.Table({"n": list(range(rows))}).text(most).splitlines()[1:]
+    note = [line for line in lines if "more rows" in line]
+    assert len(lines) - len(note) == shown
+    assert lines[0].strip() == "0"
+    assert lines[-1].strip() == str(rows - 1)
+    assert note == ([f"... {rows - shown} more rows ..."] if rows > shown else [])
+
+
+def test_an_empty_table_prints_its_header() -> None:
+    assert str(fl.Table({"group": [], "mean": []})) == "group  mean"
+    assert len(fl.Table({})) == 0
+
+
+def test_goes_to_every_frame() -> None:
+    arrow, pandas, polars = TABLE.to_arrow(), TABLE.to_pandas(), TABLE.to_polars()
+    assert arrow.to_pydict() == dict(TABLE.columns)
+    assert list(pandas.columns) == list(TABLE.columns)
+    assert pandas["mean"].isna().tolist() == [False, False, True]
+    assert polars.to_dict(as_series=False) == dict(TABLE.columns)
+    # Whatever takes an Arrow stream reads it without knowing us.
+    assert pl.DataFrame(TABLE).equals(polars)
+    assert pa.table(TABLE).equals(arrow)
+
+
+def test_the_results_of_an_assessment_go_to_frames_with_numbers_as_numbers() -> None:
+    known = zoo()
+    audit = fl.create(None, "frames", known.pool, task=fl.Identify(fl.Accuracy(), lowest=1))
+    audit.tell(known.labels(audit.ask(5).ids))
+    for table in (audit.estimates(), audit.answer(draws=100).table, audit.reliability(draws=100), audit.log()):
+        frame = table.to_pandas()
+        assert len(frame) == len(table)
+        for name in {"mean", "low", "high", "chance", "n", "labelled"} & set(frame.columns):
+            assert pd.api.types.is_numeric_dtype(frame[name]), name
+    audit.close()

@@ -1,0 +1,158 @@
+"""The command line as documented: help is quick and complete, the reference is current, the tutorial runs."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fewlabels.cli.main import _PLACES, cli
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("numpy", "pyarrow", "sqlalchemy", "numba", "matplotlib", "rich", "jinja2", "fastapi", "fewlabels.cli.new")
+
+
+def test_help_imports_no_command_and_nothing_heavy() -> None:
+    program = (
+        "import sys; from fewlabels.cli.main import cli; cli.main(['--help'], standalone_mode=False); "
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_assessment_needs_no_extra(tmp_path) -> None:
+    """With numba, matplotlib and the rest missing: from the file to the forecast."""
+    (tmp_path / "p.csv").write_text("id,predicted\n1,a\n2,b\n3,a\n4,b\n")
+    steps = [
+        "new a.db p.csv --stop-labels 4",
+        "ask a.db -n 2 -o b.csv",
+        "tell a.db 1=a --adopt",
+        "show a.db",
+        "list a.db",
+    ]
+    program = (
+        "import sys\n"
+        f"refused = {('numba', 'matplotlib', 'fastapi', 'uvicorn', 'xarray', 'pandas', 'polars', 'psycopg')!r}\n"
+        "class Refuse:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in refused: raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Refuse())\n"
+        "from fewlabels.cli.main import cli\n"
+        f"for step in {steps!r}: cli.main(step.split(), standalone_mode=False)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "more labels" in done.stderr
+
+
+@pytest.mark.parametrize("name", _PLACES)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"])
+    assert result.exit_code == 0, result.output
+    if result.stdout.count("\n  -") <= 2:
+        return  # nothing to choose
+    assert f"fewlabels {name}" in result.stdout.split("Usage:", 1)[1].split("\n", 1)[1], "the help has no example"
+
+
+def test_every_command_of_the_help_exists() -> None:
+    said = CliRunner().invoke(cli, ["--help"]).stdout
+    for name, (_, words) in _PLACES.items():
+        assert re.search(rf"^  {name} +{re.escape(words[:30])}", said, flags=re.MULTILINE), name
+        assert len(words) < 70
+
+
+def test_a_mistyped_command_is_corrected() -> None:
+    result = CliRunner().invoke(cli, ["shwo", "audit.db"])
+    assert (result.exit_code, result.stderr) == (2, "fewlabels: there is no command 'shwo'. Did you mean 'show'?\n")
+    assert "See: fewlabels ask --help" in CliRunner().invoke(cli, ["ask", "a.db", "-n", "0"]).stderr
+
+
+def test_the_reference_is_current() -> None:
+    spec = importlib.util.spec_from_file_location("cli_reference", ROOT / "scripts" / "cli_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert page == module.reference(), "docs/cli.md is stale: run python scripts/cli_reference.py"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    script = CliRunner().invoke(cli, ["completion", shell]).stdout
+    assert "_FEWLABELS_COMPLETE" in script
+    assert "fewlabels" in script
+
+
+def completed(words: str, folder: Path) -> list[str]:
+    """What the shell would offer for the last of some words."""
+    place = str(len(words.split(" ")) - 1)
+    asked = {"_FEWLABELS_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": place}
+    done = subprocess.run(
+        [sys.executable, "-c", "from fewlabels.cli.main import main; main()"],
+        env=os.environ | asked, capture_output=True, text=True, timeout=60, check=False, cwd=folder,
+    )  # fmt: skip
+    return [line.split(",", 1)[1] for line in done.stdout.splitlines() if "," in line]
+
+
+def test_commands_options_and_names_are_completed(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,predicted\n1,a\n2,b\n")
+    made = CliRunner().invoke(cli, ["new", str(tmp_path / "audit.db"), "worst", str(tmp_path / "p.csv")])
+    assert made.exit_code == 0, made.output
+    assert completed("fewlabels wi", tmp_path) == ["withdraw"]
+    assert "--annotator" in completed("fewlabels ask audit.db --a", tmp_path)
+    assert completed("fewlabels show audit.db w", tmp_path) == ["worst"]
+    assert completed("fewlabels show nothing.db w", tmp_path) == []
+    assert not (tmp_path / "nothing.db").exists()
+
+
+def commands(page: str) -> list[str]:
+    """The commands of the `sh` blocks of a page that are meant to run."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [line.split("  #")[0].strip() for line in lines if line.startswith("fewlabels ")]
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "llm.md", "which-task.md"])
+def test_the_commands_of_a_page_run(page: str, tmp_path, monkeypatch) -> None:
+    """With the files that the page itself shows, in blocks marked csv and their name."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for name, content in re.findall(r"^```csv (\S+)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    ran = commands(page)
+    assert ran
+    for line in ran:
+        command, _, target = line.partition(" > ")
+        words = shlex.split(command)[1:]
+        typed = "1\n2\ns unclear\nu\n1\nq\n" if words[0] == "label" else None
+        result = CliRunner().invoke(cli, words, input=typed)
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+        if target:  # a batch, which somebody now fills in
+            rows = list(csv.DictReader(io.StringIO(result.stdout)))
+            with (tmp_path / target).open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.DictWriter(stream, rows[0].keys())
+                writer.writeheader()
+                writer.writerows(row | {"label": "other"} for row in rows)
+
+
+def test_the_tutorial_shows_what_is_printed(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    (tmp_path / "predictions.csv").write_text(text.split("```csv predictions.csv\n")[1].split("```")[0])
+    printed = text.split("```text\n")[1].split("```")[0]
+    assert CliRunner().invoke(cli, ["new", "audit.db", "predictions.csv"]).stderr == printed

@@ -1,0 +1,232 @@
+"""What somebody reads in the first hour: slips are answered in words that help, and tables say what they are."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewlabels as fl
+from fewlabels.cli.common import program
+from fewlabels.cli.demo import next_steps
+from fewlabels.cli.main import cli
+from fewlabels.findings import phrases
+from fewlabels.report import gist
+
+CLASSES = ("billing", "refund", "spam")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with predictions of tickets, in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    rows = [
+        f"T-{i:03},{CLASSES[i % 3]},{v:.3f},{'de' if i % 2 else 'en'}\n" for i, v in enumerate(rng.uniform(0.4, 1, 60))
+    ]
+    (tmp_path / "tickets.csv").write_text("id,predicted,confidence,lang\n" + "".join(rows) + "T-060,spam,0.5,pl\n")
+    return tmp_path
+
+
+def run(*arguments: object, code: int = 0):
+    result = CliRunner().invoke(cli, [str(one) for one in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def audit(folder):
+    """An assessment with 30 labels."""
+    run("new", "audit.db", "tickets.csv", "--lowest", 1)
+    audit = fl.load("audit.db", "tickets")
+    audit.tell({item: CLASSES[int(item[2:]) % 3 if int(item[2:]) % 4 else 0] for item in audit.ask(30).ids})
+    return audit
+
+
+def test_an_unknown_item_is_not_answered_with_classes(audit) -> None:
+    said = run("tell", "audit.db", "T-999=billing", code=2).stderr
+    assert "unknown item 'T-999'" in said
+    assert "It could be" not in said
+    assert "unknown class 'bill'. Nothing was changed. Did you mean 'billing'?" in (
+        run("tell", "audit.db", "T-001=bill", code=2).stderr
+    )
+    assert "exactly" not in run("tell", "audit.db", "T-001=bill", code=2).stderr
+    run("ask", "audit.db", "-n", 1)
+    (item,) = audit.pending()
+    Path("labels.csv").write_text(f"id,label\n{item}, REFUND \n")
+    assert "' REFUND ' was taken as 'refund' (once)." in run("tell", "audit.db", "labels.csv").stderr
+
+
+def test_all_bad_rows_are_named_at_once(audit) -> None:
+    items = run("ask", "audit.db", "-n", 14).stdout.split()[1:]
+    ids = [line.split(",")[0] for line in items]
+    slips = dict(zip(ids, ["billings", "dont know", "spam", "billings", "warranty"], strict=False))
+    Path("labels.csv").write_text("id,label\n" + "".join(f"{i},{label}\n" for i, label in slips.items()) + "9,spam\n")
+    said = run("tell", "audit.db", "labels.csv", code=2).stderr
+    assert said.startswith(
+        "fewlabels: 5 labels cannot be taken. Nothing was changed. "
+        "labels.csv, rows 1, 4 (lines 2, 5): unknown class 'billings' (did you mean 'billing'?); "
+        "row 2 (line 3): unknown class 'dont know'; row 5 (line 6): unknown class 'warranty'; "
+        "row 6 (line 7): unknown item '9': not in the pool (use the pool's own ids, such as 'T-000'). "
+        "The classes are 'billing', 'refund', 'spam'. "
+    )
+    with pytest.raises(fl.LabelError, match=r"labels\.csv, rows 1, 4 .*row 2 .*row 5 .*row 6 "):
+        audit.tell("labels.csv")
+    with pytest.raises(fl.LabelError, match=r"rows 1, 4: .*'billings' .*; row 2: "):
+        audit.tell({"id": list(slips), "label": list(slips.values())})
+    with pytest.raises(fl.LabelError) as caught:
+        audit.tell({item: f"no {i}" for i, item in enumerate(ids)})
+    assert str(caught.value).count("unknown class") == 10
+    assert "; and 4 more. The classes" in str(caught.value)
+    with pytest.raises(fl.LabelError, match=r"cannot tell ('.*', ){9}'.*' and 7 more: they were never asked for"):
+        audit.tell(dict.fromkeys(audit.pool.ids.to_pylist(), "spam"))
+    assert len(audit.labels()) == 30
+
+
+def test_two_classes_that_a_label_may_mean_are_named(folder) -> None:
+    (folder / "letters.csv").write_text("id,predicted\n1,ä b\n2,Ä B\n")
+    run("new", "audit.db", "letters.csv", "--classes", "ä b,Ä B")
+    run("ask", "audit.db", "-n", 2)
+    assert "It could be 'ä b' or 'Ä B': write it exactly so." in run("tell", "audit.db", "1=Ä b", code=2).stderr
+
+
+@pytest.mark.parametrize("scores", [False, True])
+def test_a_missing_class_is_added_under_another_name(folder, scores: bool) -> None:
+    """As the tutorial says: by --classes, or with scores by a column of zeros."""
+    ids = [f"t{i}" for i in range(12)]
+    rows = [("0.8", "0.2", "a") if i % 3 else ("0.1", "0.9", "b") for i in range(12)]
+    lines = [f"{item},{row[0]},{row[1]}" if scores else f"{item},{row[2]}" for item, row in zip(ids, rows, strict=True)]
+    Path("p.csv").write_text("\n".join(["id,p_a,p_b" if scores else "id,predicted", *lines]))
+    run("new", "audit.db", "old", "p.csv")
+    asked = [line.partition(",")[0] for line in run("ask", "audit.db", "-n", 6).stdout.splitlines()[1:]]
+    run("tell", "audit.db", *(f"{item}=a" for item in asked[:5]), f"{asked[5]}=(skip: not in the list)")
+    for name, parts in (("labels.csv", ["audit.db", "old"]), ("waiting.csv", ["audit.db", "old", "disputed"])):
+        Path(name).write_text(run("export", *parts).stdout)
+    Path("waiting.csv").write_text(Path("waiting.csv").read_text().replace(",,", ",c,", 1))
+    if scores:
+        Path("p.csv").write_text("\n".join(["id,p_a,p_b,p_c", *(f"{line},0" for line in lines)]))
+    run("new", "audit.db", "more", "p.csv", *([] if scores else ["--classes", "a,b,c"]))
+    said = run("tell", "audit.db", "more", "labels.csv", "waiting.csv", "--adopt").stderr
+    assert "6 labels taken. 6 so far, 0 pending." in said
+    assert fl.load("audit.db", "more").labels() == dict.fromkeys(asked[:5], "a") | {asked[5]: "c"}
+
+
+def test_asking_names_the_classes_and_knows_the_budget(folder) -> None:
+    run("new", "audit.db", "tickets.csv", "--stop-labels", 20)
+    asked = run("ask", "audit.db", "-n", 15)
+    assert asked.stderr.splitlines()[-1] == "The classes to choose from: 'billing', 'refund', 'spam'"
+    assert "budget" not in asked.stderr
+    said = run("ask", "audit.db", "-n", 10).stderr
+    assert "The budget of 20 labels has room for 20 more, 15 items handed out before: these are more" in said
+
+
+@pytest.mark.parametrize("words", [["new", "tickets.csv", "audit.db"], ["show", "tickets.csv"], ["ask", "tickets.csv"]])
+def test_a_file_in_place_of_the_database_is_said(folder, words: list[str]) -> None:
+    said = run(*words, code=2).stderr
+    assert "tickets.csv is no database of fewlabels but a file of another kind. The database comes first" in said
+    assert "sqlite:///" not in said
+
+
+@pytest.mark.parametrize("command", [["new", "b.db", "tickets.csv"], ["show", "audit.db"]])
+def test_a_mistyped_class_of_a_metric_is_said_without_python(audit, command: list[str]) -> None:
+    said = run(*command, "--groups", "whole", "--metric", "recall:refnd", code=2).stderr
+    assert "--metric recall:refnd: there is no class 'refnd'. Did you mean recall:refund?" in said
+    assert "()" not in said
+
+
+def test_a_table_says_what_it_is_about(audit) -> None:
+    own, headline = run("show", "audit.db").stderr, gist(audit).headline
+    assert "Accuracy by predicted class; 1 is best." in own
+    assert headline in own
+    other = run("show", "audit.db", "--metric", "calibration", "--groups", "whole")
+    assert "Calibration error (the whole pool); 0 is best." in other.stderr
+    assert "with a probability of 0.95." in other.stderr
+    assert len(other.stderr.splitlines()) == 4  # the question, how far it is, a blank line and the title
+    assert headline not in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ("--lowest 1", "Accuracy by predicted class"),
+        ("--groups whole --metric f1", "Mean F1 (the whole pool)"),
+        ("--groups column:lang --metric recall:spam --highest 1", "Recall of spam by column 'lang'"),
+        ("--groups column:lang --compare de,en", "Accuracy by column 'lang'"),
+    ],
+)
+def test_question_and_metric_are_called_what_the_report_calls_them(folder, options: str, title: str) -> None:
+    said = run("new", "audit.db", "tickets.csv", *options.split()).stderr
+    with closing(fl.load("audit.db", "tickets")) as audit:
+        question = phrases.question(audit)
+        assert title.lower().startswith(audit.spec.task.metric.name.lower())
+    for text in (said, run("list", "audit.db").stdout):
+        assert question in " ".join(text.split())
+    said = run("show", "audit.db").stderr
+    assert f"tickets: {question} (61 items in" in said
+    assert f"\n{title}; 1 is best." in said
+
+
+def test_numbers_from_few_labels_are_marked(audit) -> None:
+    lines = run("show", "audit.db", "--groups", "column:lang").stdout.splitlines()
+    assert lines[0].split()[-1] == "note"
+    assert [line.split()[0] for line in lines[1:] if line.endswith("too few labels")] == ["pl"]
+    audit.tell({item: "spam" for item in audit.pool.ids.to_pylist() if item not in audit.labels()}, adopt=True)
+    assert "note" not in run("show", "audit.db").stdout
+    run("new", "audit.db", "fresh", "tickets.csv")
+    assert "note" not in run("show", "audit.db", "fresh").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--lowest 3 --highest 2", "fewlabels: choose one of --lowest and --highest."),
+        ("--groups column:lang --compare x,y", "there is no group 'x'. The groups are 'de', 'en', 'pl'."),
+        ("--compare billing,spma", "there is no group 'spma'. Did you mean 'spam'? The groups are"),
+        ("--compare DE,en", "there is no group 'DE'. These are values of the column 'lang': say --groups column:lang."),
+        ("--groups column:lang --compare spam,refund", "no group 'spam'. These are classes: say --groups predicted."),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_answered_in_words(folder, options: str, said: str) -> None:
+    assert said in run("new", "audit.db", "tickets.csv", *options.split(), code=2).stderr
+    assert not Path("audit.db").exists()
+
+
+def test_groups_are_compared_whatever_their_case(folder) -> None:
+    run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "DE, En")
+    with closing(fl.load("audit.db", "tickets")) as audit:
+        assert (audit.spec.task.a, audit.spec.task.b) == ("de", "en")
+
+
+def test_one_row_is_one_row(folder) -> None:
+    run("new", "audit.db", "tickets.csv")
+    run("ask", "audit.db", "-n", 1, "-o", "batch.csv")
+    assert "No label was told: the only row is blank." in run("tell", "audit.db", "batch.csv").stderr
+    assert "1 row written to again.csv." in run("export", "audit.db", "batch", "-o", "again.csv").stderr
+
+
+def test_a_comparison_explains_its_columns(folder) -> None:
+    run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "de,en")
+    said = run("answer", "audit.db").stderr
+    assert "less, equal, more: the chances that the accuracy of de is lower than that of en, about the same" in said
+    assert "(within 0.05), or higher." in said
+
+
+def test_the_demo_says_what_to_type_where_the_environment_is_not_active(tmp_path, monkeypatch) -> None:
+    programs = tmp_path / "my env" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "fewlabels"):
+        (programs / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(programs / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program() == f"'{programs}/fewlabels'"
+    monkeypatch.chdir(tmp_path)
+    assert program() == "'my env/bin/fewlabels'"
+    assert next_steps(None, program())[1].startswith("  'my env/bin/fewlabels' new audit.db")
+    monkeypatch.setenv("PATH", str(programs))
+    assert program() == "fewlabels"
+    (programs / "fewlabels").unlink()
+    assert program() == "'my env/bin/python' -m fewlabels"

@@ -1,0 +1,391 @@
+"""Plots, the numbers half: what is drawn is what estimates(), answer() and reliability() say, and nothing is drawn that
+the labels do not show.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fewlabels as fl
+from fewlabels import plots
+from fewlabels.findings.prior_pull import swayed
+from fewlabels.plots.drawing.densities import density
+from fewlabels.plots.drawing.picture import counting, scale
+from tests.support.pools import Known, by_kind, law, zoo
+
+DRAWS = 500
+
+
+def labelled(
+    known: Known,
+    groups: fl.Partition | None = None,
+    labels: int = 14,
+    **more: object,
+) -> fl.Assessment:
+    """An assessment with some labels told, in two batches."""
+    audit = fl.create(None, "audit", known.pool, groups, **{"seed": 5, "prior": fl.Uniform()} | more)
+    for part in (labels // 2, labels - labels // 2):
+        if part:
+            audit.tell(known.labels(audit.ask(part).ids))
+    return audit
+
+
+def read(audit: fl.Assessment, kind: str, **more: object) -> plots.Plot:
+    return plots.PLOTS[kind].of(audit, draws=DRAWS, **more)
+
+
+TASKS = {
+    "estimate": fl.Estimate(fl.Accuracy()),
+    "lowest": fl.Identify(fl.Accuracy(), lowest=2),
+    "highest": fl.Identify(fl.CalibrationError(bins=2), highest=1),
+    "cost": fl.Estimate(fl.Cost(np.ones((6, 6)) - np.eye(6))),
+    "confusion": fl.Estimate(fl.Confusion()),
+    "recall": fl.Estimate(fl.Recall("cat")),
+    "compare": fl.Compare(fl.Accuracy(), "ant", "cow"),
+    "compare-f1": fl.Compare(fl.F1(), "insects", "mammals"),
+}
+ORDERED = {"forest", "ranking", "chances", "confusion", "scatter", "allocation", "curve"}
+SUITS = {
+    "estimate": ORDERED,
+    "lowest": ORDERED,
+    "highest": ORDERED,
+    "cost": ORDERED,
+    "confusion": {"confusion", "scatter", "allocation", "curve"},
+    "recall": ORDERED,
+    "compare": {"forest", "rope", "allocation", "curve"},
+    "compare-f1": {"forest", "rope", "allocation", "curve"},
+}
+
+
+def assessment(task: str, **more: object) -> fl.Assessment:
+    known = zoo()
+    rates = isinstance(TASKS[task].metric, (fl.Recall, fl.F1))
+    return labelled(known, by_kind(known.pool) if rates else None, task=TASKS[task], **more)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_every_plot_runs_where_it_suits_and_is_refused_elsewhere(task: str, target: str) -> None:
+    audit = assessment(task, target=target)
+    # Six groups of five items are too many for score bins to be told by so few labels.
+    assert set(plots.suited(audit)) == SUITS[task]
+    found = plots.read_all(audit, draws=DRAWS)
+    assert list(found) == [name for name in plots.PLOTS if name in SUITS[task]]
+    for name, numbers in found.items():
+        data = json.loads(json.dumps(numbers.to_json(), allow_nan=False))
+        assert data["plot"] == name
+        assert numbers.caption().endswith(".")
+        assert numbers.picture().panels
+    for name in plots.PLOTS.keys() - found.keys():
+        with pytest.raises(fl.SpecError, match=f"'{name}' does not suit this assessment: "):
+            read(audit, name)
+
+
+def test_an_unknown_plot_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(fl.InputError, match=r"there is no plot 'pie'. The plots are forest, ranking"):
+        plots.read_all(assessment("estimate"), kinds=["pie"])
+
+
+@pytest.mark.parametrize("task", ["estimate", "lowest", "highest", "cost", "compare"])
+def test_forest_has_the_estimates(task: str) -> None:
+    audit = assessment(task)
+    forest = read(audit, "forest", level=0.9)
+    rows = {row["group"]: row for row in audit.estimates(level=0.9, draws=DRAWS).rows()}
+    assert {row.group for row in forest.rows} == ({"ant", "cow"} if task == "compare" else set(rows))
+    for row in forest.rows:
+        assert (row.n, row.labelled, row.mean, row.low, row.high) == tuple(
+            rows[row.group][name] for name in ("n", "labelled", "mean", "low", "high")
+        )
+    means = [row.mean for row in forest.rows if row.mean is not None]
+    assert means == sorted(means, reverse=task in ("highest", "cost"))
+    assert forest.named == (audit.answer(draws=DRAWS).groups if task in ("lowest", "highest") else ())
+    if task != "compare":
+        assert forest.rows[-1].group == "fox"  # without items, and so without a value
+        assert forest.rows[-1].mean is None
+
+
+def test_the_average_of_the_forest_is_the_answer_and_left_out_where_the_prior_sways_it() -> None:
+    known = zoo()
+    audit = labelled(known, fl.whole(known.pool), labels=20)
+    assert read(audit, "forest").average == pytest.approx(audit.answer().table["mean"][0], abs=1e-12)
+    assert read(places(2), "forest").average is None
+    many = places(60, 4)
+    assert read(many, "forest").average == pytest.approx(many.answer().table["mean"][0], abs=1e-12)
+
+
+@pytest.mark.parametrize("task", ["lowest", "highest"])
+def test_ranking_and_chances_have_the_answer(task: str) -> None:
+    audit = assessment(task)
+    table = {row["group"]: row for row in audit.answer(draws=DRAWS).table.rows()}
+    ranking, chances = read(audit, "ranking"), read(audit, "chances")
+    assert {row.group: (row.rank, row.low, row.high) for row in ranking.rows} == {
+        group: (row["rank"], row["rank_low"], row["rank_high"]) for group, row in table.items()
+    }
+    assert len(chances.sides) == 1
+    assert {row.group: row.chance for row in chances.sides[0].rows} == {g: row["chance"] for g, row in table.items()}
+    assert ranking.named == chances.named == audit.answer(draws=DRAWS).groups
+
+
+def test_ranking_and_chances_of_an_estimate_are_counted_from_the_draws() -> None:
+    audit = assessment("estimate")
+    there = [g for g, n in enumerate(audit.groups.sizes) if n]
+    values = audit.draws(DRAWS)[:, there]
+    place = values.argsort(axis=1).argsort(axis=1) + 1
+    ranking, chances = read(audit, "ranking"), read(audit, "chances")
+    by_name = {row.group: row for row in ranking.rows}
+    for column, g in enumerate(there):
+        assert by_name[audit.groups.names[g]].rank == pytest.approx(place[:, column].mean())
+    lowest, highest = ({row.group: row.chance for row in side.rows} for side in chances.sides)
+    for column, g in enumerate(there):
+        assert lowest[audit.groups.names[g]] == pytest.approx((place[:, column] == 1).mean())
+        assert highest[audit.groups.names[g]] == pytest.approx((place[:, column] == len(there)).mean())
+    assert sum(lowest.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("metric", [fl.Accuracy(), fl.CalibrationError(bins=4, equal="weight")])
+def test_reliability_and_calibration_have_the_assessments_numbers(metric: fl.metrics.Metric) -> None:
+    known = zoo()
+    audit = labelled(known, fl.whole(known.pool), labels=20, task=fl.Estimate(metric))
+    bins, equal = (4, "weight") if isinstance(metric, fl.CalibrationError) else (10, "width")
+    table = audit.reliability(bins, equal=equal, draws=DRAWS)
+    found = read(audit, "reliability").bins
+    assert [(b.bin, b.n, b.labelled, b.mean, b.low, b.high, b.confidence) for b in found] == [
+        tuple(row[name] for name in ("group", "n", "labelled", "mean", "low", "high", "confidence"))
+        for row in table.rows()
+    ]
+    error = fl.CalibrationError(bins, equal)
+    row = next(audit.estimates(metric=error, groups=fl.whole(known.pool), draws=DRAWS).rows())
+    shown = read(audit, "calibration")
+    assert (shown.mean, shown.low, shown.high) == pytest.approx((row["mean"], row["low"], row["high"]), abs=1e-12)
+    assert shown.labels == 20
+
+
+def test_scatter_has_both_estimates() -> None:
+    audit = assessment("estimate")
+    found = {row.group: row for row in read(audit, "scatter").rows}
+    for metric, name in ((fl.Accuracy(), "accuracy"), (fl.CalibrationError(), "error")):
+        for row in audit.estimates(metric=metric, draws=DRAWS).rows():
+            if row["n"]:
+                assert getattr(found[row["group"]], name) == (row["mean"], row["low"], row["high"])
+    assert "fox" not in found
+
+
+def test_confusion_has_the_estimates_and_the_largest_mistakes() -> None:
+    audit = assessment("estimate")
+    table = audit.estimates(metric=fl.Confusion(), draws=DRAWS)
+    shown = read(audit, "confusion")
+    cells = {(row["group"], row["true"]): row for row in table.rows()}
+    right = {row["group"]: row for row in audit.estimates(draws=DRAWS).rows()}  # one number for one thing
+    for row in shown.rows:
+        for j, true in enumerate(shown.classes):
+            cell = right[true] if true == row.predicted else cells[row.predicted, true]
+            assert cell["mean"] == (None if row.mean is None else row.mean[j])
+            assert cell["high"] == (None if row.high is None else row.high[j])
+    items = {
+        key: cell["mean"] * cell["n"] for key, cell in cells.items() if key[0] != key[1] and cell["mean"] is not None
+    }
+    assert [p.mean * p.n for p in shown.pairs] == pytest.approx(
+        sorted(items.values(), reverse=True)[: len(shown.pairs)]
+    )
+
+
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()])
+def test_confusions_of_very_many_classes_are_read_without_draws(
+    prior: fl.priors.Prior, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short way for a thousand classes gives what the long way gives."""
+    audit = assessment("confusion", prior=prior)
+    long = read(audit, "confusion")
+    monkeypatch.setattr("fewlabels.plots.confusion._EXACT", 3)
+    short = read(audit, "confusion")
+    if isinstance(prior, fl.Uniform):
+        assert short == long
+    for a, b in zip(short.rows, long.rows, strict=True):
+        assert (a.mean is None) == (b.mean is None)
+        if a.mean is not None:
+            assert a.mean == pytest.approx(b.mean, abs=1e-9)
+
+
+@pytest.mark.parametrize("task", ["compare", "compare-f1"])
+def test_rope_has_the_answer(task: str) -> None:
+    audit = assessment(task)
+    row = next(audit.answer(draws=DRAWS).table.rows())
+    shown = read(audit, "rope")
+    for name in ("less", "equal", "more", "mean", "low", "high"):
+        assert getattr(shown, name) == row[name]
+
+
+def test_allocation_counts_labels_and_what_chance_would_have_put_there() -> None:
+    audit = assessment("lowest")
+    shown = read(audit, "allocation")
+    counts = dict(zip(audit.groups.names, audit.estimates(draws=DRAWS)["labelled"], strict=True))
+    assert {row.group: row.labelled for row in shown.rows} == counts
+    for row in shown.rows:
+        assert row.expected == pytest.approx(14 * row.n / 30)
+    assert [row.labelled for row in shown.rows] == sorted(counts.values(), reverse=True)
+
+
+def test_the_curve_is_what_was_known_after_fewer_labels() -> None:
+    """Read from the log of a whole assessment as from one that has only its first labels; a withdrawal counts."""
+    known, task = zoo(), TASKS["compare"]
+    audit = labelled(known, labels=9, task=task)
+    audit.withdraw([next(iter(audit.labels()))])
+    curve = read(audit, "curve")
+    chance = curve.charts[0].traces[0]
+    assert chance.labels[0] == 0
+    assert len(set(chance.labels)) == len(chance.labels)
+    final = dict(zip(chance.labels, chance.mean, strict=True))[8]
+    assert final == pytest.approx(audit.answer().probability, abs=1e-12)  # by quadrature, so without noise
+    told = [row for row in audit.log().rows() if row["kind"] == "label"]
+    for count in (0, 3, 6):
+        fresh = fl.create(None, "fresh", known.pool, task=task, prior=fl.Uniform())
+        fresh.tell({row["item"]: row["label"] for row in told[:count]}, adopt=True)
+        at = chance.labels.index(count)
+        assert chance.mean[at] == pytest.approx(fresh.answer().probability, abs=1e-12)
+
+
+def test_the_curves_error_is_the_spread_of_the_belief() -> None:
+    audit = assessment("estimate")
+    error = read(audit, "curve").charts[-1].traces[0]
+    variance = audit.belief().variance()[:, 0]
+    shares = audit.groups.shares[audit.groups.sizes > 0]
+    assert error.mean[-1] == pytest.approx(np.sqrt(shares @ variance))
+    assert error.labels[-1] == 14
+    assert error.mean[0] == pytest.approx(np.sqrt(1 / 12))  # of a uniform prior
+
+
+def test_a_long_log_is_read_in_few_parts() -> None:
+    known = zoo()
+    audit = labelled(known, fl.whole(known.pool), labels=0)
+    for _ in range(45):
+        item = audit.ask(1).ids
+        audit.tell(known.labels(item))
+        if len(audit.labels()) == 30:
+            audit.withdraw([*audit.labels()][:20])
+    assert len(read(audit, "curve").charts[0].traces[0].labels) <= 33
+
+
+# --- what must not look as if it were known
+
+
+def places(each: int, number: int = 40, **more: object) -> fl.Assessment:
+    """Some groups with so many labels each; 13 of 16 items are right, and all confidences are above 0.9."""
+    rng = np.random.default_rng(2)
+    data = {
+        "id": [f"i{i}" for i in range(1600)],
+        "confidence": rng.uniform(0.9, 1, 1600),
+        "predicted": ["yes"] * 1600,
+        "place": [f"p{i % number:02d}" for i in range(1600)],
+    }
+    true = np.where(rng.permutation(1600) < 1300, 1, 0).astype(np.int32)
+    known = Known(fl.read_pool(data, classes=["no", "yes"]), true)
+    more = {"policy": fl.UniformGroups()} | more
+    return labelled(known, fl.by_column(known.pool, "place"), labels=number * each, **more)
+
+
+def test_score_bins_are_not_put_together_from_priors() -> None:
+    """Two labels in each of forty groups: averaged, their priors give a sharp accuracy that is far off."""
+    audit = places(2)
+    top = list(audit.reliability(draws=2000).rows())[-1]
+    assert top["high"] < 1300 / 1600 - 0.03
+    assert swayed(audit).tolist() == [True]
+    assert {"reliability", "calibration"}.isdisjoint(plots.suited(audit))
+    with pytest.raises(fl.SpecError, match="from 40 groups, and with so few labels in each of them the prior would"):
+        read(audit, "reliability")
+    # With many labels a group, in a random sample, or with a model of all labels it is shown.
+    for good in (places(60, 4), places(2, policy=fl.UniformItems()), places(2, prior=fl.Learned())):
+        assert {"reliability", "calibration"} < set(plots.suited(good))
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Informed(5)])
+def test_the_sway_is_how_far_the_answer_is_from_one_without_prior(target: str, prior: fl.priors.Prior) -> None:
+    """Against the library's own answers: with the prior, and with one that counts for nearly nothing."""
+    for each, number in ((1, 40), (8, 40), (8, 4), (40, 4), (100, 4)):
+        audit = places(each, number, prior=prior, target=target)
+        bare = fl.create(None, "bare", audit.pool, audit.groups, prior=fl.Uniform(1e-9), target=target)
+        bare.tell(audit.labels(), adopt=True)
+        row, other = (next(one.answer(draws=4000).table.rows()) for one in (audit, bare))
+        shift, sd = abs(row["mean"] - other["mean"]), (row["high"] - row["low"]) / 3.92
+        if abs(shift / sd - 1) > 0.1:  # the interval is from draws: its ends are not exact
+            assert swayed(audit)[0] == (shift > sd)
+
+
+def test_a_label_that_nobody_asked_for_ends_the_random_sample() -> None:
+    audit = places(2, policy=fl.UniformItems())
+    assert "reliability" in plots.suited(audit)
+    item = next(i for i in audit.pool.ids.to_pylist() if i not in audit.labels())
+    audit.tell({item: "yes"}, adopt=True)
+    assert "reliability" not in plots.suited(audit)
+
+
+def test_one_group_is_not_swayed() -> None:
+    known = zoo()
+    assert not swayed(fl.create(None, "a", known.pool, fl.whole(known.pool), prior=fl.Uniform()))[0]
+    assert swayed(fl.create(None, "b", known.pool, prior=fl.Uniform()))[0]  # five groups without a label
+    assert not swayed(fl.create(None, "c", known.pool, prior=fl.Learned()))[0]
+
+
+def test_a_group_with_few_labels_is_hollow() -> None:
+    rng = np.random.default_rng(4)
+    data = {"id": [f"i{i}" for i in range(60)], "predicted": ["few"] * 20 + ["some"] * 20 + ["all"] * 20}
+    known = Known(fl.read_pool(data, classes=["few", "some", "all"]), rng.integers(0, 3, 60).astype(np.int32))
+    told = known.labels([f"i{i}" for i in (*range(4), *range(20, 26), *range(40, 60))])
+    audit = fl.create(None, "a", known.pool, prior=fl.Uniform())
+    audit.tell(told, adopt=True)
+    hollow = {row.group: row.thin for row in read(audit, "forest").rows}
+    assert hollow == {"few": True, "some": True, "all": False}  # six labels leave an interval of more than a half
+    points = {
+        m.y: m.hollow
+        for m in read(audit, "forest").picture().panels[0].marks
+        if isinstance(m, plots.drawing.picture.Point)
+    }
+    assert sorted(points.values()) == [False, True, True]
+
+
+# --- laws
+
+
+@law(200)
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(3, 8))
+def test_axes_hold_the_values_and_have_round_ticks(low: float, span: float, most: int) -> None:
+    high = low + span
+    axis = scale(low, high, share=False, most=most)
+    assert axis.low <= low <= high <= axis.high
+    assert 2 <= len(axis.ticks) <= most + 2
+    texts = [tick.text for tick in axis.ticks]
+    assert len(set(texts)) == len(texts)
+    for tick in axis.ticks:
+        assert float(tick.text.replace(",", "").replace("−", "-")) == pytest.approx(tick.at, rel=1e-6, abs=1e-6 * span)
+
+
+@law(100)
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_shares_are_shown_in_percent_between_0_and_100(a: float, b: float) -> None:
+    axis = scale(min(a, b), max(a, b), share=True)
+    assert 0 <= axis.low <= min(a, b) <= max(a, b) <= axis.high <= 1
+    assert all(tick.text.endswith("%") for tick in axis.ticks)
+
+
+@law(50)
+@given(st.integers(0, 10**6))
+def test_counts_have_whole_ticks(most: int) -> None:
+    axis = counting(most)
+    assert axis.high >= most
+    assert all(tick.at == int(tick.at) for tick in axis.ticks)
+    assert len(axis.ticks) <= 9
+
+
+@pytest.mark.parametrize(("a", "b"), [(2, 5), (0.3, 0.4), (60, 3)])
+def test_densities_have_mass_one_and_stay_inside(a: float, b: float) -> None:
+    draws = np.random.default_rng(1).beta(a, b, 4000)
+    x, y = np.array(density(draws, (0, 1))).T
+    assert 0 <= x[0] < x[-1] <= 1
+    assert np.trapezoid(y, x) == pytest.approx(1, abs=0.02)
+    assert np.trapezoid(x * y, x) == pytest.approx(draws.mean(), abs=0.02)
+    assert density(np.full(100, 0.5)) == ()

@@ -1,0 +1,180 @@
+"""Plots with matplotlib, the command `fewlabels plot`, and `audit.plot`: drawn on the axes given, written as files."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from matplotlib.figure import Figure
+
+import fewlabels as fl
+from fewlabels import plots
+from fewlabels.cli.main import cli
+from fewlabels.cli.plot import KINDS
+from fewlabels.plots.displays import Display
+from tests.support.pools import zoo
+
+TASKS = {
+    "estimate": fl.Estimate(fl.Accuracy()),
+    "lowest": fl.Identify(fl.Accuracy(), lowest=2),
+    "compare": fl.Compare(fl.Accuracy(), "ant", "cow"),
+}
+
+
+def assessment(task: str = "lowest", address: object = None, whole: bool = False) -> fl.Assessment:
+    known = zoo()
+    groups = fl.whole(known.pool) if whole else None
+    audit = fl.create(address, "two worst", known.pool, groups, task=TASKS["estimate" if whole else task], seed=1)
+    audit.tell(known.labels(audit.ask(20).ids))
+    return audit
+
+
+def all_numbers() -> dict[str, plots.Plot]:
+    parts = (assessment("compare"), assessment(whole=True), assessment())
+    found = {name: one for audit in parts for name, one in plots.read_all(audit, draws=200).items()}
+    assert found.keys() == plots.PLOTS.keys()
+    return found
+
+
+def test_every_display_draws_on_the_axes_given_and_returns_itself() -> None:
+    for name, numbers in all_numbers().items():
+        display = plots.display(numbers)
+        assert type(display).__name__ == f"{name.capitalize()}Display"
+        figure = Figure()
+        left, right = figure.subplots(1, 2)
+        assert display.plot(ax=right) is display
+        assert display.ax_ is right
+        assert display.figure_ is figure
+        assert not left.has_data()
+        inside = [right, *right.child_axes]
+        assert sum(len(ax.collections) + len(ax.patches) + len(ax.lines) for ax in inside) > 0
+        figure.draw_without_rendering()
+
+
+def test_every_plot_has_a_display() -> None:
+    assert {kind.kind for kind in Display.__subclasses__()} == set(plots.PLOTS.values())
+
+
+def test_a_display_draws_the_numbers_that_it_holds() -> None:
+    audit = assessment()
+    display = plots.ForestDisplay.from_assessment(audit, level=0.9).plot()
+    rows = display.numbers.rows
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == [row.group for row in rows]
+    dots = sorted(tuple(at) for one in display.ax_.collections for at in getattr(one, "get_offsets", list)().tolist())
+    means = sorted((row.mean, place + 0.5) for place, row in enumerate(rows) if row.mean is not None)
+    assert np.allclose([d for d in dots if d != (0, 0)], means)
+
+
+def test_dollars_in_names_are_no_formulas() -> None:
+    pool = fl.read_pool({"predicted": ["$x_1$ and $", "$5"] * 20})
+    figure = plots.ForestDisplay.from_assessment(fl.create(None, "money", pool)).plot().figure_
+    figure.draw_without_rendering()  # a formula that cannot be read would be an error
+    assert {label.get_text() for label in figure.axes[0].get_yticklabels()} == {r"\$x_1\$ and \$", r"\$5"}
+
+
+def test_files_by_their_ending(tmp_path) -> None:
+    display = plots.RankingDisplay.from_assessment(assessment())
+    for suffix, begins in ((".svg", b"<svg "), (".PNG", b"\x89PNG"), (".pdf", b"%PDF")):
+        assert display.save(tmp_path / f"ranking{suffix}").read_bytes().startswith(begins)
+    with pytest.raises(fl.InputError, match=r"ends in .svg, .png, .pdf"):
+        display.save(tmp_path / "ranking.gif")
+
+
+def test_a_notebook_shows_the_drawing_with_tooltips_until_matplotlib_has_drawn() -> None:
+    display = plots.AllocationDisplay.from_assessment(assessment())
+    assert ET.fromstring(display._repr_html_() or "").tag.endswith("svg")
+    assert display._repr_png_() is None
+    display.plot()
+    assert display._repr_html_() is None
+    assert (display._repr_png_() or b"").startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_there_is_still_svg(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fewlabels.plots.displays.find_spec", lambda _: None)
+    display = plots.ForestDisplay.from_assessment(assessment())
+    assert display.save(tmp_path / "a.svg").exists()
+    with pytest.raises(fl.FewlabelsError, match=r"pip install '\.\[plots\]'.*'fewlabels\[plots\]'. Or write an .svg"):
+        display.save(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(("task", "kind"), [("estimate", "forest"), ("lowest", "forest"), ("compare", "rope")])
+def test_the_plot_that_shows_the_answer(task: str, kind: str) -> None:
+    assert plots.main_kind(assessment(task)) == kind
+
+
+# --- the command line
+
+
+@pytest.fixture
+def database(tmp_path) -> str:
+    address = str(tmp_path / "audit.db")
+    assessment(address=address).close()
+    return address
+
+
+def run(*arguments: object, code: int = 0):
+    result = CliRunner().invoke(cli, ["plot", *(str(one) for one in arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_the_kinds_of_the_command_are_those_of_the_library() -> None:
+    assert tuple(plots.PLOTS) == KINDS
+
+
+def test_plot_without_options_writes_the_answer(database: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(database)
+    assert result.stderr == "Wrote two worst-forest.svg: Groups with intervals.\n"
+    assert result.stdout == ""
+    ET.fromstring((tmp_path / "two worst-forest.svg").read_text(encoding="utf-8"))
+
+
+def test_plot_all_writes_every_plot_that_suits(database: str, tmp_path) -> None:
+    run(database, "two worst", "--kind", "all", "-o", tmp_path / "pictures")
+    audit = fl.load(database, "two worst")
+    assert sorted(p.name for p in (tmp_path / "pictures").iterdir()) == sorted(f"{k}.svg" for k in plots.suited(audit))
+    audit.close()
+
+
+def test_plot_json_has_the_numbers(database: str) -> None:
+    audit = fl.load(database, "two worst")
+    one = json.loads(run(database, "--kind", "ranking", "--level", "0.8", "--json").stdout)
+    assert one == json.loads(json.dumps(plots.PLOTS["ranking"].of(audit, 0.8).to_json()))
+    several = json.loads(run(database, "--kind", "all", "--json").stdout)
+    assert tuple(several) == plots.suited(audit)
+    audit.close()
+
+
+def test_plot_to_stdout_and_to_a_png(database: str, tmp_path) -> None:
+    assert ET.fromstring(run(database, "--kind", "allocation", "-o", "-").stdout).tag.endswith("svg")
+    run(database, "--out", tmp_path / "forest.png")
+    assert (tmp_path / "forest.png").read_bytes().startswith(b"\x89PNG")
+    run(database, "--kind", "ranking", "-o", tmp_path)
+    assert (tmp_path / "ranking.svg").exists()
+
+
+def test_a_kind_in_place_of_the_name_means_the_picture(database: str, tmp_path) -> None:
+    assert "Ranking with intervals" in run(database, "ranking", "-o", tmp_path / "a.svg").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--kind", "rope"], "the plot 'rope' does not suit this assessment: it does not compare two groups"),
+        (["-o", "a.gif"], "cannot tell how to draw a.gif. End it in .svg, .png, .pdf"),
+        (["-o", "nowhere/a.svg"], "there is no directory nowhere. Make it first"),
+        (["--kind", "all", "-o", "a.svg"], "name a directory with -o"),
+        (["--kind", "all", "-o", "-"], "name a directory with -o"),
+        (["--kind", "pie"], "'pie' is not one of 'forest'"),
+    ],
+)
+def test_plot_says_what_is_wrong_and_writes_nothing(
+    database: str, tmp_path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in run(database, *arguments, code=2).stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["audit.db"]

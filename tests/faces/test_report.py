@@ -1,0 +1,402 @@
+"""The report says what the assessment says, in three formats, and hides what is not known."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, replace
+from functools import cache
+from html.parser import HTMLParser
+
+import pytest
+from click.testing import CliRunner
+
+import fewlabels as fl
+from fewlabels.cli.main import cli
+from fewlabels.errors import InputError
+from fewlabels.findings.formatting import Style, percent, sureness
+from fewlabels.findings.headline import headline
+from fewlabels.report import FORMAT, read, rendered, write
+from fewlabels.report.markdown import escaped
+from tests.support.reports import CLASSES, EVIL, QUESTIONS, pool, told, told_exactly
+
+VOID = {"meta", "br", "img", "input", "link"}
+
+
+@cache
+def asked(question: str) -> fl.Assessment:
+    return QUESTIONS[question]()
+
+
+@cache
+def found(question: str):
+    return read(asked(question), draws=1_000, foresee=False)
+
+
+@cache
+def page(question: str) -> Page:
+    parsed = Page()
+    parsed.feed(found(question).html())
+    return parsed
+
+
+class Page(HTMLParser):
+    """The elements of a page, with the text in them; an element that is not closed is an error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+            self.text.setdefault(tag, []).append("")
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        if self.open:
+            self.text[self.open[-1]][-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+# --- the page
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_page_is_whole_and_loads_nothing(question) -> None:
+    parsed = page(question)
+    assert parsed.open == []
+    for _, attributes in parsed.elements:
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+        for name in ("src", "href", "action", "data", "srcset", "poster"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:image/png;base64,"))
+    assert not {"link", "iframe", "object", "embed", "form"} & {tag for tag, _ in parsed.elements}
+    style = "".join(parsed.text["style"])
+    assert "@import" not in style
+    assert "url(" not in style
+    assert len(parsed.all("script")) == 1
+    ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_content_policy_lets_through_only_what_is_there() -> None:
+    import base64
+    import hashlib
+
+    parsed = page("identify")
+    policy = next(m["content"] for m in parsed.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
+    for kind in ("script", "style"):
+        digest = base64.b64encode(hashlib.sha256(parsed.text[kind][0].encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_names_are_text_wherever_they_stand() -> None:
+    html, text = found("evil").html(), found("evil").markdown()
+    assert "<script>alert" not in html
+    assert "<b>audit" not in html
+    assert EVIL[0] in page("evil").text["th"]
+    assert re.search(r"(?<!\\)<script", text) is None
+    assert "\n| \\<script\\>alert(1)\\</script\\> |" in text
+    widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("| ")}
+    assert widths <= {3, 6, 8}  # no cell of a table was split by a name
+
+
+def test_every_group_is_in_the_table_and_every_fact_on_the_page() -> None:
+    text = page("identify").text
+    assert set(CLASSES) <= set(text["th"])
+    facts = [cell for cell in text["td"] if cell]
+    assert asked("identify").pool.fingerprint in facts
+    assert fl.__version__ in facts
+    assert "Thompson" in facts
+    assert "3" in facts  # the seed
+
+
+# --- the numbers
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_numbers_are_those_of_the_assessment(question) -> None:
+    audit, report = asked(question), found(question)
+    answer = audit.answer(draws=1_000)
+    assert report.answer.words == answer.words
+    assert list(report.answer.table.rows()) == list(answer.table.rows())
+    metric = fl.Accuracy() if audit.spec.task.metric.vector else None
+    groups = audit.groups if metric else None
+    known = {row["group"]: row for row in audit.estimates(metric=metric, groups=groups, draws=1_000).rows()}
+    assert {row.group for row in report.groups} == set(audit.groups.names)
+    for row in report.groups:
+        assert {name: asdict(row)[name] for name in known[row.group]} == known[row.group]
+    whole = next(audit.estimates(metric=fl.Accuracy(), groups=fl.whole(audit.pool), draws=1_000).rows())
+    assert (report.overall.mean, report.overall.low, report.overall.high) == (
+        whole["mean"],
+        whole["low"],
+        whole["high"],
+    )
+    assert report.labels.labelled == len(audit.labels())
+
+
+def test_the_headline_has_the_numbers_of_the_answer() -> None:
+    report = found("identify")
+    assert report.headline.startswith("The two classes it gets wrong most often are ")
+    for name in report.answer.groups:
+        row = next(row for row in report.groups if row.group == name)
+        assert name in report.headline
+        assert Style(share=True).between(row.low, row.high) in report.headline
+    assert f"We are {sureness(report.answer.probability)} sure that these are the right two." in report.headline
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("best", "The class it gets right most often is"),
+        ("estimate", "The classifier is right for"),
+        ("compare", "north"),
+        ("confusion", "The most frequent mix-up: where it says"),
+        ("calibration", "The classifier's confidence is off by"),
+        ("cost", "The class with the highest cost is"),
+        ("recall", "The classifier's mean recall, averaged over the groups, is"),
+        ("nothing", "Nothing can be said yet: no item has a label so far."),
+    ],
+)
+def test_every_question_has_its_sentence(question, said) -> None:
+    assert said in found(question).headline
+
+
+def test_every_policy_prior_and_metric_has_plain_words() -> None:
+    from fewlabels import metrics, policies, priors
+    from fewlabels.findings import phrases
+
+    for module, words, base in (
+        (policies, phrases.POLICIES, policies.Policy),
+        (priors, phrases.PRIORS, priors.Prior),
+        (metrics, phrases.METRICS, metrics.Metric),
+    ):
+        kinds = {kind.__name__ for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, base)}
+        assert kinds - {"Policy", "Prior", "Counts", "Metric"} == set(words)
+
+
+@pytest.mark.parametrize(
+    ("sure", "said"),
+    [
+        (0.95, "The two classes it gets wrong most often are "),
+        (0.6, "The two classes it gets wrong most often are probably "),
+        (0.3, "The best guess for the two classes it gets wrong most often is "),
+    ],
+)
+def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) -> None:
+    audit = told(200, task=fl.Identify(fl.Accuracy(), lowest=2))
+    report = read(audit, draws=500, foresee=False)
+    rows = [replace(row, chance=0.7, evidence="enough") for row in report.groups]
+    words = headline(audit, replace(report.answer, probability=sure), rows, report.overall, ())
+    assert words.startswith(said)
+    assert ("probably" in words) == (sure == 0.6)
+
+
+def test_too_early_is_said() -> None:
+    report = read(told(6, task=fl.Identify(fl.Accuracy(), lowest=1)), draws=500, foresee=False)
+    assert report.headline.startswith("It is too early to name the class it gets wrong most often.")
+
+
+def test_confusions_are_the_largest_shares_off_the_diagonal() -> None:
+    report, table = found("confusion"), asked("confusion").estimates(draws=1_000)
+    known = {row.group for row in report.groups if row.evidence == "enough"}
+    off = [row for row in table.rows() if row["group"] != row["true"] and row["group"] in known]
+    largest = sorted((row["mean"] for row in off), reverse=True)[: len(report.confusions)]
+    assert [pair.mean for pair in report.confusions] == largest
+
+
+def test_what_was_learned_is_told_by_band() -> None:
+    bands = found("learned").learned
+    assert sum(band.items for band in bands) == len(asked("learned").pool)
+    assert all(band.said_from <= band.said <= band.said_to and band.low <= band.mean <= band.high for band in bands)
+    assert found("estimate").learned == ()
+
+
+# --- what is not known
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec", "evidence"),
+    [
+        ((0, 0), {}, "few"),
+        ((4, 0), {}, "few"),  # fewer than five
+        ((5, 0), {}, "enough"),  # Beta(6, 1): 0.46 of 0.95
+        ((3, 2), {}, "few"),  # Beta(4, 3): 0.66
+        ((50, 50), {}, "enough"),
+        ((5, 0), {"prior": fl.Informed()}, "enough"),
+        ((1, 0), {"prior": fl.Informed()}, "few"),  # narrow by the classifier's own word
+        ((1, 0), {"prior": fl.Learned()}, "few"),  # nothing was learned from so few labels
+    ],
+)
+def test_a_group_without_enough_labels_is_marked(labels, spec, evidence) -> None:
+    report = read(told_exactly({"coat": labels}, **spec), foresee=False, draws=500)
+    assert {row.group: row.evidence for row in report.groups}["coat"] == evidence
+
+
+def many(groups: int) -> fl.Pool:
+    """Three items in each of many groups."""
+    names = [f"class number {i % groups}" for i in range(3 * groups)]
+    return fl.read_pool({"id": [str(i) for i in range(3 * groups)], "predicted": names})
+
+
+def test_a_learned_number_without_labels_is_marked_as_such() -> None:
+    items = many(60)
+    audit = fl.create(None, "many", items, prior=fl.Learned())
+    labels = {str(i): f"class number {i % 60}" for i in range(180) if i % 60}  # all right; none in the first group
+    audit.tell(labels, adopt=True)
+    evidence = {row.group: row.evidence for row in read(audit, foresee=False, draws=500).groups}
+    assert evidence["class number 0"] == "scores"
+    audit.withdraw(list(labels)[:150])
+    assert {row.evidence for row in read(audit, foresee=False, draws=500).groups} == {"few"}  # 27 labels in all
+
+
+def test_groups_outside_the_question_are_marked() -> None:
+    audit = told(40, task=fl.Compare(fl.Accuracy(), "bag", "boot"))
+    rows = read(audit, foresee=False, draws=500).groups
+    assert {row.group for row in rows if row.evidence == "unasked"} == {"shirt", "coat"}
+    assert {row.group for row in rows[2:]} == {"shirt", "coat"}
+
+
+def test_the_unknown_is_never_ranked_with_the_known() -> None:
+    audit = told_exactly({"shirt": (30, 10), "coat": (1, 2)}, task=fl.Identify(fl.Accuracy(), lowest=1))
+    report = read(audit, foresee=False, draws=2_000)
+    assert [row.evidence for row in report.groups] == ["enough", "few", "few", "few"]
+    assert "Not enough labels to say: 3 classes" in report.html()
+    row = next(line for line in report.markdown().splitlines() if line.startswith("| coat"))
+    assert "too few labels" in row
+    mean = next(row.mean for row in report.groups if row.group == "coat")
+    assert f"| {percent(mean)} |" not in row
+    assert "coat (" not in report.headline  # it may be named, but without a number
+
+
+def test_the_average_is_not_told_where_the_prior_would_decide_it() -> None:
+    """Many groups with a label in some: the average leans to 0.5, and its interval does not hold the truth, 1."""
+    items = many(200)
+    for policy, enough in ((fl.UniformGroups(), False), (fl.UniformItems(), True)):
+        audit = fl.create(None, "many", items, prior=fl.Uniform(), policy=policy)
+        audit.tell({item: f"class number {int(item) % 200}" for item in audit.ask(60).ids})
+        overall = read(audit, foresee=False, draws=200).overall
+        assert overall.enough == enough
+        assert (overall.high > 0.98) == enough
+
+
+def test_the_average_is_not_told_by_analogy() -> None:
+    """Labels in one group of many, because it was looked for: the learned prior speaks of the rest by analogy only."""
+    items = many(60)
+    labels = {str(i): f"class number {i % 60}" for i in range(180) if i % 60 < 20}
+    for task, enough in ((fl.Identify(fl.Accuracy(), lowest=1), False), (fl.Estimate(fl.Accuracy()), True)):
+        audit = fl.create(None, "many", items, task=task, prior=fl.Learned())
+        audit.tell(labels, adopt=True)
+        overall = read(audit, foresee=False, draws=200).overall
+        assert overall.enough == enough
+        assert ("hardly any labels" in overall.words) != enough
+
+
+def test_doubts_tell_of_labels_from_elsewhere_and_of_items_taken_back() -> None:
+    audit = told(30)
+    audit.withdraw(list(audit.labels())[:2])
+    free = [item for item in pool()[1] if item not in set(audit.log()["item"])][:3]
+    audit.tell(dict.fromkeys(free, "coat"), adopt=True)
+    audit.ask(4)
+    report = read(audit, foresee=False, draws=200)
+    assert (report.labels.labelled, report.labels.pending) == (31, 4)
+    assert (report.labels.withdrawn, report.labels.adopted) == (2, 3)
+    doubts = " ".join(report.doubts)
+    assert "3 labels came from elsewhere" in doubts
+    assert "2 items were taken back" in doubts
+    assert "4 items are out for labelling" in " ".join(report.chosen)
+
+
+def test_skipped_and_disputed_items_are_told() -> None:
+    items, truth = pool()
+    audit = fl.create(None, "two", items, overlap=2, seed=1)
+    for name in ("ann", "bob"):
+        ids = audit.ask(20, annotator=name).ids
+        labels = {item: truth[item] if name == "ann" or item != ids[0] else "bag" for item in ids}
+        audit.tell(labels, annotator=name)
+    report = read(audit, foresee=False, draws=200)
+    assert report.labels.unresolved == len(audit.disputed()) > 0
+    assert report.labels.people == 2
+    assert "skipped or disputed" in " ".join(report.doubts)
+    assert "agree" in " ".join(report.chosen)
+
+
+# --- formats
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_json_is_plain_and_has_the_same_names_for_every_question(question) -> None:
+    data = json.loads(rendered(found(question), "json"))
+    assert data["format"] == FORMAT == "fewlabels-report/1"
+    assert set(data) == {
+        *("format", "fewlabels", "made", "assessment", "level", "question", "headline", "doubts", "answer", "groups"),
+        *("overall", "confusions", "mistakes", "labels", "chosen", "more", "learned", "settings", "pool", "plots"),
+        "next",
+    }
+    assert data["settings"] == json.loads(json.dumps(asked(question).spec.to_json()))
+    assert [row["mean"] for row in data["groups"]] == [row.mean for row in found(question).groups]
+    assert set(data["plots"]) == set(found(question).plots)
+
+
+def test_markdown_has_the_answer_and_every_group() -> None:
+    report = found("identify")
+    lines = report.markdown().splitlines()
+    assert lines[0] == f"# {escaped(report.question)}"
+    assert f"**{escaped(report.headline)}**" in lines
+    assert all(any(line.startswith(f"| {name} |") for line in lines) for name in CLASSES)
+
+
+def test_the_name_of_the_file_says_the_format(tmp_path) -> None:
+    for name, start in (("a.html", "<!doctype html>"), ("a.md", "# Which"), ("a.json", "{")):
+        assert write(found("identify"), tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    with pytest.raises(InputError, match=r"ends in \.html, \.md or \.json"):
+        write(found("identify"), tmp_path / "a.pdf")
+    with pytest.raises(InputError, match="cannot write"):
+        write(found("identify"), tmp_path / "missing" / "a.html")
+
+
+def test_a_thousand_groups_stay_small() -> None:
+    audit = fl.create(None, "many", many(1000), task=fl.Identify(fl.Accuracy(), lowest=10))
+    audit.tell(dict.fromkeys(audit.ask(300).ids, "class number 7"))
+    html = read(audit, foresee=False, draws=200).html()
+    assert html.count('<th scope="row">class number') == 1000
+    assert len(html.encode()) < 1_500_000
+
+
+def test_the_command_writes_every_format(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    items, truth = pool()
+    audit = fl.create("audit.db", "worst: of/all", items, task=fl.Identify(fl.Accuracy(), lowest=1))
+    audit.tell({item: truth[item] for item in audit.ask(30).ids})
+    audit.close()
+    runner = CliRunner()
+    base = ["report", "audit.db", "--no-forecast"]
+    assert runner.invoke(cli, base).exit_code == 0
+    assert (tmp_path / "worst- of-all.html").exists()
+    out = runner.invoke(cli, [*base, "-o", "-", "--format", "json", "--level", "0.8"])
+    assert json.loads(out.stdout)["level"] == 0.8
+    assert runner.invoke(cli, [*base, "-o", "other.md", "--examples", "0"]).exit_code == 0
+    assert "mistakes" not in (tmp_path / "other.md").read_text(encoding="utf-8")
+    with pytest.raises(InputError):
+        runner.invoke(cli, [*base, "-o", "other.pdf"], catch_exceptions=False, standalone_mode=False)
+
+
+def test_a_forecast_says_how_many_more_labels() -> None:
+    from fewlabels.stopping import Stop
+
+    audit = told(20, stop=Stop(overall=0.2))
+    more = read(audit, draws=200).more
+    assert more.forecast is not None
+    assert more.forecast.words in more.sentences()
+    assert read(told(0), draws=200).more.forecast is None

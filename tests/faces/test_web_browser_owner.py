@@ -1,0 +1,81 @@
+"""The pages of an owner in a real browser: dashboard, decisions and people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+
+import fewlabels as fl
+from tests.support.browser import PATIENCE, all_saved, answer
+
+if TYPE_CHECKING:
+    from tests.support.browser import House
+    from tests.support.web import Site
+
+
+@pytest.mark.parametrize("site", [{"task": fl.Identify(fl.Accuracy(), lowest=1), "name": "live view"}], indirect=True)
+def test_the_dashboard_updates_by_itself(house: House, site: Site) -> None:
+    page = house.come(site.owner, f"/dashboard/{quote(site.name)}")
+    page.wait_for_selector(".tile >> text=labels")
+    assert page.inner_text(".tile b >> nth=0") == "0"
+    assert page.locator("svg[role=img]").count() >= 2
+    audit = site.audit()
+    audit.tell(dict.fromkeys(audit.ask(7).ids, "class 0"))
+    page.wait_for_function("() => document.querySelector('.tile b').textContent === '7'")
+    page.wait_for_selector("[data-part=forecast] p", timeout=3 * PATIENCE)  # the first one may have to compile
+
+
+@pytest.mark.parametrize("site", [{"overlap": 2, "name": "two votes"}], indirect=True)
+def test_the_owner_decides_by_keyboard_and_may_think_again(house: House, site: Site) -> None:
+    audit = site.audit()
+    for who, label in (("ann", "class 0"), ("bob", "class 1")):
+        audit.tell(dict.fromkeys(audit.ask(2, annotator=who).ids, label), annotator=who)
+    page = house.come(site.owner, f"/decide/{quote(site.name)}")
+    first, second = (one.id for one in audit.disputed())
+    assert page.inner_text("#left") == "2"
+    page.get_by_role("form", name=first).get_by_role("button", name="class 2").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Decided: class 2.")
+    assert page.inner_text("#left") == "1"
+    page.keyboard.press("Enter")  # the next item has the focus, on its first class
+    page.wait_for_selector("text=Decided: class 0.")
+    page.get_by_role("form", name=first).get_by_role("button", name="class 3").click()
+    page.wait_for_selector("text=Decided: class 3.")
+    assert page.inner_text("#left") == "0"
+    assert site.audit().labels() == {first: "class 3", second: "class 0"}
+
+
+def test_owner_invites_and_the_link_works(house: House, site: Site) -> None:
+    page = house.come(site.owner, "/people")
+    page.fill("[name=name]", "zoë")
+    page.click('button:has-text("Invite")')
+    page.wait_for_selector("#invited >> visible=true")
+    link = page.input_value("#link")
+    assert link.startswith(house.link(""))
+    other = house.label(site, link.split("#")[1])
+    answer(other, "1", 1)
+    all_saved(other)
+    assert site.audit().by_person()["annotator"] == ["zoë"]
+    other.click("text=Sign out")
+    other.wait_for_selector("#sign-in")
+    other.fill("#token", "wrong")
+    other.keyboard.press("Enter")
+    other.wait_for_selector("#said:not(:empty)")
+    assert "not valid" in other.inner_text("#said")
+    other.fill("#token", link)  # whoever pastes the whole link means its token
+    other.keyboard.press("Enter")
+    other.wait_for_selector("header .right")
+
+
+def test_an_open_dashboard_does_not_keep_the_server_from_ending(house: House, site: Site) -> None:
+    page = house.come(site.owner, f"/dashboard/{site.name}")
+    page.wait_for_selector(".tile")
+    try:
+        house.server.ends()
+    finally:
+        house.server.kill()
+        house.server.start()
+    site.audit().ask(3)
+    page.wait_for_function("() => document.querySelectorAll('.tile b')[1].textContent === '3'")  # and it comes back

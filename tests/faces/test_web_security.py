@@ -1,0 +1,398 @@
+"""Who gets in, and what nobody gets: files outside the folder, other origins, secrets, too much, too often."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from starlette.testclient import TestClient
+
+import fewlabels as fl
+from fewlabels.assessment import Assessment
+from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.store.people import People
+from fewlabels.web import Settings, create_app
+from fewlabels.web.content import file_of
+from fewlabels.web.guard import Rates, csrf_token, seal
+from tests.support.web import bearer, client_of, events_of, make_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ONE = "/api/v1/assessments/audit"
+PNG = bytes.fromhex("89504e470d0a1a0a")
+
+
+def test_strangers_learn_nothing_but_that_they_are_strangers() -> None:
+    site = make_site()
+    with client_of(site, attempts=1000) as client:
+        for headers in ({}, bearer("wrong"), bearer(""), {"cookie": "fewlabels=wrong"}, {"cookie": ";;=;"}):
+            for path in ("me", "assessments", "assessments/audit/classes", "assessments/none/x", "nowhere"):
+                assert client.get(f"/api/v1/{path}", headers=headers).status_code == 401
+            assert client.post(f"{ONE}/ask", content=b"{not json", headers=headers).status_code == 401
+            page = client.get("/dashboard/audit", headers=headers, follow_redirects=False)
+            assert (page.status_code, page.headers["location"]) == (303, "/")
+    assert events_of(site) == []
+
+
+def test_a_cookie_needs_the_pages_own_token() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        answer = client.post("/sign-in", json={"token": site.ann})
+        cookie = answer.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=lax" in cookie
+        assert client.get("/api/v1/me").json()["name"] == "ann"
+        for header in ({}, {"x-csrf-token": "wrong"}, {"x-csrf-token": csrf_token(site.bob)}):
+            assert client.post(f"{ONE}/ask", json={}, headers=header).status_code == 403
+        good = {"x-csrf-token": csrf_token(site.ann)}
+        assert client.post(f"{ONE}/ask", json={}, headers=good).status_code == 200
+        page = client.get("/label/audit").text
+        assert csrf_token(site.ann) in page
+        assert site.ann not in page
+        client.post("/sign-out", data={"csrf": "wrong"})
+        assert client.get("/api/v1/me").status_code == 200  # still signed in
+        assert client.post("/sign-out", data={"csrf": csrf_token(site.ann)}, follow_redirects=False).status_code == 303
+        assert client.get("/api/v1/me").status_code == 401
+    assert len(events_of(site)) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        'x={"a": 1}',
+        "a=b c",
+        "theme=[dark]",
+        "p=a,b",
+        "u=zo\u00eb",
+        "_xsrf=2|a|1",
+        'u="2|1:0|10:17=|a"',
+        "@foo=1",
+        "=bad",
+        "x",
+    ],
+)
+def test_a_cookie_of_another_program_locks_nobody_out(other: str) -> None:
+    """Browsers send the cookies of every program on this host, and some programs set what no standard allows."""
+    site = make_site()
+    with client_of(site) as client:
+        for cookies in (f"{other}; fewlabels={site.ann}", f"fewlabels={site.ann}; {other}"):
+            answer = client.get("/api/v1/me", headers={"cookie": cookies.encode("latin-1")})
+            assert answer.json() == {"name": "ann", "role": "annotator"}, cookies
+
+
+def test_secure_cookies_when_the_server_speaks_https() -> None:
+    site = make_site()
+    with client_of(site, secure=True) as client:
+        cookie = client.post("/sign-in", json={"token": site.ann}).headers["set-cookie"]
+    assert cookie.startswith("__Host-")  # which no neighbouring host can set
+    assert "secure" in cookie.lower()
+
+
+def test_every_answer_has_the_headers() -> None:
+    site = make_site()
+    with client_of(site, image_hosts=("https://images.example.com",)) as client:
+        answers = [client.get(path, headers=bearer(site.owner)) for path in ("/", "/people", "/static/label.js", "/x")]
+        answers.append(client.get("/api/v1/me"))
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "img-src 'self' data: https://images.example.com" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+def test_pages_hold_no_inline_script_or_style() -> None:
+    site = make_site()
+    audit = site.audit()
+    audit.skip(audit.ask(1, annotator="ann").ids, annotator="ann")
+    with client_of(site) as client:
+        for path in ("/", "/label/audit", "/decide/audit", "/dashboard/audit", "/part/live/audit", "/people"):
+            text = client.get(path, headers=bearer(site.owner)).text
+            for forbidden in (" style=", "<style", " onclick=", " onload=", "javascript:", "http://", "//cdn"):
+                assert forbidden not in text, (path, forbidden)
+
+
+@pytest.mark.parametrize("body", [b'{"n": 1}' + b" " * 2000, b"x" * 2000])
+def test_large_bodies_are_refused_with_and_without_their_length(body: bytes) -> None:
+    site = make_site()
+
+    def parts() -> object:
+        yield body[:500]
+        yield body[500:]
+
+    with client_of(site, largest=1000) as client:
+        for content in (body, parts()):
+            answer = client.post(f"{ONE}/ask", content=content, headers=bearer(site.ann))
+            assert answer.status_code == 413
+    assert events_of(site) == []
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "\u00b2"])
+def test_a_length_that_is_none_is_refused_in_words(length: str) -> None:
+    """Python reads no number of more than 4,300 digits."""
+    site = make_site()
+    with client_of(site) as client:
+        headers = bearer(site.ann) | {"content-length": length.encode("latin-1")}
+        answer = client.post(f"{ONE}/ask", content=b"{}", headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too-large")
+    assert events_of(site) == []
+
+
+def test_failed_attempts_run_out_and_lock_out_nobody_else() -> None:
+    site = make_site()
+    with client_of(site, attempts=3) as client:
+        codes = [client.post("/sign-in", json={"token": "wrong"}).status_code for _ in range(5)]
+        assert codes == [401, 401, 401, 429, 429]
+        assert client.get("/api/v1/me", headers=bearer("wrong")).status_code == 429
+        # Others may share the address: a proxy's, or an office's.
+        assert client.get("/api/v1/me", headers=bearer(site.ann)).status_code == 200
+        assert client.post("/sign-in", json={"token": site.ann}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["cross-site", "same-site"])
+def test_other_sites_cannot_sign_anybody_in_or_out_or_answer(origin: str) -> None:
+    site = make_site()
+    with client_of(site) as client:
+        elsewhere = {"sec-fetch-site": origin}
+        refused = client.post("/sign-in", json={"token": site.bob}, headers=elsewhere)
+        assert (refused.status_code, "set-cookie" in refused.headers) == (403, False)
+        client.post("/sign-in", json={"token": site.ann}, headers={"sec-fetch-site": "same-origin"})
+        assert client.post("/sign-out", data={"csrf": csrf_token(site.ann)}, headers=elsewhere).status_code == 403
+        with_csrf = elsewhere | {"x-csrf-token": csrf_token(site.ann)}
+        assert client.post(f"{ONE}/ask", json={}, headers=with_csrf).status_code == 403
+        assert client.get("/api/v1/me").json()["name"] == "ann"
+    assert events_of(site) == []
+
+
+def test_a_sign_in_without_a_content_type_is_not_read() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        for kind in ({}, {"content-type": "text/plain"}):
+            answer = client.post("/sign-in", content=f'{{"token": "{site.ann}"}}', headers=kind)
+            assert answer.status_code == 422
+
+
+def test_servers_on_two_ports_keep_their_own_cookies() -> None:
+    one, other = make_site(), make_site()
+    with client_of(one) as client, client_of(other) as second:
+        first = client.post("/sign-in", json={"token": one.ann}, headers={"host": "localhost:8000"})
+        both = second.post("/sign-in", json={"token": other.ann}, headers={"host": "localhost:8001"})
+        cookies = "; ".join(answer.headers["set-cookie"].split(";")[0] for answer in (first, both))
+        for reader, port in ((client, 8000), (second, 8001)):
+            headers = {"host": f"localhost:{port}", "cookie": cookies}
+            assert reader.get("/api/v1/me", headers=headers).status_code == 200
+
+
+def test_a_cookie_that_is_valid_no_more_is_taken_back() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        client.post("/sign-in", json={"token": site.ann})
+        People(site.store).revoke("ann")
+        answer = client.get("/")
+    assert 'id="sign-in"' in answer.text
+    assert "max-age=0" in answer.headers["set-cookie"].lower()
+
+
+def test_one_person_cannot_ask_for_ever() -> None:
+    site = make_site()
+    with client_of(site, rate=0.5) as client:  # ten seconds' worth at once: five
+        codes = [client.get("/api/v1/me", headers=bearer(site.ann)).status_code for _ in range(6)]
+        assert codes == [200] * 5 + [429]
+        assert client.get("/api/v1/me", headers=bearer(site.bob)).status_code == 200
+
+
+def test_rates_come_back_with_time_and_stay_bounded() -> None:
+    rates = Rates(2.0, 3, most=10)
+    assert [rates.take("a", now=0.0) for _ in range(4)] == [True, True, True, False]
+    assert not rates.take("a", now=0.4)
+    assert rates.take("a", now=0.5)
+    for i in range(1000):
+        rates.take(str(i), now=1.0)
+    assert len(rates._buckets) == 10
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    inside = tmp_path / "content"
+    (inside / "deep").mkdir(parents=True)
+    (tmp_path / "secret.png").write_bytes(PNG + b"secret")
+    (tmp_path / "content-other").mkdir()
+    (tmp_path / "content-other" / "x.png").write_bytes(PNG + b"secret")
+    (inside / "a.png").write_bytes(PNG)
+    (inside / "deep" / "b.png").write_bytes(PNG)
+    (inside / "page.html").write_text("<script>1</script>")
+    (inside / "text.txt").write_text("a text")
+    (inside / "link.png").symlink_to(tmp_path / "secret.png")
+    (inside / "out").symlink_to(tmp_path)
+    (inside / "loop.png").symlink_to("loop.png")
+    (inside / "good.png").symlink_to("a.png")
+    return inside
+
+
+@pytest.mark.parametrize("name", ["a.png", "deep/b.png", "./a.png", "good.png", "deep//b.png"])
+def test_files_of_the_folder_are_found(folder: Path, name: str) -> None:
+    found = file_of(name, folder)
+    assert found is not None
+    assert found.read_bytes() == PNG
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.png",
+        "deep/../../secret.png",
+        "link.png",
+        "out/secret.png",
+        "loop.png",
+        "..",
+        ".",
+        "",
+        "deep",
+        "%2e%2e/secret.png",
+        "..%2fsecret.png",
+        "..\\secret.png",
+        "a.png\x00",
+        "../content-other/x.png",
+        "/etc/passwd",
+        "a" * 2000,
+        "none.png",
+        "~/secret.png",
+        "file:///etc/passwd",
+        "C:\\secret.png",
+    ],
+)
+def test_nothing_outside_the_folder_is_ever_found(folder: Path, name: str) -> None:
+    assert file_of(name, folder) is None
+    assert file_of(str(folder.parent / "secret.png"), folder) is None
+
+
+def test_content_over_http(folder: Path) -> None:
+    names = ["a.png", "../secret.png", "link.png", "page.html", "text.txt", "https://elsewhere.example/x.png"]
+    pool = fl.read_pool(
+        {"id": list("abcdef"), "scores": [[0.9, 0.1]] * 6, "file": names}, columns=["file"], content="file"
+    )
+    site = make_site(pool=pool)
+    with client_of(site, content=folder) as client:
+        asked = client.post(f"{ONE}/ask", json={"n": 6}, headers=bearer(site.ann)).json()["requests"]
+        part = {one["id"]: one["parts"][0] for one in asked}
+        assert {key: value["kind"] for key, value in part.items()} == {
+            "a": "image", "b": "text", "c": "text", "d": "text", "e": "text", "f": "link",
+        }  # fmt: skip
+        assert part["e"]["value"] == "a text"
+        good = client.get(part["a"]["value"], headers=bearer(site.ann))
+        for other in (site.bob, site.owner):  # it was handed to ann
+            assert client.get(part["a"]["value"], headers=bearer(other)).status_code == 404
+        assert good.content == PNG
+        assert good.headers["content-type"] == "image/png"
+        assert "sandbox" in good.headers["content-security-policy"]
+        for item in "abcdf":
+            query = {"id": item, "column": "file" if item != "a" else "scores"}
+            query["seal"] = seal(site.ann, "content", "audit", item)
+            assert client.get(f"{ONE}/content", params=query, headers=bearer(site.ann)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "origin", ["images.example.com", "https://a.com/x", "https://a.com; script-src *", "ftp://a.com", "https://*.com"]
+)
+def test_an_image_host_must_be_an_origin(origin: str) -> None:
+    with pytest.raises(InputError, match="is no origin"):
+        Settings(image_hosts=(origin,))
+
+
+def test_texts_that_a_spreadsheet_would_run_are_made_harmless() -> None:
+    site = make_site()
+    audit = site.audit()
+    audit.skip(audit.ask(1, annotator="ann").ids, reason="=HYPERLINK(1)", annotator="ann")
+    with client_of(site) as client:
+        text = client.get("/download/log/audit", headers=bearer(site.owner)).text
+    assert "'=HYPERLINK(1)" in text
+
+
+def test_what_is_wrong_with_the_database_is_for_its_owner_only(caplog: pytest.LogCaptureFixture) -> None:
+    site = make_site()
+    secret = "cannot open /srv/boss/audit.db on db.example.com"
+    with client_of(site) as client, pytest.MonkeyPatch.context() as patch:
+        for error in (StoreError(secret), PoolChangedError(secret)):
+            patch.setattr(Assessment, "ask", _raising(error))
+            answer = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann))
+            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+            assert secret not in answer.text
+    assert secret in caplog.text
+
+
+def test_even_a_crash_has_the_shape_of_an_error() -> None:
+    site = make_site()
+    app = create_app(site.store)
+    with TestClient(app, raise_server_exceptions=False) as client, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Assessment, "ask", _raising(ZeroDivisionError("a secret")))
+        answer = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "error")
+    assert "a secret" not in answer.text
+
+
+def _raising(error: Exception) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_who_looks_at_a_page_gets_errors_as_pages() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        headers = bearer(site.ann) | {"accept": "text/html,*/*"}
+        for path, status in (("/label/%3Cb%3E", 404), ("/dashboard/audit", 403), ("/nowhere", 404)):
+            answer = client.get(path, headers=headers)
+            assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+            assert "<b>" not in answer.text
+        assert client.get("/api/v1/nowhere", headers=headers).json()["error"]["code"] == "not-found"
+
+
+def test_nobody_is_sent_to_the_host_that_a_request_names() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        for path in ("/people/", "//evil.example/", "/label//evil.example", "/api/v1/me/"):
+            headers = bearer(site.owner) | {"host": "evil.example"}
+            assert "evil" not in client.get(path, headers=headers, follow_redirects=False).headers.get("location", "")
+
+
+def test_streams_are_bounded_and_end_for_who_is_locked_out() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        service = client.app.state.service
+        with client.stream("GET", f"{ONE}/live", headers=bearer(site.owner)) as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "event: change"
+            assert service.streams == 1
+            People(site.store).revoke("boss")
+            assert "change" not in "".join(list(lines)[2:])  # and it ends
+        assert service.streams == 0
+        service.streams = 100
+        headers = bearer(People(site.store).invite("boss", "owner"))
+        assert client.get(f"{ONE}/live", headers=headers).status_code == 503
+
+
+def test_what_is_kept_stays_bounded() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        for level in (0.5, 0.6, 0.7):
+            for verb in ("estimates", "answer"):
+                params = {"level": level}
+                assert client.get(f"{ONE}/{verb}", params=params, headers=bearer(site.owner)).status_code == 200
+        assert len(client.app.state.service._kept) == 2
+
+
+def test_no_secret_is_kept_or_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    site = make_site(tmp_path / "audit.db")
+    with caplog.at_level("DEBUG"), client_of(site) as client:
+        client.post("/sign-in", json={"token": site.ann})
+        client.get("/", headers=bearer(site.owner))
+    site.store.close()
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    for token in (site.ann, site.bob, site.owner):
+        assert token.encode() not in kept
+        assert token not in caplog.text

@@ -1,0 +1,176 @@
+"""What a report says first: the answer before the average, what is certain before what is open, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import fewlabels as fl
+from fewlabels.findings.headline import headline
+from fewlabels.findings.next_steps import next_steps
+from fewlabels.report import outlook, read
+from fewlabels.report.facts import facts, strip
+from fewlabels.stopping import Stop
+from tests.support.reports import pool, told, told_exactly
+
+THREE = fl.Identify(fl.Accuracy(), lowest=3)
+COUNTS = {"shirt": (20, 20), "coat": (24, 16), "bag": (38, 2), "boot": (39, 1)}
+OVERALL = "Right, over all items"
+
+
+def report_of(audit: fl.Assessment, **more):
+    return read(audit, **{"draws": 500, "foresee": False} | more)
+
+
+# --- the number over all items
+
+
+@pytest.mark.parametrize(
+    ("spec", "doubt"),
+    [
+        (
+            {"task": fl.Identify(fl.Accuracy(), lowest=1)},
+            "labels were steered to the worst classes; this number leans ",
+        ),
+        ({"task": fl.Identify(fl.Accuracy(), highest=1)}, "labels were steered to the classes looked for; this number"),
+        ({"task": fl.Identify(fl.Accuracy(), lowest=1), "policy": fl.UniformItems()}, ""),
+        ({"task": fl.Identify(fl.Accuracy(), lowest=1), "policy": fl.UniformGroups()}, ""),
+        ({"task": fl.Compare(fl.Accuracy(), "bag", "boot")}, "only the two classes compared were labelled; elsewhere"),
+        ({"task": fl.Compare(fl.Accuracy(), "north", "south"), "place": True}, ""),  # all items are in one of the two
+        ({}, ""),
+    ],
+)
+def test_an_average_of_steered_labels_never_stands_without_its_doubt(spec, doubt) -> None:
+    report = report_of(told(120, **spec))
+    assert report.overall.doubt.startswith(doubt)
+    assert bool(report.overall.doubt) == bool(doubt)
+    names = [fact.name for fact in strip(report)]
+    if report.answer.probability is not None:
+        assert names[0] != OVERALL  # the answer's own fact comes first
+    fact = next(fact for fact in strip(report) if fact.name == OVERALL)
+    assert names.index(OVERALL) == (len(names) - 2 if doubt else names[0] != OVERALL)
+    if report.overall.enough:
+        assert (report.overall.doubt in fact.about) or not doubt
+        assert report.overall.between in fact.about
+    assert report.to_json()["overall"]["doubt"] == report.overall.doubt
+
+
+@pytest.mark.parametrize(("prior", "on"), [(fl.Learned(), "the scores"), (fl.Uniform(), "what was assumed beforehand")])
+def test_the_doubt_says_what_the_average_leans_on(prior, on) -> None:
+    overall = report_of(told_exactly(COUNTS, task=THREE, prior=prior)).overall
+    assert overall.enough
+    assert (
+        overall.doubt == f"labels were steered to the worst classes; this number leans on {on} and tends to be too low"
+    )
+
+
+# --- what is certain, and what is open
+
+
+def named(chances: tuple[float, ...], sure: float, evidence: str = "enough") -> tuple[str, tuple[str, ...]]:
+    """The headline and the next steps where the three named groups have these chances."""
+    audit = told_exactly(COUNTS, task=THREE)
+    report = report_of(audit)
+    chance = dict(zip(report.answer.groups, chances, strict=True))
+    rows = [replace(row, chance=chance.get(row.group, 0.1), evidence=evidence) for row in report.groups]
+    answer = replace(report.answer, probability=sure)
+    words = headline(audit, answer, rows, report.overall, ())
+    return words, next_steps(audit, answer, rows, report.overall, None)
+
+
+def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
+    groups = report_of(told_exactly(COUNTS, task=THREE)).answer.groups
+    words, steps = named((0.999, 0.991, 0.26), 0.28)
+    assert words.startswith("Of the three classes it gets wrong most often, nearly certain: ")
+    first, rest = words.split(". The third is open: ")
+    assert [name in first for name in groups] == [True, True, False]
+    assert rest == f"the best guess is {groups[2]} (chance 26\N{NO-BREAK SPACE}%)."
+    assert "expected" not in words
+    assert steps == (
+        f"{groups[0]} and {groups[1]} are settled enough to act on.",
+        "The third probably needs more labels.",
+    )
+
+
+def test_two_that_are_open_are_told_with_their_chances() -> None:
+    words, steps = named((0.95, 0.6, 0.3), 0.1)
+    assert " The other two are open: the best guesses are " in words
+    assert "(chance 60\N{NO-BREAK SPACE}%)" in words
+    assert steps[1] == "The other two probably need more labels."
+
+
+@pytest.mark.parametrize(
+    ("chances", "sure", "evidence", "start", "step"),
+    [
+        (
+            (0.99, 0.98, 0.97),
+            0.95,
+            "enough",
+            "The three classes it gets wrong most often are ",
+            "More labels would only",
+        ),
+        ((0.8, 0.7, 0.6), 0.3, "enough", "The best guess for the three classes", "Nothing is settled enough"),
+        ((0.99, 0.4, 0.3), 0.1, "few", "It is too early to name the three classes", "Nothing is settled enough"),
+    ],
+)
+def test_where_there_is_nothing_to_split_it_is_not(chances, sure, evidence, start, step) -> None:
+    words, steps = named(chances, sure, evidence)
+    assert words.startswith(start)
+    assert "open" not in words
+    assert step in steps[0]
+
+
+# --- budget and goal, and what to do next
+
+
+def test_a_budget_that_is_used_up_is_no_goal_and_the_rest_is_foreseen() -> None:
+    audit = told(20, stop=Stop(labels=20, overall=0.12))
+    report = report_of(audit, foresee=True)
+    standing, ahead, _ = report.more.sentences()
+    assert standing.startswith("The budget is used up: 20 of 20 labels. The goal is not reached: the interval of the ")
+    assert report.more.forecast is not None
+    assert report.more.forecast.stop == Stop(overall=0.12)  # beyond the budget
+    assert ahead.startswith("Probably ")
+    assert outlook(audit) == ahead  # the dashboard's words, beside those of the standing
+    assert "more labels until the interval of the average is at most 0.12 wide." in " ".join(report.next)
+
+
+@pytest.mark.parametrize("stop", [Stop(labels=20), Stop(overall=0.9)])
+def test_where_it_is_enough_nothing_is_foreseen(stop: Stop) -> None:
+    audit = told(20, stop=stop)
+    assert audit.standing().words.startswith("The budget is used up: " if stop.labels else "Enough: ")
+    assert outlook(audit) == ""
+    assert report_of(audit, foresee=True).more.forecast is None
+
+
+def test_next_steps_are_on_every_page_and_name_the_labels_that_are_missing() -> None:
+    audit = told(40, task=fl.Compare(fl.Accuracy(), "bag", "boot", rope=0.03))
+    report = report_of(audit, foresee=True)
+    assert report.next[0].startswith("The comparison probably needs ")
+    assert "more label" in report.next[0]
+    assert f"**Next:** {report.next[0]}" in report.markdown()
+    assert f"<b>Next:</b> {report.next[0]}" in report.html()
+    assert report.to_json()["next"] == list(report.next)
+    assert report_of(told(0)).next == ("Label some items first.",)
+
+
+# --- labels and settings
+
+
+def test_only_a_label_that_differs_replaces_an_earlier_one() -> None:
+    audit = told(30)
+    labels = dict(list(audit.labels().items())[:12])
+    audit.tell(labels, annotator="ann")
+    assert report_of(audit).labels.replaced == 0
+    other = {item: next(name for name in pool()[0].classes if name != label) for item, label in labels.items()}
+    audit.tell(dict(list(other.items())[:3]), annotator="ann")
+    assert report_of(audit).labels.replaced == 3
+
+
+def test_settings_that_are_not_set_are_left_out() -> None:
+    found = {fact.name: fact.value for fact in facts(report_of(told(10, stop=Stop(labels=50))))}
+    assert found["stop.labels"] == "50"
+    assert "policy.plays" not in found
+    assert "stop.width" not in found
+    assert "not set" not in found.values()

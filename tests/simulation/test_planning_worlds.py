@@ -1,0 +1,193 @@
+"""What plans and forecasts stand on: worlds as the belief has them, asked and read as the assessment does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fewlabels as fl
+from fewlabels.planning.asking import Game
+from fewlabels.planning.readings import Reading
+from fewlabels.planning.worlds import World, draw_world
+from fewlabels.policies import Boundary
+from fewlabels.simulation.generic import ask_and_tell
+from fewlabels.simulation.methods import Method
+from fewlabels.simulation.truth import Truth
+from fewlabels.spec import Spec
+from fewlabels.stopping import Stop
+from tests.support.contracts import POLICIES
+from tests.support.planning import ESTIMATE, LOWEST, NOTHING, TAIL, Z, blank, cells_of, pool_of
+from tests.support.pools import zoo
+
+if TYPE_CHECKING:
+    from fewlabels.cells import Cells
+    from fewlabels.policies import Policy
+    from fewlabels.priors import Prior
+    from fewlabels.tasks import Task
+
+# --- worlds
+
+
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Informed(5), fl.Learned()], ids=repr)
+@pytest.mark.parametrize("task", [ESTIMATE, fl.Estimate(fl.Confusion())], ids=repr)
+def test_labels_of_a_world_come_from_its_shares(prior: Prior, task: Task) -> None:
+    known = zoo()
+    cells = task.metric.cells(known.pool, fl.by_predicted(known.pool))
+    expected, variance, found = np.zeros(cells.blank.shape), np.zeros(cells.blank.shape), np.zeros(cells.blank.shape)
+    for seed in range(200):
+        world = draw_world(blank(prior, cells), cells, NOTHING, np.random.default_rng(seed))
+        counts = np.zeros(cells.blank.shape)
+        np.add.at(counts, (cells.cell, world.outcome), 1)
+        found += counts
+        expected += cells.size[:, None] * world.shares
+        # Items with chances of their own vary less than this.
+        variance += cells.size[:, None] * world.shares * (1 - world.shares)
+    assert (np.abs(found - expected) <= Z * np.sqrt(variance) + 1e-9).all()
+
+
+def test_worlds_are_as_the_prior_has_them() -> None:
+    cells = cells_of(pool_of(2, 10))
+    worlds = [draw_world(blank(fl.Uniform(), cells), cells, NOTHING, np.random.default_rng(s)) for s in range(500)]
+    drawn = np.array([world.shares[0, 0] for world in worlds])
+    assert stats.kstest(drawn, "uniform").pvalue > TAIL
+    # Right answers of ten items under a uniform share are uniform on 0 to 10.
+    right = np.bincount([10 - world.outcome[cells.cell == 0].sum() for world in worlds], minlength=11)
+    assert stats.chisquare(right).pvalue > TAIL
+
+
+def test_items_of_a_learned_world_go_by_their_own_confidence_and_labels_stay() -> None:
+    pool = pool_of(3, 200, confidence=True)
+    cells = cells_of(pool)
+    told = np.array([3, 5, 8]), np.array([1, 1, 1])
+    assert pool.confidence is not None
+    sure = pool.confidence > np.median(pool.confidence)
+    more = []
+    for seed in range(40):
+        world = draw_world(blank(fl.Learned(), cells), cells, told, np.random.default_rng(seed))
+        assert (world.outcome[told[0]] == told[1]).all()
+        more.append((world.outcome[sure] == 0).mean() - (world.outcome[~sure] == 0).mean())
+    assert np.mean(more) > Z * np.std(more, ddof=1) / np.sqrt(len(more))
+
+
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()], ids=repr)
+@pytest.mark.parametrize("task", [ESTIMATE, fl.Estimate(fl.Confusion())], ids=repr)
+def test_expected_accuracy_is_the_accuracy_of_the_worlds(prior: Prior, task: Task) -> None:
+    cells = cells_of(pool_of(4, 50), task)
+    own = np.zeros(len(cells), dtype=np.int64) if cells.right is None else cells.right
+    for seed in range(5):
+        world = draw_world(blank(prior, cells), cells, NOTHING, np.random.default_rng(seed), expect=0.9)
+        assert cells.size @ world.shares[np.arange(len(cells)), own] / 200 == pytest.approx(0.9)
+        np.testing.assert_allclose(world.shares.sum(axis=1), 1)
+
+
+def test_the_truth_of_a_world_is_that_of_its_target() -> None:
+    cells = cells_of(pool_of(2, 4))
+    world = World(np.array([0, 0, 0, 1, 0, 1, 1, 1]), np.array([[0.9, 0.1], [0.3, 0.7]]))
+    assert world.value(fl.Accuracy(), cells, "population")[:2].tolist() == [0.9, 0.3]
+    assert world.value(fl.Accuracy(), cells, "pool")[:2].tolist() == [0.75, 0.25]
+    assert world.right(cells) == 0.5
+
+
+# --- asking
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, Boundary()], ids=repr)
+@pytest.mark.parametrize("task", [ESTIMATE, fl.Identify(fl.Accuracy(), lowest=2)], ids=repr)
+def test_a_game_goes_on_from_where_it_stands_and_asks_nothing_twice(task: Task, policy: Policy) -> None:
+    known = zoo()
+    groups = fl.by_predicted(known.pool)
+    spec = Spec(task, groups.recipe, fl.Uniform(), policy)
+    cells = task.metric.cells(known.pool, groups)
+    told, pending = (np.array([0, 10, 20]), np.array([0, 1, 0])), np.array([1, 29])
+    rng = np.random.default_rng(1)
+    world = draw_world(blank(fl.Uniform(), cells), cells, told, rng)
+    looks = list(Game(spec, cells, told, pending).play(world, rng, 100, at=[17]))
+    assert [labels for labels, _ in looks[:3]] == [3, 5, 5 + task.plays]
+    assert {17, 30} <= {labels for labels, _ in looks}
+    for labels, belief in looks:
+        assert belief.counts.sum() == labels
+    # All 30 items have been asked once, so that the counts are those of the whole world.
+    np.testing.assert_array_equal(looks[-1][1].counts[:, 1], np.bincount(cells.cell, world.outcome))
+
+
+def runs_of(policy: Policy, task: Task, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of each group and widest interval after 60, in games and in the library's own step-by-step loop."""
+    pool = pool_of(5, 40)
+    groups = fl.by_predicted(pool)
+    cells, spec = cells_of(pool), Spec(task, groups.recipe, fl.Uniform(), policy)
+    method = Method("loop", fl.Uniform(), policy)
+    found = []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        world = draw_world(blank(fl.Uniform(), cells), cells, NOTHING, rng)
+        *_, (_, ours) = Game(spec, cells).play(world, rng, 60)
+        truth = Truth(task, cells, world.outcome)
+        items = ask_and_tell(truth, method, rng, 60)
+        theirs = fl.Uniform().belief(cells, truth.count(items), "population")
+        found.append([_summary(belief, task, cells) for belief in (ours, theirs)])
+    ours, theirs = np.moveaxis(np.array(found), 1, 0)
+    return ours, theirs
+
+
+def _summary(belief: fl.Belief, task: Task, cells: Cells) -> list[float]:
+    labels = np.sort(belief.counts.sum(axis=1))
+    return [*labels, Reading(task, cells, belief, np.random.default_rng(0), 10).width]
+
+
+@pytest.mark.parametrize(
+    ("policy", "task"),
+    [(fl.Thompson(), ESTIMATE), (fl.Thompson(), LOWEST), (fl.Greedy(), ESTIMATE)],
+    ids=lambda part: type(part).__name__,
+)
+def test_rounds_ask_as_single_steps_do(policy: Policy, task: Task) -> None:
+    ours, theirs = runs_of(policy, task, 30)
+    difference = ours - theirs
+    error = difference.std(axis=0, ddof=1) / np.sqrt(len(difference))
+    # What the rounds change is allowed for: at most half a label of 60, and a hundredth of a width.
+    assert (np.abs(difference.mean(axis=0)) <= Z * error + [*[0.5] * (ours.shape[1] - 1), 0.01]).all()
+
+
+# --- readings
+
+
+def test_widths_of_a_population_are_exact() -> None:
+    audit = fl.create(None, "exact", zoo().pool, prior=fl.Uniform(), seed=2)
+    audit.tell(zoo().labels(audit.ask(14).ids))
+    cells = cells_of(audit.pool)
+    reading = Reading(ESTIMATE, cells, audit.belief(), np.random.default_rng(0), 10)
+    shown = [row["high"] - row["low"] for row in audit.estimates().rows() if row["low"] is not None]
+    np.testing.assert_allclose(reading.widths, shown, atol=1e-9)
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()], ids=repr)
+def test_readings_are_near_what_the_assessment_shows(prior: Prior, target: str) -> None:
+    pool = pool_of(6, 60, confidence=True)
+    task = fl.Identify(fl.Accuracy(), lowest=2)
+    stop = Stop(probability=0.9, width=0.3, overall=0.1)
+    audit = fl.create(None, "near", pool, task=task, prior=prior, target=target, stop=stop)  # type: ignore[arg-type]
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        audit.tell({i: pool.classes[int(i) % 6] if rng.random() < 0.7 else "other" for i in audit.ask(20).ids})
+    draws = 4_000
+    reading = Reading(task, cells_of(pool), audit.belief(), rng, draws)
+    shown = {rule.rule: rule.now for rule in audit.standing().rules}
+    p = shown["probability"]
+    assert abs(reading.probability - p) < Z * np.sqrt(p * (1 - p) * (1 / draws + 1 / 10_000))
+    # Shares of 60 items come in steps of 1/60, and the quantiles of 10,000 draws are known to some percent.
+    step = 1.5 / 60 if target == "pool" else 0.0
+    assert reading.width == pytest.approx(shown["width"], rel=0.06, abs=step)
+    assert reading.overall == pytest.approx(shown["overall"], rel=0.06, abs=step / 6)
+
+
+def test_of_equal_groups_any_may_be_named() -> None:
+    cells = cells_of(pool_of(3, 10))
+    belief = fl.Belief(np.ones((3, 2)), np.array([[1.0, 99.0], [50.0, 50.0], [99.0, 1.0]]), cells.size)
+    reading = Reading(LOWEST, cells, belief, np.random.default_rng(0), 100)
+    assert reading.probability == 1
+    assert reading.is_right(np.array([0.2, 0.5, 0.9]))
+    assert reading.is_right(np.array([0.5, 0.5, 0.9]))
+    assert not reading.is_right(np.array([0.6, 0.5, 0.9]))

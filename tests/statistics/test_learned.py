@@ -1,0 +1,369 @@
+"""The learned prior: its two models against slow versions and known answers, and the promises it makes."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from scipy.special import expit, logit
+
+import fewlabels as fl
+from fewlabels.learned import items as trust
+from fewlabels.learned.items import fit
+from fewlabels.learned.items.strips import KINDS, intercepts
+from fewlabels.tasks import Rewards
+
+
+def make_pool(rng, right, confidence, groups):
+    """A pool of two-class predictions, always class "a", with the given chance of being right; and the labels."""
+    truth = np.where(rng.random(len(right)) < right, "a", "b")
+    columns = {"predicted": ["a"] * len(right), "site": [f"site {g:02d}" for g in groups]}
+    if confidence is not None:
+        columns["confidence"] = confidence
+    pool = fl.read_pool(columns, classes=["a", "b"])
+    return pool, fl.by_column(pool, "site"), truth
+
+
+def belief_from(pool, groups, truth, items, prior, target="pool", metric=None):
+    metric = metric or fl.Accuracy()
+    cells = metric.cells(pool, groups)
+    outcome = metric.outcome(pool, items, pool.class_positions(truth[items]))
+    counts = np.zeros((len(cells), len(cells.outcomes)))
+    np.add.at(counts, (cells.cell[items], outcome), 1)
+    return prior.belief(cells, counts, target, (items, outcome)), cells
+
+
+def world(seed, sites=20, each=60, a=-0.3, b=0.9, tau=0.5):
+    """Items whose chance of being right follows the model of `trust.py`."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(sites), each)
+    confidence = rng.uniform(0.4, 0.999, sites * each)
+    effect = rng.normal(0, tau, sites)
+    right = expit(a + b * logit(confidence) + effect[groups])
+    return rng, *make_pool(rng, right, confidence, groups)
+
+
+def true_values(pool, groups, truth):
+    right = truth == np.array(pool.classes)[pool.predicted]
+    return np.bincount(groups.group, right) / groups.sizes
+
+
+# --- the model of items
+
+
+def strips_of(cell, x, size, kinds=((1.0, 0.5, 0.8, 0.9, 0.4),)):
+    return trust.Strips(np.empty(0, np.int64), np.array(cell), np.array(x), np.array(size), np.array(kinds))
+
+
+def fit_of(strips, right, labels):
+    """The fit at its mode, where every cell has labels."""
+    one = fit.Fit(strips, np.array(right), np.array(labels), np.arange(len(strips.x)))
+    while one.step() > 1e-12:
+        pass
+    return one
+
+
+def test_newton_finds_the_mode_of_the_log_posterior():
+    strips = strips_of([0, 0, 1, 2], [-1.0, 0.5, 2.0, 0.0], [9, 9, 9, 9])
+    right, labels = np.array([1.0, 3.0, 4.0, 0.0]), np.array([3.0, 4.0, 4.0, 1.0])
+    found = fit_of(strips, right, labels)
+    for i, tau in enumerate(fit.TAUS):
+
+        def minus(v, tau=tau):
+            eta = v[0] + v[1] * strips.x + v[2:][strips.cell]
+            value = (right * eta - labels * np.logaddexp(0, eta)).sum()
+            away = ((v[0] - 0.5) / 0.8) ** 2 + ((v[1] - 0.9) / 0.4) ** 2 + (v[2:] ** 2).sum() / tau**2
+            return away / 2 - value
+
+        slow = optimize.minimize(minus, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
+        assert np.concatenate([found.ab[i], found.u[i]]) == pytest.approx(slow.x, abs=2e-5)
+
+
+def test_the_curvature_at_the_mode_is_that_of_the_log_posterior():
+    strips = strips_of([0, 0, 1], [-1.0, 0.5, 2.0], [9, 9, 9])
+    labels = np.array([3.0, 4.0, 5.0])
+    found = fit_of(strips, [1.0, 3.0, 4.0], labels)
+    point = 2
+    tau = fit.TAUS[point]
+    design = np.column_stack([np.ones(3), strips.x, np.eye(2)[strips.cell]])
+    p = expit(design @ np.concatenate([found.ab[point], found.u[point]]))
+    curvature = design.T @ ((labels * p * (1 - p))[:, None] * design)
+    curvature += np.diag([1 / 0.8**2, 1 / 0.4**2, 1 / tau**2, 1 / tau**2])
+    covariance = np.linalg.inv(curvature)
+    own, lean, schur = (part[point] for part in found.curvature())
+    assert np.linalg.inv(schur) == pytest.approx(covariance[:2, :2], rel=1e-8)
+    assert lean.T @ covariance[:2, :2] @ lean + np.diag(1 / own) == pytest.approx(covariance[2:, 2:], rel=1e-8)
+    assert -covariance[:2, :2] @ lean == pytest.approx(covariance[:2, 2:], rel=1e-8)
+
+
+def integrated(strips, right, labels):
+    """Weights of the points and mean of each cell by brute force: a grid of (a, b), and of u in each cell."""
+    weight, mean_a, sd_a, mean_b, sd_b = strips.kinds[0]
+    a, b = (np.linspace(m - 4.5 * sd, m + 4.5 * sd, 25) for m, sd in ((mean_a, sd_a), (mean_b, sd_b)))
+    z, w = np.polynomial.hermite_e.hermegauss(41)
+    starts = np.flatnonzero(np.diff(strips.cell, prepend=-1))
+    evidence, means = [], []
+    for tau in fit.TAUS:
+        eta = a[:, None, None, None] + b[None, :, None, None] * strips.x[None, None, :, None] + tau * z
+        likelihood = np.exp(right[:, None] * eta - labels[:, None] * np.logaddexp(0, eta))
+        of_cell = np.multiply.reduceat(likelihood, starts, axis=2) * w / w.sum()
+        size = of_cell.sum(axis=-1)
+        grid = size.prod(axis=-1) * stats.norm.pdf(a, mean_a, sd_a)[:, None] * stats.norm.pdf(b, mean_b, sd_b)
+        chance = np.add.reduceat(expit(eta), starts, axis=2) / np.diff([*starts, len(strips.x)])[:, None]
+        evidence.append(grid.sum())
+        means.append(np.einsum("ab,abcz,abc,abcz->c", grid / grid.sum(), of_cell, 1 / size, chance))
+    weight = np.array(evidence) * fit.TAU_PRIOR
+    return weight / weight.sum(), np.array(means)
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_weights_and_means_agree_with_brute_force_where_cells_are_unrelated(each):
+    """Few labels in each of 20 cells that have nothing in common: the hard case for an approximation."""
+    rng = np.random.default_rng(19)
+    cell = np.repeat(np.arange(20), each)
+    strips = strips_of(cell, rng.normal(0, 1.5, len(cell)), np.full(len(cell), 10), ((1.0, 0.8, 0.6, 0.8, 0.25),))
+    right = (rng.random(len(cell)) < rng.random(20)[cell]).astype(float)
+    labels = np.ones(len(cell))
+    model = trust.learn(strips, right, labels)
+    weight, means = integrated(strips, right, labels)
+    assert model.weight == pytest.approx(weight, abs=0.02)
+    mean, _ = model.moments(strips.size)
+    assert mean == pytest.approx(weight @ means, abs=0.01)
+
+
+def test_doubt_about_the_slope_is_no_doubt_about_the_overall_accuracy():
+    """The ordinary classifier is expected to be right as often as it says, less its gap, at any slope."""
+    confidence = np.random.default_rng(20).beta(4, 1, 3000)
+    found = trust.strips(confidence, np.zeros(3000, np.int32), np.array([3000]))
+    for kind, prior in zip(found.kinds, KINDS, strict=True):
+        said = found.size @ expit(kind[1] - prior[1] + kind[3] * found.x) / 3000
+        assert said == pytest.approx(confidence.mean(), abs=1e-3)
+    a = intercepts(np.array([0.5, 1.2]), found.x, found.size, 0.8)
+    assert a[0] == pytest.approx(a[1], abs=0.12)
+
+
+def test_moments_agree_with_draws():
+    _, pool, groups, truth = world(1)
+    belief, _ = belief_from(pool, groups, truth, np.arange(0, 1200, 17), fl.Learned(), "population")
+    n = 20_000
+    draws = belief.draws(np.random.default_rng(2), n)[..., 0]
+    mean = belief.mean()[:, 0]
+    assert np.abs(mean - draws.mean(axis=0)).max() < 4.5 * draws.std(axis=0).max() / np.sqrt(n) + 5e-4
+    # The variance is by slope: close, not exact.
+    assert np.sqrt(belief.variance()[:, 0]) == pytest.approx(draws.std(axis=0), rel=0.15)
+
+
+def test_few_strips_are_as_good_as_many_where_nearly_all_items_are_sure(monkeypatch):
+    """95 % of the confidences above 0.995: means and deviations of cells, with and without labels, as with 400."""
+    rng = np.random.default_rng(16)
+    groups = np.repeat(np.arange(10), 400)
+    confidence = np.where(rng.random(4000) < 0.95, 1 - 0.005 * rng.random(4000), rng.uniform(0.4, 0.995, 4000))
+    pool, sites, truth = make_pool(rng, expit(0.7 * logit(confidence) - 0.3), confidence, groups)
+    items = rng.permutation(4000)[:200]
+
+    def found():
+        beliefs = [belief_from(pool, sites, truth, items[:n], fl.Learned())[0] for n in (0, 200)]
+        return np.array([(belief.mean()[:, 0], np.sqrt(belief.variance()[:, 0])) for belief in beliefs])
+
+    few = found()
+    monkeypatch.setattr(sys.modules["fewlabels.learned.items.strips"], "_STRIPS", 400)
+    many = found()
+    assert few[:, 0] == pytest.approx(many[:, 0], abs=0.002)
+    assert few[:, 1] == pytest.approx(many[:, 1], rel=0.1)
+
+
+# --- what is promised
+
+
+@pytest.mark.parametrize("metric", [fl.Accuracy(), fl.CalibrationError(bins=4), fl.Recall(positive="a")])
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_all_labelled_is_known_and_the_order_of_labels_does_not_matter(metric, target):
+    _, pool, groups, truth = world(7, sites=4, each=12)
+    items = np.arange(0, 48, 3)
+    one, cells = belief_from(pool, groups, truth, items, fl.Learned(), target, metric)
+    other, _ = belief_from(pool, groups, truth, items[::-1], fl.Learned(), target, metric)
+    assert one.mean() == pytest.approx(other.mean(), abs=1e-12)
+    full, _ = belief_from(pool, groups, truth, np.arange(48), fl.Learned(), "pool", metric)
+    draws = metric.value(full.draws(np.random.default_rng(8), 50), cells)
+    assert draws == pytest.approx(np.repeat(draws[:1], 50, axis=0), abs=1e-12)
+
+
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_all_right_or_all_wrong_so_far(right):
+    rng = np.random.default_rng(9)
+    groups = np.repeat(np.arange(5), 30)
+    pool, sites, truth = make_pool(rng, np.full(150, right), rng.uniform(0.3, 0.99, 150), groups)
+    belief, _ = belief_from(pool, sites, truth, np.arange(0, 150, 2), fl.Learned(), "population")
+    mean = belief.mean()[:, 0]
+    assert np.isfinite(mean).all()
+    assert np.abs(mean - right).max() < 0.1
+    assert (belief.variance() > 0).all()
+
+
+def test_without_confidence_it_pools_towards_the_overall_rate():
+    rng = np.random.default_rng(10)
+    groups = np.repeat(np.arange(10), 40)
+    pool, sites, truth = make_pool(rng, np.full(400, 0.9), None, groups)
+    items = rng.permutation(400)[:60]
+    learned, cells = belief_from(pool, sites, truth, items, fl.Learned())
+    plain, _ = belief_from(pool, sites, truth, items, fl.Uniform())
+    real = true_values(pool, sites, truth)
+    error = [np.sqrt(((b.mean()[:, 0] - real) ** 2).mean()) for b in (learned, plain)]
+    assert error[0] < 0.6 * error[1]
+    assert len(cells) == 10
+
+
+def test_one_group_and_empty_groups():
+    pool = fl.read_pool([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.6, 0.4, 0.0]], classes=["a", "b", "c"])
+    for groups in (fl.whole(pool), fl.by_predicted(pool)):
+        audit = fl.create(None, "few", pool, groups, prior=fl.Learned(), target="pool")
+        audit.tell(dict.fromkeys(audit.ask(2).ids, "a"))
+        table = audit.estimates()
+        assert all(
+            low <= mean <= high
+            for low, mean, high in zip(table["low"], table["mean"], table["high"], strict=True)
+            if mean is not None
+        )
+
+
+def errors(make, prior, per_group, target="pool", runs=12):
+    """Mean error over runs of one prior, labels at random; the same labels for every prior."""
+    found = []
+    for run in range(runs):
+        rng, pool, groups, truth = make(run)
+        items = rng.permutation(len(pool))[: int(per_group * len(groups))]
+        belief, _ = belief_from(pool, groups, truth, items, prior, target)
+        found.append(np.sqrt((groups.shares * (belief.mean()[:, 0] - true_values(pool, groups, truth)) ** 2).sum()))
+    return np.mean(found)
+
+
+def unrelated(run):
+    rng = np.random.default_rng([11, run])
+    groups = np.repeat(np.arange(40), 80)
+    return rng, *make_pool(rng, rng.random(40)[groups], rng.uniform(0.3, 1, 3200), groups)
+
+
+def inverted(run):
+    rng = np.random.default_rng([12, run])
+    groups = np.repeat(np.arange(40), 80)
+    confidence = rng.uniform(0.3, 0.99, 3200)
+    return rng, *make_pool(rng, expit(1.5 - logit(confidence)), confidence, groups)
+
+
+@pytest.mark.parametrize("per_group", [5, 20])
+def test_unrelated_groups_cost_at_most_a_tenth(per_group):
+    """Confidence is noise and groups have nothing in common: it must fall back to about the plain belief."""
+    assert errors(unrelated, fl.Learned(), per_group) < 1.1 * errors(unrelated, fl.Uniform(), per_group)
+
+
+@pytest.mark.parametrize("per_group", [1, 5])
+@pytest.mark.parametrize("make", [world, inverted])
+def test_it_needs_fewer_labels_where_confidence_means_something(make, per_group):
+    """In the world it is made for, and where confidence is inverted: at most 85 % of the errors of both others."""
+    learned = errors(make, fl.Learned(), per_group)
+    assert learned < 0.85 * errors(make, fl.Informed(), per_group)
+    assert learned < 0.85 * errors(make, fl.Uniform(), per_group)
+
+
+def drawn_from_the_prior(run):
+    """A world whose a, b, τ and u come from the hyper-prior, as the model has it."""
+    rng = np.random.default_rng([13, run])
+    groups = np.repeat(np.arange(15), 40)
+    confidence = rng.uniform(0.4, 0.999, len(groups))
+    strips = trust.strips(confidence, groups.astype(np.int32), np.full(15, 40))
+    _, mean_a, sd_a, mean_b, sd_b = strips.kinds[rng.choice(len(KINDS), p=strips.kinds[:, 0])]
+    effect = rng.normal(0, rng.choice(fit.TAUS, p=fit.TAU_PRIOR), 15)
+    eta = rng.normal(mean_a, sd_a) + rng.normal(mean_b, sd_b) * strips.x[strips.strip] + effect[groups]
+    return rng, *make_pool(rng, expit(eta), confidence, groups)
+
+
+def test_intervals_cover_pool_values_when_the_truth_follows_the_model():
+    """a, b and τ from the hyper-prior: intervals cover as many pool values as they say."""
+    ranks = []
+    for run in range(120):
+        rng, pool, groups, truth = drawn_from_the_prior(run)
+        items = rng.permutation(len(pool))[:45]
+        belief, _ = belief_from(pool, groups, truth, items, fl.Learned())
+        draws, real = belief.draws(rng, 1000)[..., 0], true_values(pool, groups, truth)
+        # Shares of few items are discrete: a value that ties with draws has a rank drawn among them.
+        ranks.append((draws < real - 1e-9).mean(axis=0) + rng.random(15) * (np.abs(draws - real) < 1e-9).mean(axis=0))
+    for level in (0.5, 0.8, 0.95):
+        # Groups of a run share its hyper-parameters, so a run counts as one observation.
+        inside = (np.abs(np.array(ranks) - 0.5) < level / 2).mean(axis=1)
+        assert abs(inside.mean() - level) < 4.5 * inside.std() / np.sqrt(len(inside))
+
+
+def test_asking_with_pending_requests_and_rewards_are_finite():
+    _, pool, groups, truth = world(15, sites=6, each=10)
+    audit = fl.create(None, "x", pool, groups, prior=fl.Learned(), target="pool", policy=fl.Greedy())
+    batch = audit.ask(12)
+    assert len({request.group for request in batch}) > 2
+    audit.tell({item: truth[int(item)] for item in batch.ids})
+    belief = audit.belief()
+    rewards = Rewards(audit.spec.task, audit._cells, belief)
+    assert np.isfinite(rewards.draw(np.random.default_rng(16), 3)).all()
+
+
+@pytest.mark.parametrize("metric", [fl.Accuracy(), fl.Recall(positive="a")])
+def test_some_of_its_cells_are_believed_as_among_all(metric):
+    _, pool, groups, truth = world(17, sites=4, each=12)
+    belief, _ = belief_from(pool, groups, truth, np.arange(0, 48, 5), fl.Learned(), "pool", metric)
+    some = belief.rows(slice(1, 3))
+    assert some.mean() == pytest.approx(belief.mean()[1:3], abs=1e-12)
+    assert some.variance() == pytest.approx(belief.variance()[1:3], abs=1e-12)
+
+
+def test_counts_without_the_labelled_items_are_refused():
+    _, pool, groups, _ = world(18, sites=2, each=5)
+    cells = fl.Accuracy().cells(pool, groups)
+    assert np.isfinite(fl.Learned().belief(cells, np.zeros((2, 2)), "pool").mean()).all()
+    with pytest.raises(fl.InputError, match="labels="):
+        fl.Learned().belief(cells, np.ones((2, 2)), "pool")
+
+
+def test_it_says_what_was_learned():
+    _, pool, groups, truth = world(21, sites=30, each=60, a=-1.0, b=0.5, tau=0.3)
+    belief, _ = belief_from(pool, groups, truth, np.arange(0, 1800, 3), fl.Learned())
+    summary = belief.summary()
+    real = (truth == "a").mean()
+    assert abs(summary.numbers["accuracy"] - real) < 4.5 * summary.numbers["accuracy_sd"]
+    assert summary.numbers["slope"] == pytest.approx(0.5, abs=4.5 * summary.numbers["slope_sd"])
+    assert "From 600 labels" in summary.words
+    assert "less than they say" in summary.words
+    before, _ = belief_from(pool, groups, truth, np.arange(0), fl.Learned())
+    assert "Before the first label" in before.summary().words
+
+
+@pytest.mark.parametrize(("make", "worth"), [("alike", (60, 1e7)), ("unrelated", (0, 8))])
+@pytest.mark.parametrize("metric", [fl.Accuracy(), fl.Confusion()])
+def test_scores_count_for_much_where_groups_are_alike_and_for_little_where_not(metric, make, worth):
+    rng = np.random.default_rng(22)
+    groups = np.repeat(np.arange(40), 80)
+    chance = rng.random(40)[groups] if make == "unrelated" else np.full(3200, 0.7)
+    pool, sites, truth = make_pool(rng, chance, rng.uniform(0.5, 0.9, 3200), groups)
+    belief, _ = belief_from(pool, sites, truth, rng.permutation(3200)[:1600], fl.Learned(), "pool", metric)
+    assert worth[0] <= belief.summary().numbers["worth"] <= worth[1]
+
+
+@pytest.mark.parametrize("metric", [fl.Accuracy(), fl.Confusion()])
+def test_without_confidence_the_summary_speaks_of_other_groups(metric):
+    pool = fl.read_pool({"predicted": ["a", "a", "b", "b"]}, classes=["a", "b"])
+    belief, _ = belief_from(
+        pool, fl.by_predicted(pool), np.array(list("abba")), np.arange(2), fl.Learned(), metric=metric
+    )
+    assert "the other groups count" in belief.summary().words
+    assert "slope" not in belief.summary().numbers
+
+
+@pytest.mark.parametrize("prior", [fl.Informed(), fl.Learned()])
+def test_the_median_of_a_calibration_error_is_beside_its_mean(prior):
+    """Bins that are not settled add to the mean of Σ|θ − s| more than to its median."""
+    _, pool, groups, truth = world(23, sites=3, each=80)
+    audit = fl.create(None, "x", pool, groups, task=fl.Estimate(fl.CalibrationError(5)), prior=prior, target="pool")
+    audit.tell({item: truth[int(item)] for item in audit.ask(20).ids})
+    table = audit.estimates(draws=2000)
+    assert table["median"] == pytest.approx(np.median(audit.draws(2000), axis=0))
+    assert np.mean(table["median"]) < np.mean(table["mean"])
+    assert "median" not in audit.estimates(metric=fl.Accuracy()).columns
