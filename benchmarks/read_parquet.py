@@ -45,7 +45,7 @@ def bare(path: Path) -> float:
 
 def child(path: Path) -> None:
     """In a fresh process: the bare read, then read_pool; the peak of both is that of the larger."""
-    from fewlabels.io import read_pool  # noqa: PLC0415  (only the child needs it)
+    from fewlabels.io import read_pool
 
     plain = min(bare(path) for _ in range(3))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

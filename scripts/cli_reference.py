@@ -35,7 +35,7 @@ def reference() -> str:
     for commands in COMMANDS.values():
         for name in commands:
             command = cli.get_command(root, name)
-            assert command is not None  # noqa: S101  (the table has it)
+            assert command is not None
             context = click.Context(
                 command, info_name=name, parent=root, terminal_width=_WIDTH, max_content_width=_WIDTH,
                 help_option_names=["-h", "--help"],

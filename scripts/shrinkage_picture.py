@@ -43,7 +43,7 @@ def assessed(labels: int, seed: int) -> tuple[list[str], dict[str, np.ndarray]]:
 
 def draw(path: Path, labels: int, seed: int) -> None:
     """Left: from raw shares to learned estimates to the truth. Right: intervals without and with learning."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  (after the backend is chosen)
+    from matplotlib.figure import Figure
 
     names, found = assessed(labels, seed)
     picture = Figure(figsize=(9.6, 4.4), layout="constrained")

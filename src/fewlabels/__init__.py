@@ -143,7 +143,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'fewlabels' has no attribute {name!r}")
     value = getattr(import_module(f"fewlabels.{_MODULE_OF[name]}"), name)

@@ -201,14 +201,14 @@ class Assessment(Labelling):
 
         `kind` is a name in `plots.PLOTS`; without it, the plot that shows the answer.
         """
-        from fewlabels import plots  # noqa: PLC0415  (points up, for convenience)
+        from fewlabels import plots
 
         kind = kind or plots.main_kind(self)
         return plots.display(plots.read_all(self, level, kinds=[kind])[kind])
 
     def report(self, path: str | os.PathLike[str], *, level: float = 0.95) -> Path:
         """Write all that is known into one file, in the format of its name: .html, .md or .json. Returns its path."""
-        from fewlabels.report import format_of, read, write  # noqa: PLC0415  (points up, for convenience)
+        from fewlabels.report import format_of, read, write
 
         format_of(path)  # a wrong name is said before the work, not after it
         return write(read(self, level), path)

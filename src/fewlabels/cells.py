@@ -84,7 +84,7 @@ class Cells:
     @cached_property
     def expectation(self) -> Expectation:
         """What the classifier expects of the cells; for outcomes that are classes."""
-        assert self.right is not None  # noqa: S101  (nobody asks where labels show right or wrong)
+        assert self.right is not None
         return expectation(self.expected, self.blank, self.right, self.size)
 
     @cached_property

@@ -204,7 +204,7 @@ def _framed(data: bytes) -> bytes:
 
 def _column_bytes(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> bytes:
     """The values of a column as bytes that depend neither on chunks nor on the version of Arrow."""
-    import pyarrow as pa  # noqa: PLC0415  (slow to import, and only needed once there is a pool)
+    import pyarrow as pa
 
     if isinstance(column, pa.Array):
         column = pa.chunked_array([column])

@@ -70,7 +70,7 @@ class Counts(Prior):
         cells: Cells,
         counts: NDArray[np.float64],
         target: Target,
-        labels: Labels | None = None,  # noqa: ARG002  (the counts say it all)
+        labels: Labels | None = None,
     ) -> Belief:
         """The belief after label counts of shape (cells, outcomes)."""
         strength = cells.strength if self.strength is None else self.strength
@@ -114,7 +114,7 @@ class Informed(Counts):
     def shares(self, cells: Cells) -> NDArray[np.float64]:
         """The prior mean, shape (cells, outcomes)."""
         self.check(cells)
-        assert cells.expected is not None  # noqa: S101  (for the type checker: check() has seen to it)
+        assert cells.expected is not None
         # An outcome that cannot occur in a cell (blank share 0) stays impossible.
         shares = np.where(cells.blank > 0, np.maximum(cells.expected, _FLOOR), 0.0)
         return shares / shares.sum(axis=-1, keepdims=True)

@@ -129,7 +129,7 @@ class Spec:
         return cls(**parts)
 
 
-def to_json(value: object) -> Any:  # noqa: ANN401  (JSON has no narrower type)
+def to_json(value: object) -> Any:
     """Plain JSON values: a dataclass becomes an object whose "kind" is its name.
 
     >>> import fewlabels as fl
@@ -145,7 +145,7 @@ def to_json(value: object) -> Any:  # noqa: ANN401  (JSON has no narrower type)
     return value
 
 
-def from_json(data: Any) -> Any:  # noqa: ANN401
+def from_json(data: Any) -> Any:
     """The opposite of `to_json`.
 
     >>> from_json({"kind": "Estimate", "metric": {"kind": "Accuracy"}})

@@ -76,7 +76,7 @@ class Table:
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""
-        import pyarrow as pa  # noqa: PLC0415  (slow to import)
+        import pyarrow as pa
 
         return pa.table({name: pa.array(column) for name, column in self.columns.items()})
 
@@ -86,10 +86,10 @@ class Table:
 
     def to_polars(self) -> pl.DataFrame:
         """As a Polars frame."""
-        import polars as pl  # noqa: PLC0415  (not a dependency)
+        import polars as pl
 
         frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101  (an Arrow table gives a frame)
+        assert isinstance(frame, pl.DataFrame)
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

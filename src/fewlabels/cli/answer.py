@@ -33,9 +33,9 @@ _SCREEN = 20
 @json_option
 def answer(address: str, name: str | None, *, top: int | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk  # noqa: PLC0415
-    from fewlabels.report import gist  # noqa: PLC0415
-    from fewlabels.tasks import Compare  # noqa: PLC0415
+    from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk
+    from fewlabels.report import gist
+    from fewlabels.tasks import Compare
 
     audit = open_assessment(address, name)
     found = gist(audit, level)
@@ -71,14 +71,14 @@ def answer(address: str, name: str | None, *, top: int | None, level: float, as_
 
 
 def _part(table: Table, rows: int) -> Table:
-    from fewlabels.table import Table  # noqa: PLC0415
+    from fewlabels.table import Table
 
     return Table({name: column[:rows] for name, column in table.columns.items()}, table.settings)
 
 
 def _readable(table: Table) -> Table:
     """Ranks as whole numbers with their range, where there are any: a mean rank of 2.37 is nobody's place."""
-    from fewlabels.table import Table  # noqa: PLC0415
+    from fewlabels.table import Table
 
     if "rank" not in table.columns:
         return table

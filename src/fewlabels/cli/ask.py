@@ -57,9 +57,9 @@ def ask(
     as_json: bool,
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit_json, open_assessment, talk  # noqa: PLC0415
-    from fewlabels.cli.output import check_output, write  # noqa: PLC0415
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, open_assessment, talk
+    from fewlabels.cli.output import check_output, write
+    from fewlabels.errors import InputError
 
     style = check_output(output, format_)
     if output is not None and output != "-" and Path(output).is_file() and not overwrite:
@@ -82,8 +82,8 @@ def ask(
 
 def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str) -> str:
     """Write the batch for Label Studio; what to do with it, in words."""
-    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
-    from fewlabels.interop.label_studio import write_label_studio  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown
+    from fewlabels.interop.label_studio import write_label_studio
 
     config = write_label_studio(batch, output, audit.pool.classes)
     where = f"{shown(address)} {quoted(audit.name)}"
@@ -95,9 +95,9 @@ def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str
 
 def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:
     """What happened, what to type next, and the names of the classes for whoever fills it in."""
-    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
-    from fewlabels.cli.predictions import MOST_NAMES  # noqa: PLC0415
-    from fewlabels.io.source import listed  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown
+    from fewlabels.cli.predictions import MOST_NAMES
+    from fewlabels.io.source import listed
 
     where = f"{shown(address)} {quoted(audit.name)}"
     if not batch:

@@ -39,7 +39,7 @@ def assessment_arguments(command: Decorated) -> Decorated:
 
 def complete_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """For the shell: the names of the assessments in the database named before."""
-    from fewlabels.errors import StoreError  # noqa: PLC0415
+    from fewlabels.errors import StoreError
 
     address = ctx.params.get("address")
     if not address or "://" in address:  # a server may take long to answer, and completion must not
@@ -52,7 +52,7 @@ def complete_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
 
 
 def _complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
-    from click.shell_completion import CompletionItem  # noqa: PLC0415
+    from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]
 
@@ -63,8 +63,8 @@ def _complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> l
 @contextlib.contextmanager
 def open_store(address: str) -> Iterator[Store]:
     """An existing database; one that is not there is a NoFileError that says how to begin."""
-    from fewlabels.store import Store  # noqa: PLC0415
-    from fewlabels.store.database import NoFileError  # noqa: PLC0415
+    from fewlabels.store import Store
+    from fewlabels.store.database import NoFileError
 
     try:
         store = Store(address, existing=True)
@@ -77,7 +77,7 @@ def open_store(address: str) -> Iterator[Store]:
 
 def names_in(address: str) -> list[str]:
     """The names of the assessments in a database, the oldest first; an empty one says how to begin."""
-    from fewlabels.errors import StoreError  # noqa: PLC0415
+    from fewlabels.errors import StoreError
 
     with open_store(address) as store:
         names = store.names()
@@ -90,7 +90,7 @@ def names_in(address: str) -> list[str]:
 
 def open_assessment(address: str, name: str | None = None) -> Assessment:
     """An assessment, closed when the command ends. The name may be left out where the database has only one."""
-    from fewlabels.assessment import load  # noqa: PLC0415
+    from fewlabels.assessment import load
 
     audit = load(address, resolve(address, name))
     if context := click.get_current_context(silent=True):
@@ -100,10 +100,10 @@ def open_assessment(address: str, name: str | None = None) -> Assessment:
 
 def resolve(address: str, name: str | None) -> str:
     """The name of the assessment that is meant; an error that lists those that are there."""
-    import difflib  # noqa: PLC0415
+    import difflib
 
-    from fewlabels.errors import StoreError  # noqa: PLC0415
-    from fewlabels.io.source import listed  # noqa: PLC0415
+    from fewlabels.errors import StoreError
+    from fewlabels.io.source import listed
 
     names = names_in(address)
     if name in names:
@@ -143,22 +143,22 @@ def shown(address: str) -> str:
     """The address for messages and commands to type, without a password, quoted for the shell where needed."""
     if "://" not in address:
         return quoted(address)
-    from fewlabels.store import database  # noqa: PLC0415
+    from fewlabels.store import database
 
     return quoted(database.shown(address))
 
 
 def quoted(text: str) -> str:
     """A word as a shell needs it."""
-    import shlex  # noqa: PLC0415
+    import shlex
 
     return shlex.quote(text)
 
 
 def program() -> str:
     """What to type for `fewlabels` in this shell: its path, where the environment it is in is not active."""
-    import shutil  # noqa: PLC0415
-    from pathlib import Path  # noqa: PLC0415
+    import shutil
+    from pathlib import Path
 
     python, found = Path(sys.executable), shutil.which("fewlabels")
     if found is not None and Path(found).absolute().parent == python.parent:
@@ -210,7 +210,7 @@ def emit_json(data: object) -> None:
     click.echo(json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain))
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _plain(value: Any) -> Any:
     """What JSON does not know: times, and the numbers and arrays of NumPy."""
     if hasattr(value, "isoformat"):
         return value.isoformat()
@@ -239,8 +239,8 @@ def progress(words: str = "working", *, first: str | None = None) -> Iterator[Ba
     if not sys.stderr.isatty():
         yield Bar()
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as drawn:
         task = drawn.add_task(first or words, total=None)

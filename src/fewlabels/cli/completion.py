@@ -18,10 +18,10 @@ Fish:  fewlabels completion fish > ~/.config/fish/completions/fewlabels.fish
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """See `_HELP`."""
-    from click.shell_completion import get_completion_class  # noqa: PLC0415
+    from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
-    assert kind is not None  # noqa: S101  (click knows the three)
+    assert kind is not None
     script = kind(ctx.find_root().command, {}, "fewlabels", "_FEWLABELS_COMPLETE")
     # Not .source(): for bash that starts one, to see whether it is new enough.
     click.echo(script.source_template % script.source_vars())

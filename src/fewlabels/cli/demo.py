@@ -60,11 +60,11 @@ class Run:
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed, other items.")
 def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import program, progress  # noqa: PLC0415
-    from fewlabels.data import load_fashion  # noqa: PLC0415
-    from fewlabels.io import read_pool  # noqa: PLC0415
-    from fewlabels.policies import TopTwo, UniformItems  # noqa: PLC0415
-    from fewlabels.report import format_of, read, write  # noqa: PLC0415
+    from fewlabels.cli.common import program, progress
+    from fewlabels.data import load_fashion
+    from fewlabels.io import read_pool
+    from fewlabels.policies import TopTwo, UniformItems
+    from fewlabels.report import format_of, read, write
 
     format_of(output)  # a wrong name is said before the work, not after it
     fashion = load_fashion()
@@ -101,11 +101,11 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
 
 def begin(address: str | None, pool: Pool, policy: Policy, seed: int) -> Assessment:
     """The assessment: which class is least accurate."""
-    from fewlabels.assessment import create  # noqa: PLC0415
-    from fewlabels.metrics import Accuracy  # noqa: PLC0415
-    from fewlabels.priors import Uniform  # noqa: PLC0415
-    from fewlabels.stopping import Stop  # noqa: PLC0415
-    from fewlabels.tasks import Identify  # noqa: PLC0415
+    from fewlabels.assessment import create
+    from fewlabels.metrics import Accuracy
+    from fewlabels.priors import Uniform
+    from fewlabels.stopping import Stop
+    from fewlabels.tasks import Identify
 
     task, stop = Identify(Accuracy(), lowest=1), Stop(labels=BUDGET, probability=SURE)
     return create(address, "demo", pool, task=task, prior=Uniform(strength=1), policy=policy, seed=seed, stop=stop)
@@ -135,7 +135,7 @@ def repeat(pool: Pool, truth: Mapping[str, str], policy: Policy, seed: int) -> R
 
 def true_accuracy(pool: Pool, labels: Sequence[str]) -> dict[str, float]:
     """The share of right predictions in each class, from all labels: what the assessment tries to find out."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     right = pool.predicted == pool.class_positions(labels)
     shares = np.bincount(pool.predicted, right) / np.bincount(pool.predicted)
@@ -223,7 +223,7 @@ def next_steps(kept: str | None, program: str = "fewlabels") -> list[str]:
         f"  {program} label audit.db      label here, or in the browser: {program} serve audit.db",
         f"  {program} report audit.db     the same report about your classifier",
     ]
-    from fewlabels.cli.common import shown  # noqa: PLC0415
+    from fewlabels.cli.common import shown
 
     if kept is None:
         return own
@@ -239,8 +239,8 @@ def watched() -> Iterator[Watch]:
     if not sys.stderr.isatty():
         yield _plain_lines()
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.live import Live  # noqa: PLC0415
+    from rich.console import Console
+    from rich.live import Live
 
     with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
         yield lambda labels, answer: live.update(_picture(labels, answer), refresh=True)
@@ -261,8 +261,8 @@ def _plain_lines() -> Watch:
 
 def _picture(labels: int, answer: Answer) -> Table:
     """The classes with their intervals drawn from 0 to 100 %, the most suspicious first."""
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.table import Table
+    from rich.text import Text
 
     title = f"{labels} labels, {answer.probability:.0%} sure: {answer.groups[0]}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)

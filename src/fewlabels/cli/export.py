@@ -39,9 +39,9 @@ Examples:
 @output_options
 def export(address: str, words: Sequence[str], output: str | None, *, format_: str | None, excel: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import name_and_rest, open_assessment, shown, talk  # noqa: PLC0415
-    from fewlabels.cli.output import check_output, write  # noqa: PLC0415
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.cli.common import name_and_rest, open_assessment, shown, talk
+    from fewlabels.cli.output import check_output, write
+    from fewlabels.errors import InputError
 
     name, rest = name_and_rest(address, words)
     what = rest[-1] if rest else "labels"
@@ -72,7 +72,7 @@ def _estimates(audit: Assessment) -> dict[str, list[Any]]:
 
 
 def _batch(audit: Assessment) -> dict[str, list[Any]]:
-    from fewlabels.cli.common import contents  # noqa: PLC0415
+    from fewlabels.cli.common import contents
 
     items = audit.pending()
     content = {"content": contents(audit, items)} if audit.pool.content else {}

@@ -68,7 +68,7 @@ class Pipe:
         """The first letter of the next line."""
         return self.line("")[:1]
 
-    def line(self, prompt: str) -> str:  # noqa: ARG002  (nobody would see it)
+    def line(self, prompt: str) -> str:
         """The next line."""
         line = sys.stdin.readline()
         if not line:

@@ -49,8 +49,8 @@ _EVERY = 10  # answers between two looks at the stopping rules
 @click.option("--open", "open_all", is_flag=True, help="Open each image or address as it comes.")
 def label(address: str, name: str | None, *, count: int | None, annotator: str | None, open_all: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import open_assessment, quoted, shown, talk  # noqa: PLC0415
-    from fewlabels.cli.keys import Pipe, Terminal  # noqa: PLC0415
+    from fewlabels.cli.common import open_assessment, quoted, shown, talk
+    from fewlabels.cli.keys import Pipe, Terminal
 
     audit = open_assessment(address, name)
     keyboard = Terminal() if sys.stdin.isatty() else Pipe()
@@ -74,7 +74,7 @@ class Sitting:
 
     def run(self, count: int | None = None) -> None:
         """Label until the person quits, nothing is left, or there are so many answers."""
-        from fewlabels.cli.keys import chooser  # noqa: PLC0415
+        from fewlabels.cli.keys import chooser
 
         self._queue = [one for one in self.audit.held(self.annotator) if one.annotator == self.annotator]
         if self._queue:

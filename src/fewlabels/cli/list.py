@@ -22,11 +22,11 @@ Examples:
 @json_option
 def list_(address: str, *, as_json: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.assessment import load  # noqa: PLC0415
-    from fewlabels.cli.common import emit, names_in  # noqa: PLC0415
-    from fewlabels.findings.phrases import question  # noqa: PLC0415
-    from fewlabels.store import Store  # noqa: PLC0415
-    from fewlabels.table import Table  # noqa: PLC0415
+    from fewlabels.assessment import load
+    from fewlabels.cli.common import emit, names_in
+    from fewlabels.findings.phrases import question
+    from fewlabels.store import Store
+    from fewlabels.table import Table
 
     rows = []
     names = names_in(address)

@@ -69,20 +69,20 @@ _IN_PYTHON = re.compile(
 class Commands(click.Group):
     """A group whose commands are imported on use, and that says in one line what is wrong, then ends with code 2."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
         return list(_PLACES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in _PLACES:
             return None
         module, _, attribute = _PLACES[cmd_name][0].partition(":")
         command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)  # noqa: S101  (the table says so)
+        assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:  # noqa: ANN401
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that is meant; a mistyped one is answered with the nearest there is."""
         if args[0] not in _PLACES and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], _PLACES, 1)
@@ -90,7 +90,7 @@ class Commands(click.Group):
             ctx.fail(f"there is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands by section, from the table alone."""
         for section, places in COMMANDS.items():
             with formatter.section(section):
@@ -98,13 +98,13 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
         """Complete names of commands without importing them."""
-        from click.shell_completion import CompletionItem  # noqa: PLC0415
+        from click.shell_completion import CompletionItem
 
         found = [(name, words) for name, (_, words) in _PLACES.items() if name.startswith(incomplete)]
         own = [CompletionItem(name, help=words) for name, words in found]
         return own + click.Command.shell_complete(self, ctx, incomplete)
 
-    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run a command; as a program of its own (`standalone_mode`), end it with its code."""
         if not extra.pop("standalone_mode", True):
             return super().main(args, standalone_mode=False, **extra)

@@ -53,14 +53,14 @@ _CONTENT = "Column that annotators see: text, image path or address; several wit
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @json_option
-def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
-    from fewlabels.assessment import create  # noqa: PLC0415
-    from fewlabels.cli.common import emit_json, shown, talk  # noqa: PLC0415
-    from fewlabels.cli.parsing import policy_from, prior_from  # noqa: PLC0415
-    from fewlabels.cli.predictions import read_predictions  # noqa: PLC0415
-    from fewlabels.cli.question import question, stop_rule  # noqa: PLC0415
-    from fewlabels.wording import counted  # noqa: PLC0415
+    from fewlabels.assessment import create
+    from fewlabels.cli.common import emit_json, shown, talk
+    from fewlabels.cli.parsing import policy_from, prior_from
+    from fewlabels.cli.predictions import read_predictions
+    from fewlabels.cli.question import question, stop_rule
+    from fewlabels.wording import counted
 
     name, file = _name_and_file(address, words)
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
@@ -90,9 +90,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
 
 def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
     """What the assessment is called and where its predictions are; an error if the name is used already."""
-    from fewlabels.cli.common import open_store, quoted, shown  # noqa: PLC0415
-    from fewlabels.errors import InputError, StoreError  # noqa: PLC0415
-    from fewlabels.store.database import NoFileError  # noqa: PLC0415
+    from fewlabels.cli.common import open_store, quoted, shown
+    from fewlabels.errors import InputError, StoreError
+    from fewlabels.store.database import NoFileError
 
     if not words:
         raise InputError("a database and a file are needed, as in: fewlabels new audit.db predictions.csv")
@@ -119,8 +119,8 @@ def _content(text: str | None) -> list[str] | None:
 
 def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     """The question in words."""
-    from fewlabels.cli.predictions import Understood  # noqa: PLC0415
-    from fewlabels.findings.phrases import asked  # noqa: PLC0415
+    from fewlabels.cli.predictions import Understood
+    from fewlabels.findings.phrases import asked
 
     sizes = groups.sizes[groups.sizes > 0]
     each = f"{sizes.min():,} to {sizes.max():,} items" if sizes.min() < sizes.max() else f"{sizes.min():,} each"
@@ -136,8 +136,8 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
 
 def _small(groups: Partition, task: Task) -> str:
     """A warning, where groups are looked for, that some are too small for anybody to tell; empty if none is."""
-    from fewlabels.tasks import Identify  # noqa: PLC0415
-    from fewlabels.wording import counted  # noqa: PLC0415
+    from fewlabels.tasks import Identify
+    from fewlabels.wording import counted
 
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
     if not small or not isinstance(task, Identify):
@@ -151,7 +151,7 @@ def _small(groups: Partition, task: Task) -> str:
 
 def _say(head: str, lines: Sequence[Understood]) -> None:
     """What was understood, with the option that changes it, on stderr."""
-    from fewlabels.cli.common import filled, talk  # noqa: PLC0415
+    from fewlabels.cli.common import filled, talk
 
     talk(f"{head}. What was understood, and the option to change it:")
     wide = min(max(len(line.words) for line in lines), 60)
@@ -163,7 +163,7 @@ def _say(head: str, lines: Sequence[Understood]) -> None:
 
 
 def _next(address: str, name: str) -> str:
-    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown
 
     where = f"{shown(address)} {quoted(name)}"
     typed = {

@@ -32,7 +32,7 @@ def output_options(command: Decorated) -> Decorated:
 
 def check_output(output: str | None, format_: str | None) -> str:
     """The format that will be written; an error, before anything is done, if it cannot be."""
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.errors import InputError
 
     if output is None or output == "-":
         if format_ == "parquet":
@@ -57,8 +57,8 @@ def write(
     excel: bool = False,
 ) -> None:
     """Write rows in a format that `check_output` gave."""
-    from fewlabels.io import write_rows  # noqa: PLC0415
-    from fewlabels.io.saving import save  # noqa: PLC0415
+    from fewlabels.io import write_rows
+    from fewlabels.io.saving import save
 
     target: Any = sys.stdout if output is None or output == "-" else output
     if style == "parquet":
@@ -68,10 +68,10 @@ def write(
 
 
 def _parquet(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> bytes:
-    from io import BytesIO  # noqa: PLC0415
+    from io import BytesIO
 
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+    import pyarrow as pa
+    from pyarrow import parquet
 
     values: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in columns}
     out = BytesIO()

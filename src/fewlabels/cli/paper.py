@@ -51,11 +51,11 @@ Examples:
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write CSV and plots there."
 )
-def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: str | None, **options: Any) -> None:  # noqa: ANN401
+def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: str | None, **options: Any) -> None:
     """See `_HELP`."""
-    from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.paper.plan import Plan  # noqa: PLC0415
-    from fewlabels.simulation.kernels.jit import need_compiler  # noqa: PLC0415
+    from fewlabels.errors import InputError
+    from fewlabels.paper.plan import Plan
+    from fewlabels.simulation.kernels.jit import need_compiler
 
     need_compiler()
     if not data.is_dir():
@@ -76,8 +76,8 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
 
 def _tables(plan: Plan, names: Sequence[str], out: Path | None) -> list[Result]:
     """Run tables, each written as soon as it is there; with several, those without the data sets are left out."""
-    from fewlabels.paper.plan import NoPoolError  # noqa: PLC0415
-    from fewlabels.paper.tables import TABLES, write_csv  # noqa: PLC0415
+    from fewlabels.paper.plan import NoPoolError
+    from fewlabels.paper.tables import TABLES, write_csv
 
     results = []
     for name in names:
@@ -94,13 +94,13 @@ def _tables(plan: Plan, names: Sequence[str], out: Path | None) -> list[Result]:
 
 
 def _figures(plan: Plan, out: Path) -> list[str]:
-    from fewlabels.paper.figures import draw_all  # noqa: PLC0415
+    from fewlabels.paper.figures import draw_all
 
     return [str(path) for path in draw_all(plan, out)]
 
 
 def _print(results: Sequence[Result], drawn: Sequence[str], took: float, *, as_json: bool) -> None:
-    from fewlabels.paper.tables import side_by_side  # noqa: PLC0415
+    from fewlabels.paper.tables import side_by_side
 
     if as_json:
         rows = [{"table": result.name} | row for result in results for row in result.rows]

@@ -21,8 +21,8 @@ _ADDRESS = "http://localhost:8000"
 @click.option("--json", "as_json", is_flag=True, help="Print name, role, token and link as JSON.")
 def invite(database: str, name: str, address: str, *, owner: bool, again: bool, as_json: bool) -> None:
     """Make a personal link for somebody and print it: it is shown only this once."""
-    from fewlabels.cli.common import emit_json, open_store  # noqa: PLC0415
-    from fewlabels.store.people import People  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, open_store
+    from fewlabels.store.people import People
 
     with open_store(database) as store:
         everybody = People(store)
@@ -41,8 +41,8 @@ def invite(database: str, name: str, address: str, *, owner: bool, again: bool, 
 @click.argument("name")
 def revoke(database: str, name: str) -> None:
     """Make the personal link of somebody invalid, at once. Their answers stay."""
-    from fewlabels.cli.common import open_store  # noqa: PLC0415
-    from fewlabels.store.people import People  # noqa: PLC0415
+    from fewlabels.cli.common import open_store
+    from fewlabels.store.people import People
 
     with open_store(database) as store:
         People(store).revoke(name)
@@ -54,9 +54,9 @@ def revoke(database: str, name: str) -> None:
 @json_option
 def people(database: str, *, as_json: bool) -> None:
     """Everybody who was invited: name, role, when, and since when they are locked out."""
-    from fewlabels.cli.common import emit, open_store  # noqa: PLC0415
-    from fewlabels.store.people import People  # noqa: PLC0415
-    from fewlabels.table import Table  # noqa: PLC0415
+    from fewlabels.cli.common import emit, open_store
+    from fewlabels.store.people import People
+    from fewlabels.table import Table
 
     with open_store(database) as store:
         everybody = People(store).list()

@@ -63,9 +63,9 @@ _WORLDS = "Prior that the simulated worlds come from.  [default: learned]"
 @click.option("--runs", type=click.IntRange(1), metavar="N", help="Number of worlds.  [default: some seconds' worth]")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
 @json_option
-def plan(file: str, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+def plan(file: str, *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit, emit_json, talk  # noqa: PLC0415
+    from fewlabels.cli.common import emit, emit_json, talk
 
     made = _planned(file, options)
     if as_json:
@@ -78,11 +78,11 @@ def plan(file: str, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
 
 def _planned(file: str, options: dict[str, Any]) -> Plan:
     """Read, and play."""
-    from fewlabels.cli.common import progress  # noqa: PLC0415
-    from fewlabels.cli.parsing import policy_from, prior_from  # noqa: PLC0415
-    from fewlabels.cli.predictions import read_predictions  # noqa: PLC0415
-    from fewlabels.cli.question import question, stop_rule  # noqa: PLC0415
-    from fewlabels.planning import plan as play  # noqa: PLC0415
+    from fewlabels.cli.common import progress
+    from fewlabels.cli.parsing import policy_from, prior_from
+    from fewlabels.cli.predictions import read_predictions
+    from fewlabels.cli.question import question, stop_rule
+    from fewlabels.planning import plan as play
 
     pool, _ = read_predictions(file, options, content=[])
     groups, task = question(options, pool)
@@ -105,7 +105,7 @@ def _planned(file: str, options: dict[str, Any]) -> Plan:
 
 
 def _budgets(text: str) -> list[int]:
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.errors import InputError
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):

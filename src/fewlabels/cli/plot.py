@@ -60,8 +60,8 @@ Examples:
 @json_option
 def plot(address: str, name: str | None, *, kind: str | None, out: str | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
-    from fewlabels import plots  # noqa: PLC0415
-    from fewlabels.cli.common import emit_json, names_in, open_assessment, progress  # noqa: PLC0415
+    from fewlabels import plots
+    from fewlabels.cli.common import emit_json, names_in, open_assessment, progress
 
     if kind is None and name in (*KINDS, "all") and name not in names_in(address):
         kind, name = name, None  # `plot audit.db ranking` can only mean the picture
@@ -81,8 +81,8 @@ def plot(address: str, name: str | None, *, kind: str | None, out: str | None, l
 
 def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many: bool) -> dict[str, Path | None]:
     """The file of each kind, None for stdout; an error, before anything is drawn, if it cannot be written."""
-    from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.plots.displays import SUFFIXES, check_drawing  # noqa: PLC0415
+    from fewlabels.errors import InputError
+    from fewlabels.plots.displays import SUFFIXES, check_drawing
 
     if out == "-" and not many:
         return {kinds[0]: None}
@@ -104,9 +104,9 @@ def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many
 
 
 def _write(found: Mapping[str, Plot], targets: Mapping[str, Path | None]) -> None:
-    from fewlabels import plots  # noqa: PLC0415
-    from fewlabels.cli.common import talk  # noqa: PLC0415
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels import plots
+    from fewlabels.cli.common import talk
+    from fewlabels.errors import InputError
 
     for kind, path in targets.items():
         if path is None:

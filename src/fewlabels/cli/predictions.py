@@ -55,10 +55,10 @@ def read_predictions(
 
     `content` names the columns that annotators look at: several become one text. An empty list means none.
     """
-    from fewlabels.cli.parsing import group_columns  # noqa: PLC0415
-    from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.io import read_pool  # noqa: PLC0415
-    from fewlabels.io.guess import guess  # noqa: PLC0415
+    from fewlabels.cli.parsing import group_columns
+    from fewlabels.errors import InputError
+    from fewlabels.io import read_pool
+    from fewlabels.io.guess import guess
 
     source = opened(file) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
@@ -100,12 +100,12 @@ def read_predictions(
 
 def opened(file: str) -> Source:
     """A file as a source of rows; "-" is stdin, whose format is found out. Nothing else is said about stdin's name."""
-    import sys  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-    from pathlib import Path  # noqa: PLC0415
+    import sys
+    import tempfile
+    from pathlib import Path
 
-    from fewlabels.io.files import open_file  # noqa: PLC0415
-    from fewlabels.io.opening import open_source  # noqa: PLC0415
+    from fewlabels.io.files import open_file
+    from fewlabels.io.opening import open_source
 
     if file != "-":
         return open_source(file)
@@ -122,7 +122,7 @@ def opened(file: str) -> Source:
 
 def _without_confidence(source: Source) -> Source:
     """The source without any column that could be taken for a confidence."""
-    from fewlabels.io.guess import guess  # noqa: PLC0415
+    from fewlabels.io.guess import guess
 
     while (name := guess(source).confidence) is not None:
         source = dataclasses.replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
@@ -138,7 +138,7 @@ def _names(text: str | None, source: Source) -> str | list[str] | None:
 
 def _classes(text: str | None) -> list[str] | None:
     """Names with commas between, or the lines of a file."""
-    from pathlib import Path  # noqa: PLC0415
+    from pathlib import Path
 
     if text is None:
         return None
@@ -156,20 +156,20 @@ def _without(pool: Pool, name: str | None) -> Pool:
 
 def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
     """The pool with a content that shows several columns, each on a line of its own."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     columns = [pool.column(name).to_pylist() for name in names]
     rows = zip(*columns, strict=True)
     cards = ["\n".join(f"{n}: {'' if v is None else v}" for n, v in zip(names, row, strict=True)) for row in rows]
-    assert pool.columns is not None  # noqa: S101  (it has the columns just read)
+    assert pool.columns is not None
     title = "+".join(names)
     return dataclasses.replace(pool, columns=pool.columns.append_column(title, pa.array(cards)), content=title)
 
 
 def _unclear(source: Source, truth: str | None) -> str:
     """Why no predictions were found, and what to say."""
-    from fewlabels.io.columns import looks_numeric  # noqa: PLC0415
-    from fewlabels.io.source import listed  # noqa: PLC0415
+    from fewlabels.io.columns import looks_numeric
+    from fewlabels.io.source import listed
 
     said = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
     if truth is not None:
@@ -185,7 +185,7 @@ def _unclear(source: Source, truth: str | None) -> str:
 
 def _unused(source: Source, found: Guess, others: Sequence[str]) -> list[str]:
     """The columns that play no part."""
-    from fewlabels.io.guess import columns_of  # noqa: PLC0415
+    from fewlabels.io.guess import columns_of
 
     used = {found.id, found.predicted, found.confidence, found.content, found.truth, found.verbal, *others}
     used |= set(columns_of(source, found.scores))
@@ -193,8 +193,8 @@ def _unused(source: Source, found: Guess, others: Sequence[str]) -> list[str]:
 
 
 def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Sequence[str]) -> list[Understood]:
-    from fewlabels.cli.common import quoted  # noqa: PLC0415
-    from fewlabels.io.source import listed  # noqa: PLC0415
+    from fewlabels.cli.common import quoted
+    from fewlabels.io.source import listed
 
     unit = "logits" if found.logits or options["logits"] else "percentages" if found.normalize else "probabilities"
     lines = [

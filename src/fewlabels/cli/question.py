@@ -73,7 +73,7 @@ def stop_options(command: Decorated) -> Decorated:
 
 def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
     """The groups and the task that the options describe."""
-    from fewlabels.cli import parsing  # noqa: PLC0415
+    from fewlabels.cli import parsing
 
     groups = parsing.groups_from(options["groups"], pool)
     metric = parsing.metric_from(options["metric"], pool)
@@ -83,6 +83,6 @@ def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
 
 def stop_rule(options: dict[str, Any]) -> Stop:
     """When it is enough, as the options say."""
-    from fewlabels.stopping import Stop  # noqa: PLC0415
+    from fewlabels.stopping import Stop
 
     return Stop(**{name: options[f"stop_{name}"] for name in ("labels", "probability", "width", "overall")})

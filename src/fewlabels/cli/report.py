@@ -40,9 +40,9 @@ def report(
     show: bool,
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import open_assessment, progress, talk  # noqa: PLC0415
-    from fewlabels.io.saving import save  # noqa: PLC0415
-    from fewlabels.report import format_of, read, rendered  # noqa: PLC0415
+    from fewlabels.cli.common import open_assessment, progress, talk
+    from fewlabels.io.saving import save
+    from fewlabels.report import format_of, read, rendered
 
     audit = open_assessment(address, name)
     if output != "-":

@@ -43,16 +43,16 @@ Examples:
 @click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
 @click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
 @click.option("--secure", is_flag=True, help="The server is reached by https: cookies go no other way.")
-def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa: ANN401
+def serve(database: str, host: str, port: int, **options: Any) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import open_store  # noqa: PLC0415
-    from fewlabels.errors import InputError, needs  # noqa: PLC0415
-    from fewlabels.store.people import People  # noqa: PLC0415
+    from fewlabels.cli.common import open_store
+    from fewlabels.errors import InputError, needs
+    from fewlabels.store.people import People
 
     try:
-        import uvicorn  # noqa: PLC0415
+        import uvicorn
 
-        from fewlabels.web import Settings, create_app  # noqa: PLC0415
+        from fewlabels.web import Settings, create_app
     except ModuleNotFoundError as error:
         raise InputError(needs("serving", f"the package {error.name}", "web")) from error
     for name in ("columns", "show"):
@@ -73,7 +73,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:  # noqa:
 
 def _check_shown(service: Service) -> None:
     """Say now, to whoever can mend it, what annotators would run into later."""
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.errors import InputError
 
     blind = {name: why for name in service.names() if (why := service.blind(name)) is not None}
     if blind and service.settings.columns and len(blind) == len(service.names()):
@@ -83,7 +83,7 @@ def _check_shown(service: Service) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.errors import InputError
 
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -104,7 +104,7 @@ def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
 
 
 def _greet(people: People, database: str, address: str, host: str, *, secure: bool) -> None:
-    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown
 
     owners = [one for one in people.list() if one.role == "owner" and one.revoked_at is None]
     if owners:

@@ -56,9 +56,9 @@ def show(
     as_json: bool,
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit, emit_json, open_assessment, talk  # noqa: PLC0415
-    from fewlabels.cli.parsing import groups_from, metric_from  # noqa: PLC0415
-    from fewlabels.findings.reading import Reading  # noqa: PLC0415
+    from fewlabels.cli.common import emit, emit_json, open_assessment, talk
+    from fewlabels.cli.parsing import groups_from, metric_from
+    from fewlabels.findings.reading import Reading
 
     audit = open_assessment(address, name)
     other = metric_from(metric, audit.pool) if metric else None, groups_from(groups, audit.pool) if groups else None
@@ -76,7 +76,7 @@ def show(
         emit(table, as_json=False, most=_SCREEN if sys.stdout.isatty() and top is None else None)
     # Last, because it takes some seconds.
     if forecast and audit.spec.stop.rules and not known["standing"]["reached"] and (own or as_json):
-        from fewlabels.planning import forecast as foresee  # noqa: PLC0415
+        from fewlabels.planning import forecast as foresee
 
         known["forecast"] = foresee(audit).to_json()
     if as_json:
@@ -95,10 +95,10 @@ def _title(metric: Metric, groups: Partition, level: float) -> str:
 
 def _with_notes(table: Table, reading: Reading, *, own: bool) -> Table:
     """The table with a word beside each number that rests on too few labels, as in the report."""
-    from fewlabels.findings.evidence import judge  # noqa: PLC0415
-    from fewlabels.findings.measures import is_thin  # noqa: PLC0415
-    from fewlabels.report.facts import NOTES  # noqa: PLC0415
-    from fewlabels.table import Table  # noqa: PLC0415
+    from fewlabels.findings.evidence import judge
+    from fewlabels.findings.measures import is_thin
+    from fewlabels.report.facts import NOTES
+    from fewlabels.table import Table
 
     audit = reading.audit
     if not audit.labels():
@@ -113,9 +113,9 @@ def _with_notes(table: Table, reading: Reading, *, own: bool) -> Table:
 
 def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
     """The rows in the order asked for; where groups are looked for, those first."""
-    from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.table import Table  # noqa: PLC0415
-    from fewlabels.tasks import Identify  # noqa: PLC0415
+    from fewlabels.errors import InputError
+    from fewlabels.table import Table
+    from fewlabels.tasks import Identify
 
     task = audit.spec.task
     if by is None and not isinstance(task, Identify):
@@ -136,7 +136,7 @@ def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
 
 
 def _first(table: Table, top: int | None) -> Table:
-    from fewlabels.table import Table  # noqa: PLC0415
+    from fewlabels.table import Table
 
     return table if top is None else Table({k: v[:top] for k, v in table.columns.items()}, table.settings)
 
@@ -156,10 +156,10 @@ def _progress(audit: Assessment) -> dict[str, Any]:
 
 
 def _words(reading: Reading, known: dict[str, Any], address: str, *, own: bool) -> list[str]:
-    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
-    from fewlabels.findings.phrases import question  # noqa: PLC0415
-    from fewlabels.report import gist_of  # noqa: PLC0415
-    from fewlabels.wording import counted  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown
+    from fewlabels.findings.phrases import question
+    from fewlabels.report import gist_of
+    from fewlabels.wording import counted
 
     audit = reading.audit
     where = f"{shown(address)} {quoted(audit.name)}"

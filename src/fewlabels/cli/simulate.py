@@ -78,13 +78,13 @@ Examples:
 @json_option
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="PICTURE", help=", ".join(_PICTURES))
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://host:8786.")
-def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
     _check_picture(plot)
     table = _simulated(file, options)
     if plot is not None:
-        from fewlabels.plots import display  # noqa: PLC0415
-        from fewlabels.plots.curve import Curve  # noqa: PLC0415
+        from fewlabels.plots import display
+        from fewlabels.plots.curve import Curve
 
         display(Curve.of_simulation(table)).save(plot)
     emit(table, as_json)
@@ -95,13 +95,13 @@ def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> 
 
 def _simulated(file: str, options: dict[str, Any]) -> Table:
     """Read, simulate, and the table."""
-    from fewlabels.cli.parsing import group_columns, labels_from  # noqa: PLC0415
-    from fewlabels.cli.predictions import opened, read_predictions  # noqa: PLC0415
-    from fewlabels.cli.question import question  # noqa: PLC0415
-    from fewlabels.simulation.kernels.jit import need_compiler  # noqa: PLC0415
-    from fewlabels.simulation.methods import methods_from  # noqa: PLC0415
-    from fewlabels.simulation.study import simulate as run  # noqa: PLC0415
-    from fewlabels.simulation.truth import truth  # noqa: PLC0415
+    from fewlabels.cli.parsing import group_columns, labels_from
+    from fewlabels.cli.predictions import opened, read_predictions
+    from fewlabels.cli.question import question
+    from fewlabels.simulation.kernels.jit import need_compiler
+    from fewlabels.simulation.methods import methods_from
+    from fewlabels.simulation.study import simulate as run
+    from fewlabels.simulation.truth import truth
 
     need_compiler()
     source = opened(file)
@@ -129,8 +129,8 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
 
 
 def _default_methods(pool: Pool, task: Task) -> str:
-    from fewlabels.policies import default_policy  # noqa: PLC0415
-    from fewlabels.priors import Learned  # noqa: PLC0415
+    from fewlabels.policies import default_policy
+    from fewlabels.priors import Learned
 
     plain = _METHODS if pool.confidence is not None else _WITHOUT_SCORES
     return f"{plain},learned+{type(default_policy(task, Learned())).__name__.lower()}"
@@ -148,7 +148,7 @@ def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None
 
 def _by_method(bar: Bar, names: Sequence[str], runs: int) -> Callable[[int, int], None]:
     """What the work calls: says which method begins, and passes on how much is done."""
-    from fewlabels.simulation.parallel import chunks  # noqa: PLC0415
+    from fewlabels.simulation.parallel import chunks
 
     pieces, begun = len(chunks(runs)), -1
 
@@ -163,18 +163,18 @@ def _by_method(bar: Bar, names: Sequence[str], runs: int) -> Callable[[int, int]
 
 
 @contextlib.contextmanager
-def _executor(options: dict[str, Any], case: Truth, methods: Any) -> Iterator[Executor | None]:  # noqa: ANN401
+def _executor(options: dict[str, Any], case: Truth, methods: Any) -> Iterator[Executor | None]:
     """Dask's, or processes where a method has no kernel (Python's lock would keep threads waiting), or none."""
-    from fewlabels.simulation.order import is_compiled  # noqa: PLC0415
-    from fewlabels.simulation.parallel import processors  # noqa: PLC0415
+    from fewlabels.simulation.order import is_compiled
+    from fewlabels.simulation.parallel import processors
 
     jobs = options["jobs"] or processors()
     if options["dask"] is not None:
         with _dask(options["dask"]) as executor:
             yield executor
     elif jobs > 1 and not all(is_compiled(case, one) for one in methods):
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
-        from multiprocessing import get_context  # noqa: PLC0415
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
 
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
             yield processes
@@ -184,10 +184,10 @@ def _executor(options: dict[str, Any], case: Truth, methods: Any) -> Iterator[Ex
 
 @contextlib.contextmanager
 def _dask(address: str) -> Iterator[Executor]:
-    from fewlabels.errors import FewlabelsError, InputError, needs  # noqa: PLC0415
+    from fewlabels.errors import FewlabelsError, InputError, needs
 
     try:
-        from distributed import Client  # noqa: PLC0415
+        from distributed import Client
     except ModuleNotFoundError:
         raise FewlabelsError(needs("--dask", "dask", "dask")) from None
     try:
@@ -200,8 +200,8 @@ def _dask(address: str) -> Iterator[Executor]:
 
 def _check_picture(path: Path | None) -> None:
     """Say before the work begins, not after it, that a picture cannot be written."""
-    from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.plots.displays import check_drawing  # noqa: PLC0415
+    from fewlabels.errors import InputError
+    from fewlabels.plots.displays import check_drawing
 
     if path is None:
         return

@@ -64,9 +64,9 @@ def tell(
     as_json: bool,
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
-    from fewlabels.errors import InputError, LabelError  # noqa: PLC0415
-    from fewlabels.io.labels import checked, skip_reason  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk
+    from fewlabels.errors import InputError, LabelError
+    from fewlabels.io.labels import checked, skip_reason
 
     name, rest = name_and_rest(address, words)
     if not rest:
@@ -105,9 +105,9 @@ def tell(
 
 def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) -> None:
     """Take labels and skips with the names of those who gave them."""
-    from fewlabels.cli.common import talk  # noqa: PLC0415
-    from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.interop.label_studio import read_label_studio, tell_annotations  # noqa: PLC0415
+    from fewlabels.cli.common import talk
+    from fewlabels.errors import InputError
+    from fewlabels.interop.label_studio import read_label_studio, tell_annotations
 
     for file in files:
         if not Path(file).is_file():
@@ -119,9 +119,9 @@ def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) 
 
 def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelRow]:
     """The labels that a word of the command line means."""
-    from fewlabels.cli.predictions import opened  # noqa: PLC0415
-    from fewlabels.errors import InputError  # noqa: PLC0415
-    from fewlabels.io.labels import LabelRow, label_rows  # noqa: PLC0415
+    from fewlabels.cli.predictions import opened
+    from fewlabels.errors import InputError
+    from fewlabels.io.labels import LabelRow, label_rows
 
     if "=" in word and not Path(word).exists():
         # Ids and classes may have an = of their own: the first split that makes sense, or else the first.
@@ -135,7 +135,7 @@ def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelR
 
 def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple[list[LabelRow], list[str]]:
     """The rows in the pool's own spelling where it is clear, and what was changed to get there."""
-    from fewlabels.io.labels import plain, skip_reason  # noqa: PLC0415
+    from fewlabels.io.labels import plain, skip_reason
 
     classes = set(pool.classes)
     alike: dict[str, list[str]] = {}
@@ -159,7 +159,7 @@ def times(count: int) -> str:
 
 def _said(counts: dict[str, int], audit: Assessment, address: str) -> str:
     """What happened, and what to type next."""
-    from fewlabels.cli.common import quoted, shown  # noqa: PLC0415
+    from fewlabels.cli.common import quoted, shown
 
     where = f"{shown(address)} {quoted(audit.name)}"
     if not counts["told"] and not counts["skipped"]:

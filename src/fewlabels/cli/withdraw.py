@@ -35,8 +35,8 @@ def withdraw(
     address: str, words: Sequence[str], *, pending: bool, annotator: str | None, note: str | None, as_json: bool
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk  # noqa: PLC0415
-    from fewlabels.errors import InputError  # noqa: PLC0415
+    from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk
+    from fewlabels.errors import InputError
 
     name, ids = name_and_rest(address, words)
     if not ids and not pending:

@@ -108,7 +108,7 @@ def style(audit: Assessment) -> Style:
 def extreme(audit: Assessment) -> str:
     """What is looked for, to follow "the class" or "the three classes"."""
     task = audit.spec.task
-    assert isinstance(task, Identify)  # noqa: S101  (for the type checker)
+    assert isinstance(task, Identify)
     if isinstance(task.metric, Accuracy):
         return f"it gets {'wrong' if task.lowest else 'right'} most often"
     return f"with the {'lowest' if task.lowest else 'highest'} {measure(task.metric).name}"

@@ -37,7 +37,7 @@ def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | None =
     ('chain', 'draw', 'group')
     """
     try:
-        import xarray as xr  # noqa: PLC0415
+        import xarray as xr
     except ModuleNotFoundError as error:
         raise InputError(needs("to_datatree()", "the package xarray", "arviz")) from error
     if draws < _CHAINS or draws % _CHAINS:

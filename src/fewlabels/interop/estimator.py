@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 class Classifier(Protocol):
     """Anything that predicts: scikit-learn's classifiers and pipelines, and what looks like them."""
 
-    def predict(self, X: Any, /) -> Any:  # noqa: ANN401, N803  (the field's own spelling)
+    def predict(self, X: Any, /) -> Any:  # noqa: N803  (the field's own spelling)
         """The predicted class of each row."""
         ...
 
 
 def pool_from_estimator(
     estimator: Classifier,
-    X: Any,  # noqa: ANN401, N803
+    X: Any,  # noqa: N803
     *,
     ids: Sequence[Any] | None = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
@@ -80,7 +80,7 @@ def pool_from_estimator(
     return replace(pool, source=type(estimator).__name__)
 
 
-def _ids(X: Any) -> list[Any]:  # noqa: ANN401, N803
+def _ids(X: Any) -> list[Any]:  # noqa: N803
     index = getattr(X, "index", None)
     if index is not None and not callable(index):  # a list has a method of that name
         return list(index)

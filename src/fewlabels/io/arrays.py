@@ -40,7 +40,7 @@ def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: 
     return table_source(name, pa.Table.from_arrays(list(columns.values()), list(columns)), known)
 
 
-def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray[Any] | None:  # noqa: ANN401
+def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray[Any] | None:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     try:
@@ -57,7 +57,7 @@ def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray
     return matrix(array, f"{name}, column {key!r}") if array.ndim == 2 and array.shape[1] else None
 
 
-def matrix(values: Any, name: str = "an array") -> pa.Array[Any]:  # noqa: ANN401  (anything NumPy can take)
+def matrix(values: Any, name: str = "an array") -> pa.Array[Any]:
     """A 2-D array as a column of vectors, without copying if it is in row order."""
     try:
         array = np.asarray(values)

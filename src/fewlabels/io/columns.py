@@ -84,7 +84,7 @@ def spelt(source: Source, text: str) -> float | None:
         return None
 
 
-def numbers(column: Any, *, comma: bool, percent: bool) -> Any:  # noqa: ANN401  (an array, or one in chunks)
+def numbers(column: Any, *, comma: bool, percent: bool) -> Any:
     """Text as numbers, 74.6% as 0.746; ArrowInvalid if it is none, or if only some of a column have the sign."""
     column = pc.utf8_trim_whitespace(column)
     if percent:
@@ -95,7 +95,7 @@ def numbers(column: Any, *, comma: bool, percent: bool) -> Any:  # noqa: ANN401 
     return pc.divide(column, 100.0) if percent else column
 
 
-def _with_points(comma: bool, column: Any) -> Any:  # noqa: ANN401
+def _with_points(comma: bool, column: Any) -> Any:
     """Text with decimal points where the file has decimal commas."""
     return pc.replace_substring(column, ",", ".") if comma else column
 
@@ -184,7 +184,7 @@ def _is_binary(kind: pa.DataType) -> bool:
     )
 
 
-def _of(kind: Any) -> pa.DataType:  # noqa: ANN401  (the stubs do not know which types have a value type)
+def _of(kind: Any) -> pa.DataType:
     """The type of the values in a list or dictionary."""
     value_type: pa.DataType = kind.value_type
     return value_type
@@ -199,7 +199,7 @@ def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     return column
 
 
-def _without(column: pa.ChunkedArray[Any], mask: Any) -> pa.ChunkedArray[Any]:  # noqa: ANN401
+def _without(column: pa.ChunkedArray[Any], mask: Any) -> pa.ChunkedArray[Any]:
     """The column with the masked values missing."""
     result: pa.ChunkedArray[Any] = pc.if_else(mask, pa.scalar(None, column.type), column)
     return result

@@ -75,7 +75,7 @@ def _open_parquet(path: Path, name: str) -> Source:
     if rows == 0:
         raise no_rows(name)
 
-    def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:  # noqa: ARG001  (typed already)
+    def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
         size = max(256, (1 << 22) // max(len(columns), 1))
         # Read-ahead of whole row groups (pre_buffer) would hold most of the file in memory.
         with _readable(name, ".parquet"), parquet.ParquetFile(path, pre_buffer=False) as file:
@@ -87,7 +87,7 @@ def _open_parquet(path: Path, name: str) -> Source:
 def _open_arrow(path: Path, name: str) -> Source:
     """Feather, or another Arrow IPC file or stream."""
 
-    def reader(file: pa.NativeFile, columns: list[int] | None) -> Any:  # noqa: ANN401  (two unrelated classes)
+    def reader(file: pa.NativeFile, columns: list[int] | None) -> Any:
         options = pa.ipc.IpcReadOptions(included_fields=columns)
         try:
             return pa.ipc.open_file(file, options=options)
@@ -95,7 +95,7 @@ def _open_arrow(path: Path, name: str) -> Source:
             file.seek(0)
             return pa.ipc.open_stream(file, options=options)
 
-    def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:  # noqa: ARG001  (typed already)
+    def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
         with _readable(name, path.suffix), pa.OSFile(str(path), "rb") as file:
             opened = reader(file, [schema.get_field_index(column) for column in columns])
             if isinstance(opened, pa.ipc.RecordBatchFileReader):

@@ -38,7 +38,7 @@ def _is_pandas(source: object) -> bool:
     return type(source).__module__.startswith("pandas.") and hasattr(source, "columns")
 
 
-def _from_frame(frame: Any) -> Source:  # noqa: ANN401  (any library's frame)
+def _from_frame(frame: Any) -> Source:
     library = type(frame).__module__.partition(".")[0]
     name = {"pyarrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a Polars frame"}.get(library, "a frame")
     try:

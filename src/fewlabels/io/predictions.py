@@ -111,7 +111,7 @@ def read_pool(
     elif roles.confidence is not None and table is not None:
         shares = roles.confidence in opened.percent  # read as shares already
         certainty = _confidence(opened, roles.confidence, table, 100.0 if normalize and not shares else 1.0)
-    assert answers is not None  # noqa: S101  (find_roles has found scores or predicted)
+    assert answers is not None
     if table is not None and table.num_rows != len(answers):
         raise InputError(f"{opened.name} changed while it was read. Read it again when it is complete.")
     if ids is None:
@@ -155,7 +155,7 @@ def _classes_and_predicted(
             )
         known = tuple(str(k) for k in range(width))
     if roles.predicted is None or table is None:
-        assert known is not None  # noqa: S101  (no predicted column: find_roles has found scores)
+        assert known is not None
         return known, None
     name = roles.predicted
     # Spaces around a class are a slip of whoever wrote the file, and labels are taken without them too.

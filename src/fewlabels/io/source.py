@@ -99,7 +99,7 @@ def table_source(name: str, table: pa.Table, classes: tuple[str, ...] | None = N
     """A source from an Arrow table in memory."""
     check_names(name, table.column_names)
 
-    def batches(columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:  # noqa: ARG001  (typed already)
+    def batches(columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
         return table.select(columns).to_batches()
 
     if table.num_rows == 0:

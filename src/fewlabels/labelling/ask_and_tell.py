@@ -348,7 +348,7 @@ class Labelling:
     def _id(self, item: int) -> str:
         return str(self.pool.ids[int(item)].as_py())
 
-    def _content(self, item: int) -> Any:  # noqa: ANN401  (whatever the column holds)
+    def _content(self, item: int) -> Any:
         return None if self.pool.content is None else self.pool.column(self.pool.content)[item].as_py()
 
     def _request(self, item: int, step: int, annotator: str | None, at: datetime | None) -> Request:

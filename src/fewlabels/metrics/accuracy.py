@@ -48,6 +48,6 @@ class Accuracy(RightOrWrong):
         """The share of "right": (..., cells, outcomes) to (..., groups)."""
         return cells.total(theta[..., 0])
 
-    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:  # noqa: ARG002
+    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """(1, 0) for every cell, shape (cells, outcomes)."""
         return np.tile([1.0, 0.0], (len(cells), 1))

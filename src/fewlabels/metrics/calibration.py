@@ -63,11 +63,11 @@ class CalibrationError(RightOrWrong):
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """Σ_b p_gb |θ_gb − s_gb|: (..., cells, outcomes) to (..., groups)."""
-        assert cells.confidence is not None  # noqa: S101  (cells() has seen to it)
+        assert cells.confidence is not None
         return cells.total(cells.weight * np.abs(theta[..., 0] - cells.confidence))
 
     def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """p_gb · sign(θ_gb − s_gb) for "right", shape (..., cells, outcomes)."""
-        assert cells.confidence is not None  # noqa: S101
+        assert cells.confidence is not None
         slope = cells.weight * np.sign(theta[..., 0] - cells.confidence)
         return np.stack([slope, np.zeros_like(slope)], axis=-1)

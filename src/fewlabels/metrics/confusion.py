@@ -45,7 +45,7 @@ class Confusion(Metric):
             )
         return cells
 
-    def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:  # noqa: ARG002
+    def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """The true class itself."""
         return true.astype(np.int64)
 
@@ -53,10 +53,10 @@ class Confusion(Metric):
         """The rows themselves: (..., cells, outcomes) to (..., groups, outcomes)."""
         return np.moveaxis(cells.total(np.moveaxis(theta, -1, -2)), -2, -1)
 
-    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:  # noqa: ARG002
+    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """Not one number a group, so there is no gradient: `drop` sums the variances of the row."""
         raise SpecError("Confusion() has a value for each true class, so it has no single gradient.")
 
-    def drop(self, belief: Belief, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:  # noqa: ARG002
+    def drop(self, belief: Belief, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """How much a label is expected to lower Σ_j Var θ_jk, shape (..., cells)."""
         return belief.total_drop(theta)

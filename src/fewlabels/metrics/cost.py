@@ -96,6 +96,6 @@ class Cost(Metric):
         """The expected cost: (..., cells, outcomes) to (..., groups)."""
         return cells.total((theta * self.gradient(theta, cells)).sum(axis=-1))
 
-    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:  # noqa: ARG002
+    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """The cell's weight times the cost of each level, shape (cells, outcomes)."""
         return cells.weight[:, None] * self._levels[1][cells.key]

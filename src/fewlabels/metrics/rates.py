@@ -84,7 +84,7 @@ class Rate(Metric):
             )
         return pool.classes.index(self.positive)
 
-    def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:  # noqa: ARG002
+    def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """The true class; with `positive`, 0 for it and 1 for the rest."""
         if self.positive is None:
             return true.astype(np.int64)

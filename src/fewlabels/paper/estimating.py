@@ -113,8 +113,8 @@ def ece(plan: Plan) -> Result:
     for pool in plan.pools(SOURCES):
         case = case_of(pool, _ten_bins(plan, pool), Accuracy())
         confidence, shares = case.cells.confidence, case.cells.partition.shares
-        assert confidence is not None  # noqa: S101  (score bins have one)
-        assert pool.pool.confidence is not None  # noqa: S101
+        assert confidence is not None
+        assert pool.pool.confidence is not None
         true = float(shares @ np.abs(case.value - confidence))
         if plan.as_published:
             true = equal_width_ece(pool.pool.confidence, pool.right, 20)

@@ -37,7 +37,7 @@ def rank_bins(pool: Pool, bins: int = 10) -> Partition:
     >>> rank_bins(pool, bins=2).group
     array([1, 0, 0, 0], dtype=int32)
     """
-    assert pool.confidence is not None  # noqa: S101  (every pool of the paper has it)
+    assert pool.confidence is not None
     order = np.argsort(pool.confidence, kind="stable")
     group = np.empty(len(pool), dtype=np.int32)
     group[order] = np.arange(len(pool)) * bins // len(pool)

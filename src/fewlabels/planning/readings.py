@@ -132,7 +132,7 @@ class Reading:
     def _regions(self) -> NDArray[np.float64]:
         """P(less), P(about equal), P(more) of a comparison, shape (3,)."""
         task = self.task
-        assert isinstance(task, Compare)  # noqa: S101  (asked of comparisons only)
+        assert isinstance(task, Compare)
         if task.metric.marginal and self.belief.conjugate:
             return task.probabilities(self.belief, self.cells)
         return np.bincount(region(task, self.cells, self.values), minlength=3) / len(self.values)

@@ -110,7 +110,7 @@ def check_drawing() -> None:
 def _figure(numbers: Plot) -> Figure:
     """A figure with room for the panels; without pyplot, so that there is no window and no global state."""
     check_drawing()
-    from matplotlib.figure import Figure as Made  # noqa: PLC0415  (an extra, and slow to import)
+    from matplotlib.figure import Figure as Made
 
     height = sum(panel.height + _AROUND for panel in numbers.picture().panels) + 30
     figure = Made(figsize=(7.5, height / _INCH), layout="constrained")
@@ -118,9 +118,9 @@ def _figure(numbers: Plot) -> Figure:
     return figure
 
 
-def _draw(numbers: Plot, figure: Any, ax: Axes | None) -> list[Axes]:  # noqa: ANN401  (a figure or part of one)
+def _draw(numbers: Plot, figure: Any, ax: Axes | None) -> list[Axes]:
     """Draw the panels: on the axes given, as insets of them where there are several, or as rows of the figure."""
-    from fewlabels.plots.drawing.canvas import draw  # noqa: PLC0415  (needs matplotlib)
+    from fewlabels.plots.drawing.canvas import draw
 
     panels = numbers.picture().panels
     heights = [panel.height + _AROUND for panel in panels]

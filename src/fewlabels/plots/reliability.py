@@ -105,7 +105,7 @@ class Reliability(Plot):
         return Picture((diagram, below))
 
     def _point(self, b: Bin) -> Point:
-        assert b.confidence is not None and b.mean is not None and b.low is not None and b.high is not None  # noqa: S101, PT018
+        assert b.confidence is not None and b.mean is not None and b.low is not None and b.high is not None  # noqa: PT018
         return Point(b.confidence, b.mean, self._tip(b), ys=(b.low, b.high), hollow=b.thin)
 
     def _tip(self, b: Bin) -> str:

@@ -65,7 +65,7 @@ class Rope(Plot):
     def read(cls, reading: Reading) -> Self:
         """From `answer()` and `draws()`."""
         audit, task = reading.audit, reading.audit.spec.task
-        assert isinstance(task, Compare)  # noqa: S101  (obstacle() has seen to it)
+        assert isinstance(task, Compare)
         row = next(reading.answer.table.rows())
         a, b = (audit.groups.position(name) for name in (task.a, task.b))
         points = density(reading.values[:, a] - reading.values[:, b])

@@ -66,7 +66,7 @@ class TopTwo(Policy):
         self,
         rewards: Rewards,
         room: NDArray[np.int64],
-        plays: int,  # noqa: ARG002  (two groups are in play, and one of them is asked)
+        plays: int,
         rng: np.random.Generator,
     ) -> NDArray[np.int64]:
         """The best group of a draw, or the best other one of a later draw."""

@@ -29,9 +29,9 @@ class UniformItems(Policy):
 
     def choose(
         self,
-        rewards: Rewards,  # noqa: ARG002
+        rewards: Rewards,
         room: NDArray[np.int64],
-        plays: int,  # noqa: ARG002  (one item at a time, or the items would not be independent)
+        plays: int,
         rng: np.random.Generator,
     ) -> NDArray[np.int64]:
         """One group, with probability proportional to its room."""
@@ -54,7 +54,7 @@ class UniformGroups(Policy):
 
     def choose(
         self,
-        rewards: Rewards,  # noqa: ARG002
+        rewards: Rewards,
         room: NDArray[np.int64],
         plays: int,
         rng: np.random.Generator,

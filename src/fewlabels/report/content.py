@@ -123,13 +123,13 @@ class Report:
 
     def markdown(self) -> str:
         """As a Markdown text."""
-        from fewlabels.report.markdown import markdown  # noqa: PLC0415  (it shows what is defined here)
+        from fewlabels.report.markdown import markdown
 
         return markdown(self)
 
     def html(self) -> str:
         """As one HTML file that loads nothing from anywhere."""
-        from fewlabels.report.html import html  # noqa: PLC0415  (it shows what is defined here, with Jinja)
+        from fewlabels.report.html import html
 
         return html(self)
 

@@ -36,7 +36,7 @@ def html(report: Report) -> str:
     )
     environment.filters |= {"percent": percent, "sureness": sureness, "shortened": shortened}
     source = environment.loader
-    assert source is not None  # noqa: S101  (it was just given)
+    assert source is not None
     script = source.get_source(environment, "report.js")[0].strip()
     style = f"{plots.stylesheet()}\n{source.get_source(environment, 'report.css')[0].strip()}"
     known = [row for row in report.groups if row.evidence in ("enough", "scores")]

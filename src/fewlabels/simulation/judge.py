@@ -136,10 +136,10 @@ class EstimateJudge(Judge):
         square = square.sum(axis=-1) if square.ndim == 2 else square
         return float(np.sqrt(self.truth.cells.partition.shares @ square))
 
-    def _gap(self, value: NDArray[np.float64]) -> Any:  # noqa: ANN401  (a number, or one for each draw)
+    def _gap(self, value: NDArray[np.float64]) -> Any:
         """Σ_b p_b |θ_b − s_b|, from values of shape (..., groups)."""
         cells = self.truth.cells
-        assert cells.confidence is not None  # noqa: S101  (there are score bins)
+        assert cells.confidence is not None
         return np.abs(value[..., cells.group] - cells.confidence) @ cells.size / cells.size.sum()
 
 
@@ -162,7 +162,7 @@ class IdentifyJudge(Judge):
         method: Method,
         order: NDArray[np.int64],
         budgets: NDArray[np.int64],
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> Verdict:
         """The MRR at the budgets, and after every label (or at some 200 counts, where each belief is a fit)."""
         gauge = self.truth.gauge
@@ -232,14 +232,14 @@ class CompareJudge(Judge):
     def _curve(self, method: Method, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """μ after 0, 1, ... labels, shape (labels + 1, 3)."""
         truth, view = self.truth, self._layout
-        assert isinstance(truth.task, Compare)  # noqa: S101  (`judge` has seen to it)
+        assert isinstance(truth.task, Compare)
         run = view.start(self.belief(method, order[:0]))
         return regions_curve(run, view.places(order), truth.first, truth.task.rope, 0, len(order))
 
     def _regions(self, method: Method, items: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
         """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)), shape (3,)."""
         task, cells = self.truth.task, self.truth.cells
-        assert isinstance(task, Compare)  # noqa: S101
+        assert isinstance(task, Compare)
         belief = self.belief(method, items)
         if task.metric.marginal and belief.conjugate:
             return task.probabilities(belief, cells)

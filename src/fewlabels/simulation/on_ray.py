@@ -16,13 +16,13 @@ class RayExecutor(Executor):
     Ray must be installed (`pip install ray`), and fewlabels on every node.
     """
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand a call to the cluster."""
         ray = import_module("ray")  # no dependency, and large
         future: Future[Any] = ray.remote(_call).remote(fn, args, kwargs).future()
         return future
 
 
-def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
+def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Ray takes plain functions only, and pieces of work are partial ones."""
     return function(*args, **kwargs)

@@ -38,7 +38,7 @@ def against_best(scores: Mapping[str, NDArray[np.float64]], better: Better) -> d
 
 def signed_rank_p(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     """The two-sided p of the signed-rank test for paired values; 1 where all pairs are equal."""
-    from scipy.stats import wilcoxon  # noqa: PLC0415  (slow to import)
+    from scipy.stats import wilcoxon
 
     if np.array_equal(a, b):
         return 1.0

@@ -85,7 +85,7 @@ class Truth:
     @cached_property
     def members(self) -> NDArray[np.int64]:
         """The groups that an identification looks for, the most extreme first, shape (m,)."""
-        assert isinstance(self.task, Identify)  # noqa: S101  (only identification has members)
+        assert isinstance(self.task, Identify)
         there = np.flatnonzero(self.room)
         value = self.value[there]
         return there[np.argsort(value if self.task.lowest else -value, kind="stable")[: self.task.plays]]
@@ -106,7 +106,7 @@ class Truth:
     @cached_property
     def pair(self) -> tuple[int, int]:
         """The two groups of a comparison."""
-        assert isinstance(self.task, Compare)  # noqa: S101  (only comparison has a pair)
+        assert isinstance(self.task, Compare)
         names = self.cells.partition
         return names.position(self.task.a), names.position(self.task.b)
 

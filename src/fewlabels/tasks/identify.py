@@ -59,7 +59,7 @@ class Identify(Task):
                 "Choose fewer, or use Estimate()."
             )
 
-    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
+    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The value of each group under θ, or minus it: (..., cells, outcomes) to (..., groups)."""
         value = self.metric.value(theta, cells)
         return -value if self.lowest else value

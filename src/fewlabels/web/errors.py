@@ -84,6 +84,6 @@ def _shown(request: Request, status: int, message: str, headers: dict[str, str] 
     return HTMLResponse(text, status_code=status, headers=headers)
 
 
-def _in_words(problem: dict[str, Any] | Any) -> str:  # noqa: ANN401  (pydantic's own dictionaries)
+def _in_words(problem: dict[str, Any] | Any) -> str:
     where = ".".join(str(part) for part in problem["loc"])
     return f"{where}: {problem['msg']}"

@@ -58,7 +58,7 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _page(request: Request, template: str, person: Person | None, **view: Any) -> HTMLResponse:  # noqa: ANN401
+def _page(request: Request, template: str, person: Person | None, **view: Any) -> HTMLResponse:
     csrf = csrf_token(request.state.token) if person else ""
     settled = {"person": person, "csrf": csrf, "name": None, "here": ""}
     return HTMLResponse(request.app.state.pages.get_template(template).render(settled | view))
@@ -178,7 +178,7 @@ def forecast(name: str, request: Request, service: Here, _owner: Owner) -> Respo
 @router.get("/download/report/{name:path}")
 def report(name: str, service: Here, _owner: Owner) -> Response:
     """The report, to keep."""
-    from fewlabels.report import read  # noqa: PLC0415
+    from fewlabels.report import read
 
     return _download(service.kept(name, "report", lambda audit: read(audit).html()), "report.html", "text/html")
 

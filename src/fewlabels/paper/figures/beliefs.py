@@ -105,7 +105,7 @@ def reliability(pool: PaperPool, items: NDArray[np.int64], strength: float, rng:
     table = estimate(Accuracy(), belief, cells, rng, level=LEVEL)
     used = cells.group
     accuracy = np.array([[table[name][b] for b in used] for name in ("mean", "low", "high")], dtype=float)
-    assert cells.confidence is not None  # noqa: S101  (score bins have one)
+    assert cells.confidence is not None
     share = np.bincount(bins.group[items], minlength=len(bins))[used] / len(items)
     return Reliability(pool.source.dataset, len(items), (used + 0.5) / 10, cells.confidence, accuracy, share)
 
@@ -131,7 +131,7 @@ def ece_posterior(pool: PaperPool, items: NDArray[np.int64], rng: np.random.Gene
 
 def plain_ece(pool: PaperPool, items: NDArray[np.int64]) -> float:
     """The frequentist ECE of labelled items: Σ_b n_b/n |accuracy_b − mean confidence_b|, ten bins of equal width."""
-    assert pool.pool.confidence is not None  # noqa: S101  (every pool of the paper has it)
+    assert pool.pool.confidence is not None
     bin_of = by_score(pool.pool, 10).group[items]
     gap = np.bincount(bin_of, pool.right[items] - pool.pool.confidence[items], minlength=10)
     return float(np.abs(gap).sum() / len(items))

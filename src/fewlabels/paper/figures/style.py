@@ -18,10 +18,10 @@ RED, BLUE, GREY, GOLD, GREEN, DARK = "#c4352b", "#2f6db3", "#9a9a9a", "#c99700",
 CYCLE = (RED, BLUE, GREEN, GOLD, "#7a5195", DARK)
 
 
-def frames(rows: int, columns: int, width: float = 2.6, height: float = 2.4, **more: Any) -> tuple[Figure, Any]:  # noqa: ANN401
+def frames(rows: int, columns: int, width: float = 2.6, height: float = 2.4, **more: Any) -> tuple[Figure, Any]:
     """A figure of `rows` × `columns` frames, and the frames as an array of that shape."""
     try:
-        from matplotlib.figure import Figure as Made  # noqa: PLC0415  (an extra, and slow to import)
+        from matplotlib.figure import Figure as Made
     except ModuleNotFoundError:
         raise FewlabelsError(needs("drawing", "matplotlib", "plots")) from None
     # Without pyplot: no window, no global state.

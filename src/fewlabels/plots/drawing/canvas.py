@@ -54,10 +54,10 @@ def draw(panel: Panel, ax: Axes) -> None:
 
 def _legend(panel: Panel, ax: Axes, fonts: list[str]) -> None:
     """Above the panel, and above the words of its y axis."""
-    from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415  (an extra, and slow to import)
+    from matplotlib.transforms import ScaledTranslation
 
     figure = ax.get_figure(root=True)
-    assert figure is not None  # noqa: S101  (axes are drawn on a figure)
+    assert figure is not None
     above = ScaledTranslation(0, 0.21 if panel.y.label else 0, figure.dpi_scale_trans)
     ax.legend(
         handles=[_handle(key) for key in panel.keys],
@@ -143,7 +143,7 @@ def _points(points: Sequence[Point], ax: Axes) -> None:
 
 
 def _note(mark: Note, ax: Axes, fonts: list[str]) -> None:
-    from matplotlib.patheffects import withStroke  # noqa: PLC0415  (an extra, and slow to import)
+    from matplotlib.patheffects import withStroke
 
     sides = {"right": (5, 0, "left"), "left": (-5, 0, "right"), "above": (0, 8, "center"), "on": (0, 0, "center")}
     right, up, ha = sides[mark.side]
@@ -163,9 +163,9 @@ def _note(mark: Note, ax: Axes, fonts: list[str]) -> None:
         text.set_path_effects([withStroke(linewidth=2.5, foreground=LIGHT["paper"])])
 
 
-def _handle(key: Key) -> Any:  # noqa: ANN401  (several kinds of artist)
-    from matplotlib.lines import Line2D  # noqa: PLC0415
-    from matplotlib.patches import Patch  # noqa: PLC0415
+def _handle(key: Key) -> Any:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     colour, words = LIGHT[key.tone], _plain(fitted(key.text, 300))
     if key.sign == "box":
@@ -183,8 +183,8 @@ def _plain(text: str) -> str:
 
 
 def _fonts() -> list[str]:
-    from matplotlib import rcParams  # noqa: PLC0415
-    from matplotlib.font_manager import get_font_names  # noqa: PLC0415
+    from matplotlib import rcParams
+    from matplotlib.font_manager import get_font_names
 
     there = set(get_font_names())
     return [*rcParams["font.family"], *(name for name in _FONTS if name in there)]

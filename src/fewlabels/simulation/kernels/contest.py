@@ -200,7 +200,7 @@ def rules(aim: Aim, over: Over, under: Under) -> tuple[Enter, Play]:  # noqa: C9
     """
 
     @formula
-    def set_mark(contest: Contest, field: Any, g: int) -> None:  # noqa: ANN401
+    def set_mark(contest: Contest, field: Any, g: int) -> None:
         """The mark of g at the common level, or at its own rare reward if that is less."""
         contest.goal[g], contest.chance[g] = aim(field, g, min(contest.common[_LEVEL], contest.rare[g]))
         contest.mark[g] = contest.goal[g]
@@ -208,13 +208,13 @@ def rules(aim: Aim, over: Over, under: Under) -> tuple[Enter, Play]:  # noqa: C9
         _weigh(contest, g, -math.log1p(-contest.chance[g]))
 
     @formula
-    def enter(contest: Contest, field: Any, g: int, rare: float) -> None:  # noqa: ANN401
+    def enter(contest: Contest, field: Any, g: int, rare: float) -> None:
         """Let g take part with the belief in the field, also a changed one; it has a reward above `rare` rarely."""
         contest.rare[g] = rare
         set_mark(contest, field, g)
 
     @formula
-    def tidy(contest: Contest, field: Any, m: int, fired: int, out: int) -> None:  # noqa: ANN401
+    def tidy(contest: Contest, field: Any, m: int, fired: int, out: int) -> None:
         """Put the groups that had a draw back, with a new mark where the old one is far off the common level."""
         level = contest.common[_LEVEL]
         slack = 0.0 if out - fired > _many(m) else contest.common[_SCALE]
@@ -229,7 +229,7 @@ def rules(aim: Aim, over: Over, under: Under) -> tuple[Enter, Play]:  # noqa: C9
                 _climb(contest, g)
 
     @formula
-    def play(rng: np.random.Generator, contest: Contest, field: Any, chosen: NDArray[np.int64]) -> int:  # noqa: ANN401
+    def play(rng: np.random.Generator, contest: Contest, field: Any, chosen: NDArray[np.int64]) -> int:
         """The groups of largest reward in one draw of all, best first, into `chosen` of shape (m,); how many."""
         m = len(chosen)
         best = np.full((2, m), -np.inf)

@@ -90,7 +90,7 @@ def ask_estimate(rng: np.random.Generator, run: Run, policy: int, until: int) ->
 
 
 @formula
-def _enter(contest: Contest, field: Linear, run: Run, g: int, place: int) -> None:  # noqa: ARG001
+def _enter(contest: Contest, field: Linear, run: Run, g: int, place: int) -> None:
     """Tell the contest the reward of g: the better end of it, minus the slope times the draw from that end."""
     (a, b), (wrong, right) = beta(run, g), _ends(run, g)
     if right > wrong:

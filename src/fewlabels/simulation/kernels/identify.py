@@ -64,7 +64,7 @@ def ask_lowest(rng: np.random.Generator, run: Run, m: int, policy: int, until: i
 
 
 @formula
-def _enter(contest: Contest, field: Linear, run: Run, g: int, place: int) -> None:  # noqa: ARG001
+def _enter(contest: Contest, field: Linear, run: Run, g: int, place: int) -> None:
     """Tell the contest the reward of g: minus the draw."""
     a, b = beta(run, g)
     enter_linear(contest, field, g, a, b, 0.0, 1.0)

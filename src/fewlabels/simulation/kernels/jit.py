@@ -47,7 +47,7 @@ def kernel(function: F) -> F:
     return cast("F", compiled)
 
 
-def _compiled(function: Callable[..., Any], *, cache: bool = False) -> Any:  # noqa: ANN401
+def _compiled(function: Callable[..., Any], *, cache: bool = False) -> Any:
     """The function, compiled; without numba one that says so when it is called."""
     if numba is not None:
         return numba.njit(nogil=True, cache=cache)(function)

@@ -57,7 +57,7 @@ def _aim(field: Linear, g: int, level: float) -> tuple[float, float]:
 
 
 @formula
-def _over(rng: np.random.Generator, field: Linear, g: int, chance: float, floor: float) -> float:  # noqa: ARG001
+def _over(rng: np.random.Generator, field: Linear, g: int, chance: float, floor: float) -> float:
     """A reward above the mark."""
     a, b, c0, c1 = field.belief[g]
     return float(c0 - c1 * draw_below_cut(rng, a, b, field.cut[g], chance))
