@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import betaincinv
@@ -27,6 +27,7 @@ _DRAWS = 1_000
 _AT_ONCE = 2**23
 _LEAST = 1e-12
 _WEAKEST = 1e-6
+Direction = Literal["lowest", "highest"]
 LIKELY = 0.5
 """From this probability on an answer is given as one; below it is a guess."""
 
@@ -70,9 +71,26 @@ class Answer:
 
 @dataclass(frozen=True)
 class Task(ABC):
-    """A question about the groups: which metric, and what for."""
+    """A question about the groups: which metric, and what for.
+
+    Two methods make a task: `reward` and `answer`. What else it says about itself has a default, so that no other
+    module needs to know which task it has before it.
+    """
+
+    conclusive: ClassVar[bool] = True
+    """Whether its answer is right or wrong, and so has a probability."""
 
     metric: Metric
+
+    @property
+    def sought(self) -> Direction | None:
+        """Which end of the order of groups it looks for; None if it does not rank them."""
+        return None
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The two groups that it is about; None if it is about all of them."""
+        return None
 
     @property
     def plays(self) -> int:

@@ -64,6 +64,11 @@ class Compare(Task):
                 f"The 'by' of Compare() must be 'neyman', 'information' or 'confidence'. Got {self.by!r} instead."
             )
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two groups compared."""
+        return self.a, self.b
+
     def check(self, cells: Cells) -> None:
         """SpecError if a group is not there or empty, or the metric has no single number or no such reward."""
         if self.metric.vector:

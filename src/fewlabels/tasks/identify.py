@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, interval, value_draws
 from fewlabels.table import Table
-from fewlabels.tasks.base import LIKELY, Answer, Task
+from fewlabels.tasks.base import LIKELY, Answer, Direction, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +39,11 @@ class Identify(Task):
             raise SpecError("Identify() needs either lowest=m or highest=m, such as Identify(Accuracy(), lowest=1).")
         if isinstance(given[0], bool) or not isinstance(given[0], int) or given[0] < 1:
             raise SpecError(f"The number of groups in Identify() must be a whole number from 1 up. Got {given[0]!r}.")
+
+    @property
+    def sought(self) -> Direction:
+        """The lowest or the highest groups."""
+        return "lowest" if self.lowest else "highest"
 
     @property
     def plays(self) -> int:
