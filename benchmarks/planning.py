@@ -84,7 +84,7 @@ def needed(game: Game, world: World, stop: Stop, seed: int) -> tuple[float, floa
     for so_far, belief in game.play(world, rng, labels + MOST):
         met = watch.met(so_far, belief, rng)
         if met is not None:
-            return met.labels - labels, met.reading.honesty(met.rule, truth)
+            return met.labels - labels, met.snapshot.honesty(met.rule, truth)
     return np.inf, np.nan
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from fewlabels.errors import SpecError
 from fewlabels.estimates import estimate
 from fewlabels.table import Table
-from fewlabels.tasks import Compare, Estimate, Task
+from fewlabels.tasks import Estimate, Task
+from fewlabels.tasks.snapshot import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
 
-LEVEL = 0.95
-"""The level of the intervals whose widths the rules are about."""
 
 _WORDS = {
     "labels": "{now:,}{of} labels",
@@ -76,15 +75,15 @@ class Stop:
 
     def check(self, task: Task) -> None:
         """SpecError if a rule makes no sense for the task."""
-        if self.probability is not None and not has_probability(task):
+        if self.probability is not None and not task.conclusive:
             raise SpecError(
                 f"{type(task).__name__}() has no answer that is right or wrong, so it cannot stop at a probability. "
                 "Use a width (overall=0.1, or width=0.2 for every group) or a budget (labels=500)."
             )
-        if self.overall is not None and isinstance(task, Compare):
+        if self.overall is not None and task.pair is not None:
             raise SpecError(
-                "Compare() asks in two groups only, so it cannot stop at an interval of the average over the pool. "
-                "Use probability=0.95, or width=0.2 for the two groups."
+                f"{type(task).__name__}() asks in two groups only, so it cannot stop at the interval of the mean over "
+                "the pool. Use probability=0.95, or width=0.2 for the two groups."
             )
         for name in ("width", "overall"):
             value = getattr(self, name)
@@ -160,11 +159,6 @@ class Standing:
         return {"reached": self.reached, "words": self.words, "rules": list(self.table.rows())}
 
 
-def has_probability(task: Task) -> bool:
-    """Whether a task has an answer that is right or wrong."""
-    return not isinstance(task, Estimate)
-
-
 def is_reached(rule: str, now: float, wanted: float) -> bool:
     """Whether a rule is met: enough labels or probability, or an interval that is narrow enough.
 
@@ -187,7 +181,7 @@ def standing(
 
     Where no rule is set it tells the labels so far, and how sure the answer or how wide the intervals are.
     """
-    usual = ("labels", "probability" if has_probability(task) else "width")
+    usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
     for name in stop.rules or usual:
         now = _now(name, task, belief, cells, rng(), draws)

@@ -12,12 +12,12 @@ import fewlabels as fl
 from fewlabels.findings.measures import Measure, measure
 from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.metrics.base import right_or_wrong
-from fewlabels.planning.readings import Reading
 from fewlabels.planning.watching import usual_stop
 from fewlabels.report import read
 from fewlabels.simulation.judge import judge
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.truth import truth
+from fewlabels.tasks.snapshot import Snapshot
 from tests.support.reports import pool, told_exactly
 
 COUNTS = {"shirt": (12, 12), "coat": (20, 6), "bag": (22, 2), "boot": (24, 1)}
@@ -74,7 +74,7 @@ def test_what_is_no_share_is_not_read_as_one() -> None:
     assert usual_stop(task).rules == {"overall": 4.0}
     # A quick reading has the interval that draws have; a Beta would end at 1.
     cells = task.metric.cells(audit.pool, audit.groups)
-    quick = Reading(task, cells, audit.belief(), np.random.default_rng(1), 2_000)
+    quick = Snapshot(task, cells, audit.belief(), np.random.default_rng(1), 2_000)
     assert quick.width == pytest.approx(audit.standing(draws=2_000).rules[0].now, rel=0.1)
     items, true = pool()
     shares = [

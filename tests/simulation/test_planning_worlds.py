@@ -10,7 +10,6 @@ from scipy import stats
 
 import fewlabels as fl
 from fewlabels.planning.asking import Game
-from fewlabels.planning.readings import Reading
 from fewlabels.planning.worlds import World, draw_world
 from fewlabels.policies import Boundary
 from fewlabels.simulation.generic import ask_and_tell
@@ -18,6 +17,7 @@ from fewlabels.simulation.methods import Method
 from fewlabels.simulation.truth import Truth
 from fewlabels.spec import Spec
 from fewlabels.stopping import Stop
+from fewlabels.tasks.snapshot import Snapshot
 from tests.support.contracts import POLICIES
 from tests.support.planning import ESTIMATE, LOWEST, NOTHING, TAIL, Z, blank, cells_of, pool_of
 from tests.support.pools import zoo
@@ -134,7 +134,7 @@ def runs_of(policy: Policy, task: Task, count: int) -> tuple[np.ndarray, np.ndar
 
 def _summary(belief: fl.Belief, task: Task, cells: Cells) -> list[float]:
     labels = np.sort(belief.counts.sum(axis=1))
-    return [*labels, Reading(task, cells, belief, np.random.default_rng(0), 10).width]
+    return [*labels, Snapshot(task, cells, belief, np.random.default_rng(0), 10).width]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_widths_of_a_population_are_exact() -> None:
     audit = fl.create(None, "exact", zoo().pool, prior=fl.Uniform(), seed=2)
     audit.tell(zoo().labels(audit.ask(14).ids))
     cells = cells_of(audit.pool)
-    reading = Reading(ESTIMATE, cells, audit.belief(), np.random.default_rng(0), 10)
+    reading = Snapshot(ESTIMATE, cells, audit.belief(), np.random.default_rng(0), 10)
     shown = [row["high"] - row["low"] for row in audit.estimates().rows() if row["low"] is not None]
     np.testing.assert_allclose(reading.widths, shown, atol=1e-9)
 
@@ -173,7 +173,7 @@ def test_readings_are_near_what_the_assessment_shows(prior: Prior, target: str) 
     for _ in range(6):
         audit.tell({i: pool.classes[int(i) % 6] if rng.random() < 0.7 else "other" for i in audit.ask(20).ids})
     draws = 4_000
-    reading = Reading(task, cells_of(pool), audit.belief(), rng, draws)
+    reading = Snapshot(task, cells_of(pool), audit.belief(), rng, draws)
     shown = {rule.rule: rule.now for rule in audit.standing().rules}
     p = shown["probability"]
     assert abs(reading.probability - p) < Z * np.sqrt(p * (1 - p) * (1 / draws + 1 / 10_000))
@@ -186,7 +186,7 @@ def test_readings_are_near_what_the_assessment_shows(prior: Prior, target: str) 
 def test_of_equal_groups_any_may_be_named() -> None:
     cells = cells_of(pool_of(3, 10))
     belief = fl.Belief(np.ones((3, 2)), np.array([[1.0, 99.0], [50.0, 50.0], [99.0, 1.0]]), cells.size)
-    reading = Reading(LOWEST, cells, belief, np.random.default_rng(0), 100)
+    reading = Snapshot(LOWEST, cells, belief, np.random.default_rng(0), 100)
     assert reading.probability == 1
     assert reading.is_right(np.array([0.2, 0.5, 0.9]))
     assert reading.is_right(np.array([0.5, 0.5, 0.9]))

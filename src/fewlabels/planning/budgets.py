@@ -11,16 +11,16 @@ from fewlabels.errors import InputError, SpecError
 from fewlabels.metrics import Accuracy
 from fewlabels.partition import by_predicted
 from fewlabels.planning.asking import Game
-from fewlabels.planning.readings import Reading
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, to_json
-from fewlabels.stopping import LEVEL, Stop, has_probability
+from fewlabels.stopping import Stop
 from fewlabels.table import Table
-from fewlabels.tasks import Compare, Estimate, Task
+from fewlabels.tasks import Estimate, Task
+from fewlabels.tasks.snapshot import LEVEL, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -217,30 +217,30 @@ def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: n
         if met is None:
             met = watch.met(labels, belief, rng)
         if labels in budgets:
-            at.append(_numbers(Reading(spec.task, cells, belief, rng, _DRAWS), truth))
+            at.append(_numbers(Snapshot(spec.task, cells, belief, rng, _DRAWS), truth))
         if labels >= budgets[-1] and met is not None:
             break
     if met is None:
         return _Course(at, np.inf, np.nan, np.nan, world.right(cells))
     promise = goal.rules["probability"] if met.rule == "probability" else LEVEL
-    return _Course(at, met.labels, met.reading.honesty(met.rule, truth), promise, world.right(cells))
+    return _Course(at, met.labels, met.snapshot.honesty(met.rule, truth), promise, world.right(cells))
 
 
-def _numbers(reading: Reading, truth: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
     """What the table has for one world and budget."""
-    task, cells = reading.task, reading.cells
+    task, cells = snapshot.task, snapshot.cells
     numbers: dict[str, float] = {}
-    if not isinstance(task, Compare):
-        numbers |= {"overall": reading.overall, "held": reading.honesty("overall", truth)}
-    numbers |= {"width": float(reading.widths.mean()), "widest": reading.width}
-    square = (reading.mean - truth) ** 2
+    if task.pair is None:
+        numbers |= {"overall": snapshot.overall, "held": snapshot.honesty("overall", truth)}
+    numbers |= {"width": float(snapshot.widths.mean()), "widest": snapshot.width}
+    square = (snapshot.mean - truth) ** 2
     square = square.sum(axis=1) if task.metric.vector else square
     weight = cells.partition.shares * task.askable(cells)
     numbers["rmse"] = float(np.sqrt(weight @ square / weight.sum()))
-    if has_probability(task):
-        numbers |= {"probability": reading.probability, "right": float(reading.is_right(truth))}
+    if task.conclusive:
+        numbers |= {"probability": snapshot.probability, "right": float(snapshot.is_right(truth))}
     if task.plays > 1:
-        numbers["found"] = reading.found(truth)
+        numbers["found"] = snapshot.found(truth)
     return numbers
 
 

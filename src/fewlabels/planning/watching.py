@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.planning.readings import Reading
-from fewlabels.stopping import Stop, has_probability, is_reached
+from fewlabels.stopping import Stop, is_reached
+from fewlabels.tasks.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def usual_stop(task: Task, now: float | None = None) -> Stop:
     >>> usual_stop(fl.Estimate(fl.Accuracy())).rules, usual_stop(fl.Estimate(fl.Accuracy()), now=0.37).rules
     ({'overall': 0.1}, {'width': 0.3})
     """
-    if has_probability(task):
+    if task.conclusive:
         return Stop(probability=0.95)
     unit = task.metric.span
     if now is None:
@@ -52,7 +52,7 @@ class Met:
 
     labels: int
     rule: str
-    reading: Reading
+    snapshot: Snapshot
 
 
 class Watch:
@@ -66,22 +66,22 @@ class Watch:
 
     def met(self, labels: int, belief: Belief, rng: np.random.Generator) -> Met | None:
         """The rule that is met first, if one is at this look; the label count is interpolated between two looks."""
-        reading = Reading(self._game.spec.task, self._game.cells, belief, rng, _QUICK)
-        now = self._read(reading)
+        snapshot = Snapshot(self._game.spec.task, self._game.cells, belief, rng, _QUICK)
+        now = self._read(snapshot)
         if any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items()):
             # Few draws find 0.95 where it is 0.94 too often, and many looks make many chances for it.
-            reading = Reading(self._game.spec.task, self._game.cells, belief, rng, _SHARP)
-            now = self._read(reading)
+            snapshot = Snapshot(self._game.spec.task, self._game.cells, belief, rng, _SHARP)
+            now = self._read(snapshot)
         found = [
-            Met(self._crossing(name, now[name], wanted, labels), name, reading)
+            Met(self._crossing(name, now[name], wanted, labels), name, snapshot)
             for name, wanted in self._rules.items()
             if is_reached(name, now[name], wanted)
         ]
         self._last, self._labels = now, labels
         return min(found, key=lambda one: one.labels, default=None)
 
-    def _read(self, reading: Reading) -> dict[str, float]:
-        return {name: float(getattr(reading, name)) for name in self._rules}
+    def _read(self, snapshot: Snapshot) -> dict[str, float]:
+        return {name: float(getattr(snapshot, name)) for name in self._rules}
 
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
         """Where a straight line from the last look to this one crosses what is wanted."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.policies.base import Policy, best
-from fewlabels.tasks import Identify
 from fewlabels.tasks.estimate import variance_drop
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Boundary(Policy):
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """The group with the most to settle, or the best ones at the mean where no boundary is looked for."""
-        if not isinstance(rewards.task, Identify):
+        if rewards.task.sought is None:
             return best(rewards.mean(), room, plays, rng)
         belief, cells = rewards.belief, rewards.cells
         theta = belief.mean()

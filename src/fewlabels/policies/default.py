@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fewlabels.policies.boundary import Boundary
 from fewlabels.policies.thompson import Thompson
 from fewlabels.priors import Learned
-from fewlabels.tasks import Identify
 
 if TYPE_CHECKING:
     from fewlabels.policies.base import Policy
@@ -28,5 +27,5 @@ def default_policy(task: Task, prior: Prior) -> Policy:
     >>> default_policy(fl.Identify(fl.Accuracy(), lowest=3), fl.Uniform())
     Thompson(plays=None)
     """
-    finds = isinstance(task, Identify) and isinstance(prior, Learned) and task.metric.marginal
+    finds = task.sought is not None and isinstance(prior, Learned) and task.metric.marginal
     return Boundary() if finds else Thompson()

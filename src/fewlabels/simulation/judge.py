@@ -16,6 +16,7 @@ from fewlabels.simulation.kernels.replay import mrr_curve
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.methods import method as method_named
 from fewlabels.tasks import Compare, Estimate, Identify, Task
+from fewlabels.tasks.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,13 +78,9 @@ class Judge(ABC):
 
 
 def judge(truth: Truth) -> Judge:
-    """The judge of a task."""
-    kinds: dict[type[Task], type[Judge]] = {
-        Estimate: EstimateJudge,
-        Identify: IdentifyJudge,
-        Compare: CompareJudge,
-    }
-    return kinds[type(truth.task)](truth)
+    """The judge of a task: that of the paper where it has one, else by right answers, or by errors where none is."""
+    kind = _JUDGES.get(type(truth.task)) or (AnswerJudge if truth.task.conclusive else EstimateJudge)
+    return kind(truth)
 
 
 class EstimateJudge(Judge):
@@ -154,7 +151,7 @@ class IdentifyJudge(Judge):
     def __init__(self, truth: Truth) -> None:
         super().__init__(truth)
         self.better = {"mrr": "high"}
-        self._sign = -1.0 if isinstance(truth.task, Identify) and truth.task.lowest else 1.0
+        self._sign = -1.0 if truth.task.sought == "lowest" else 1.0
         self._layout = layout(truth)
 
     def verdict(
@@ -203,6 +200,8 @@ class CompareJudge(Judge):
     def __init__(self, truth: Truth) -> None:
         super().__init__(truth)
         self.better = {"success": "high"}
+        assert isinstance(truth.task, Compare)
+        self._task = truth.task
         self._layout = layout(truth)
         everything, rng = np.arange(len(truth.outcome)), np.random.default_rng(0)
         known = method_named("uniform+items"), method_named("uniform+items+pool")
@@ -232,19 +231,36 @@ class CompareJudge(Judge):
     def _curve(self, method: Method, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """μ after 0, 1, ... labels, shape (labels + 1, 3)."""
         truth, view = self.truth, self._layout
-        assert isinstance(truth.task, Compare)
         run = view.start(self.belief(method, order[:0]))
-        return regions_curve(run, view.places(order), truth.first, truth.task.rope, 0, len(order))
+        return regions_curve(run, view.places(order), truth.first, self._task.rope, 0, len(order))
 
     def _regions(self, method: Method, items: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
         """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)), shape (3,)."""
-        task, cells = self.truth.task, self.truth.cells
-        assert isinstance(task, Compare)
+        task, cells = self._task, self.truth.cells
         belief = self.belief(method, items)
-        if task.metric.marginal and belief.conjugate:
-            return task.probabilities(belief, cells)
-        a, b = self.truth.pair
-        values = value_draws(task.metric, belief, cells, rng, _DRAWS)
-        difference = values[:, a] - values[:, b]
-        less, more = (difference < -task.rope).mean(), (difference > task.rope).mean()
-        return np.array([less, 1 - less - more, more])
+        return task.regions(belief, cells, lambda: value_draws(task.metric, belief, cells, rng, _DRAWS))
+
+
+class AnswerJudge(Judge):
+    """Right: the share of runs, in percent, whose most probable answer is the one that all labels would give."""
+
+    def __init__(self, truth: Truth) -> None:
+        super().__init__(truth)
+        self.better = {"right": "high"}
+
+    def verdict(
+        self,
+        method: Method,
+        order: NDArray[np.int64],
+        budgets: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Verdict:
+        """Whether the run had the right answer at the budgets."""
+        task, cells = self.truth.task, self.truth.cells
+        beliefs = (self.belief(method, order[:n]) for n in budgets.tolist())
+        snapshots = (Snapshot(task, cells, belief, rng, _DRAWS) for belief in beliefs)
+        return Verdict({"right": 100.0 * np.array([shot.is_right(self.truth.value) for shot in snapshots])})
+
+
+# The tasks of the paper have scores of their own.
+_JUDGES: dict[type[Task], type[Judge]] = {Estimate: EstimateJudge, Identify: IdentifyJudge, Compare: CompareJudge}

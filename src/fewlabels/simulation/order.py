@@ -123,7 +123,7 @@ def _kernel(truth: Truth, method: Method, view: Layout) -> Kernel | None:
     policy, plays = method.policy, truth.task.plays
     if isinstance(policy, Thompson):
         policy, plays = Thompson(), policy.plays or plays
-    if isinstance(policy, Boundary) and not isinstance(truth.task, Identify):
+    if isinstance(policy, Boundary) and truth.task.sought is None:
         policy = Greedy()
     uniform = isinstance(policy, (UniformItems, UniformGroups))
     known = uniform or method.prior.looks_at_items or isinstance(method.prior, (Uniform, Informed))
@@ -163,7 +163,7 @@ def _identify_accuracy(case: Case) -> Kernel | None:
         ask = lambda rng, run, until: ask_lowest_boundary(rng, run, m, until)
     elif policy == choose.THOMPSON and not case.pool and len(case.view.groups) >= m * _MANY:
         ask = lambda rng, run, until: ask_lowest_contest(rng, run, m, until)
-    if isinstance(case.truth.task, Identify) and case.truth.task.lowest:
+    if case.truth.task.sought == "lowest":
         return ask
     # The most accurate groups are those that are wrong the least.
     wrong = 1 - case.view.known.outcome

@@ -12,7 +12,6 @@ import numpy as np
 from fewlabels.errors import LabelError, SpecError
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.spec import Spec
-from fewlabels.tasks import Compare, Identify, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.simulation.methods import Method
+    from fewlabels.tasks import Task
 
 Labels = Mapping[str, str] | Sequence[object]
 
@@ -85,16 +85,15 @@ class Truth:
     @cached_property
     def members(self) -> NDArray[np.int64]:
         """The groups that an identification looks for, the most extreme first, shape (m,)."""
-        assert isinstance(self.task, Identify)
         there = np.flatnonzero(self.room)
         value = self.value[there]
-        return there[np.argsort(value if self.task.lowest else -value, kind="stable")[: self.task.plays]]
+        return there[np.argsort(value if self.task.sought == "lowest" else -value, kind="stable")[: self.task.plays]]
 
     @cached_property
     def gauge(self) -> Gauge | None:
         """The gauge if a large value by one is looked for, else None; its weights are negative for the lowest."""
         cells, metric = self.cells, self.task.metric
-        sign = -1.0 if isinstance(self.task, Identify) and self.task.lowest else 1.0
+        sign = -1.0 if self.task.sought == "lowest" else 1.0
         zero = np.zeros_like(self.counts)
         if isinstance(metric, CalibrationError) and cells.confidence is not None:
             right = np.array([1.0, 0.0])
@@ -106,9 +105,9 @@ class Truth:
     @cached_property
     def pair(self) -> tuple[int, int]:
         """The two groups of a comparison."""
-        assert isinstance(self.task, Compare)
-        names = self.cells.partition
-        return names.position(self.task.a), names.position(self.task.b)
+        assert self.task.pair is not None
+        a, b = map(self.cells.partition.position, self.task.pair)
+        return a, b
 
     @property
     def first(self) -> int:

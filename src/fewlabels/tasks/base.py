@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from scipy.special import betaincinv
 
+from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.table import Table
+    from fewlabels.tasks.snapshot import Snapshot
 
 # Draws behind a quantile that has no formula, and numbers of θ held at a time: a draw of a confusion matrix of 1,000
 # classes has a million.
@@ -69,6 +71,14 @@ class Answer:
         return self.table.settings
 
 
+@dataclass(frozen=True, eq=False)
+class Conclusion:
+    """An answer as whole numbers of shape (k,), and the probability that it is right: for those who keep the score."""
+
+    named: NDArray[np.int64]
+    probability: float
+
+
 @dataclass(frozen=True)
 class Task(ABC):
     """A question about the groups: which metric, and what for.
@@ -77,8 +87,8 @@ class Task(ABC):
     module needs to know which task it has before it.
     """
 
-    conclusive: ClassVar[bool] = True
-    """Whether its answer is right or wrong, and so has a probability."""
+    conclusive: ClassVar[bool] = False
+    """Whether its answer is right or wrong, and so has a probability. Then `right` says which answer is right."""
 
     metric: Metric
 
@@ -111,6 +121,26 @@ class Task(ABC):
     @abstractmethod
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """What is concluded, with intervals of the given level from that many draws."""
+
+    # --- for planning and simulation, which know the truth
+
+    def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The right answer if these are the values of the groups: (n, groups) to whole numbers of shape (n, k)."""
+        name = type(self).__name__
+        raise SpecError(f"{name}() cannot be played through: it does not say which answer is right. Give it right().")
+
+    def conclude(self, snapshot: Snapshot) -> Conclusion:
+        """The answer that most draws agree on, and the share of draws that do."""
+        answers, times = np.unique(
+            self.right(snapshot.values, snapshot.cells, snapshot.rng), axis=0, return_counts=True
+        )
+        return Conclusion(answers[times.argmax()], float(times.max() / times.sum()))
+
+    def is_right(
+        self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
+    ) -> bool:
+        """Whether an answer, shape (k,), is right if these are the true values, shape (groups,)."""
+        return bool(np.array_equal(named, self.right(truth[None], cells, rng)[0]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from scipy.special import rel_entr
@@ -12,14 +12,17 @@ from fewlabels.belief import Belief
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, holding, interval, value_draws
 from fewlabels.table import Table
-from fewlabels.tasks.base import LIKELY, Answer, Task
+from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
+    from fewlabels.tasks.snapshot import Snapshot
 
 REGIONS = ("less", "equal", "more")
 RewardName = Literal["neyman", "information", "confidence"]
@@ -48,6 +51,8 @@ class Compare(Task):
     >>> fl.Compare(fl.Accuracy(), "woman", "man")
     Compare(metric=Accuracy(), a='woman', b='man', rope=0.05, by='neyman')
     """
+
+    conclusive: ClassVar[bool] = True
 
     a: str = ""
     b: str = ""
@@ -135,19 +140,35 @@ class Compare(Task):
         sides = [(belief.alpha[g], int(right[g]), int(left[g]), int(belief.size[g])) for g in (a, b)]
         return pool_rope_probabilities(sides[0], sides[1], self.rope)
 
+    def regions(self, belief: Belief, cells: Cells, values: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """μ without Monte Carlo where that is possible, else from draws of shape (draws, groups). Shape (3,)."""
+        if self.metric.marginal and belief.conjugate:
+            return self.probabilities(belief, cells)
+        drawn = self._region(values(), cells)
+        return np.bincount(drawn, minlength=3) / len(drawn)
+
+    def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
+        """0 where a is below b, 1 where they are about equal, 2 where a is above: (n, groups) to (n, 1)."""
+        return self._region(values, cells)[:, None]
+
+    def conclude(self, snapshot: Snapshot) -> Conclusion:
+        """The most probable region, and its probability."""
+        mu = self.regions(snapshot.belief, snapshot.cells, lambda: snapshot.values)
+        return Conclusion(np.array([mu.argmax()]), float(mu.max()))
+
+    def _region(self, values: NDArray[np.float64], cells: Cells) -> NDArray[np.int64]:
+        a, b = self._pair(cells)
+        difference = values[:, a] - values[:, b]
+        edge = self.rope + 1e-12  # a difference of exactly ε counts as equal; it must not be lost to rounding
+        return np.where(difference < -edge, 0, np.where(difference > edge, 2, 1))
+
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The most probable region, λ, and Δ with its interval."""
         used = affordable(draws, belief)
         values = value_draws(self.metric, belief, cells, rng, used)
         a, b = self._pair(cells)
         difference = values[:, a] - values[:, b]
-        if self.metric.marginal and belief.conjugate:
-            mu = self.probabilities(belief, cells)
-        else:
-            # A difference of exactly ε counts as equal; it must not be lost to rounding.
-            edge = self.rope + 1e-12
-            regions = (difference < -edge, np.abs(difference) <= edge, difference > edge)
-            mu = np.array([region.mean() for region in regions])
+        mu = self.regions(belief, cells, lambda: values)
         low, high = interval(difference, level)
         best = int(mu.argmax())
         chance = float(mu[best])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,8 +29,6 @@ class Estimate(Task):
     >>> fl.Estimate(fl.Accuracy())
     Estimate(metric=Accuracy())
     """
-
-    conclusive: ClassVar[bool] = False
 
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """p_g times the expected fall in variance: (..., cells, outcomes) to (..., groups)."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, interval, value_draws
 from fewlabels.table import Table
-from fewlabels.tasks.base import LIKELY, Answer, Direction, Task
+from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.tasks.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Identify(Task):
     >>> fl.Identify(fl.Accuracy(), lowest=10)
     Identify(metric=Accuracy(), lowest=10, highest=None)
     """
+
+    conclusive: ClassVar[bool] = True
 
     lowest: int | None = None
     highest: int | None = None
@@ -93,6 +96,33 @@ class Identify(Task):
         names = columns["group"]
         table = Table({name: columns[name] for name in shown}, settings)
         return Answer(self._words(names, probability), probability, table, tuple(names[: self.plays]))
+
+    def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The m most extreme groups of each draw, equal ones in random order: (n, groups) to (n, m)."""
+        present = np.flatnonzero(self.askable(cells))
+        signed = self._sign * values[:, present]
+        # Shares of a pool are often equal; the order among them must not favour the first groups.
+        signed = signed + 1e-13 * (np.abs(signed).max() or 1.0) * rng.random(signed.shape)
+        return present[np.argpartition(signed, self.plays - 1, axis=1)[:, : self.plays]]
+
+    def conclude(self, snapshot: Snapshot) -> Conclusion:
+        """The m groups that are most often among the most extreme; equally frequent ones by their mean."""
+        chosen = self.right(snapshot.values, snapshot.cells, snapshot.rng)
+        times = np.bincount(chosen.ravel(), minlength=len(snapshot.cells.partition))
+        named = np.lexsort((self._sign * snapshot.mean, -times))[: self.plays]
+        return Conclusion(named, float(np.isin(chosen, named).all(axis=1).mean()))
+
+    def is_right(
+        self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
+    ) -> bool:
+        """Whether no other group is more extreme than those named: of equal groups, any may be named."""
+        others = np.setdiff1d(np.flatnonzero(self.askable(cells)), named)
+        return bool((self._sign * truth[named]).max() <= (self._sign * truth[others]).min() + 1e-12)
+
+    @property
+    def _sign(self) -> int:
+        """What makes the groups that are looked for the lowest ones."""
+        return 1 if self.lowest else -1
 
     def _words(self, names: list[str], probability: float) -> str:
         """The set that is named, as an answer only where it is more likely right than wrong."""

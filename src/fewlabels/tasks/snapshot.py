@@ -1,4 +1,4 @@
-"""What a belief says in a few numbers: widths of intervals and the probability of the answer, quickly."""
+"""What a belief says in a few numbers, quickly: widths of intervals, and the probability of the answer."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from fewlabels.estimates import affordable, value_draws
-from fewlabels.stopping import LEVEL, has_probability
-from fewlabels.tasks import Compare, Identify
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.tasks import Task
+    from fewlabels.tasks.base import Conclusion, Task
 
+LEVEL = 0.95
+"""The level of the intervals, and of those that stopping rules are about."""
 _TAIL = (1 - LEVEL) / 2
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Snapshot:
     """Numbers of one belief, each computed when it is asked for.
 
     Intervals are those of Betas with the same mean and variance (normal for what is no share): for the accuracy of a
@@ -120,65 +120,19 @@ class Reading:
         return float(((low <= true + 1e-9) & (true <= high + 1e-9)).mean())
 
     @cached_property
+    def conclusion(self) -> Conclusion:
+        """The answer of a conclusive task."""
+        return self.task.conclude(self)
+
+    @property
     def probability(self) -> float:
-        """The probability that the answer is right; 0 where none can be."""
-        if isinstance(self.task, Compare):
-            return float(self._regions.max())
-        if not has_probability(self.task):
-            return 0.0
-        return float((np.isin(self._chosen, self._named).all(axis=1)).mean())
-
-    @cached_property
-    def _regions(self) -> NDArray[np.float64]:
-        """P(less), P(about equal), P(more) of a comparison, shape (3,)."""
-        task = self.task
-        assert isinstance(task, Compare)
-        if task.metric.marginal and self.belief.conjugate:
-            return task.probabilities(self.belief, self.cells)
-        return np.bincount(region(task, self.cells, self.values), minlength=3) / len(self.values)
-
-    @cached_property
-    def _chosen(self) -> NDArray[np.int64]:
-        """The m most extreme groups of each draw, shape (draws, m)."""
-        return extremes(self.task, self.cells, self.values, self.rng)
-
-    @cached_property
-    def _named(self) -> NDArray[np.int64]:
-        """The m groups that are most often among the most extreme, shape (m,); equal ones by their mean."""
-        sign = 1 if isinstance(self.task, Identify) and self.task.lowest else -1
-        chance = np.bincount(self._chosen.ravel(), minlength=len(self.cells.partition))
-        return np.lexsort((sign * self.mean, -chance))[: self.task.plays]
+        """The probability that the answer is right; 0 for a task that has no right answer."""
+        return self.conclusion.probability if self.task.conclusive else 0.0
 
     def is_right(self, truth: NDArray[np.float64]) -> bool:
-        """Whether the answer is right if these are the true values, shape (groups,).
-
-        Of groups that are equal, any may be named.
-        """
-        if isinstance(self.task, Compare):
-            return bool(self._regions.argmax() == region(self.task, self.cells, truth[None])[0])
-        sign = 1 if isinstance(self.task, Identify) and self.task.lowest else -1
-        there = np.flatnonzero(self.task.askable(self.cells))
-        others = np.setdiff1d(there, self._named)
-        return bool((sign * truth[self._named]).max() <= (sign * truth[others]).min() + 1e-12)
+        """Whether the answer is right if these are the true values, shape (groups,)."""
+        return self.task.is_right(self.conclusion.named, truth, self.cells, self.rng)
 
     def found(self, truth: NDArray[np.float64]) -> float:
-        """The share of the groups looked for that the answer names, if these are the true values."""
-        true = extremes(self.task, self.cells, truth[None], self.rng)[0]
-        return float(np.isin(true, self._named).mean())
-
-
-def region(task: Compare, cells: Cells, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """0 where a is below b, 1 where they are about equal, 2 where a is above; (n, groups) to (n,)."""
-    a, b = cells.partition.position(task.a), cells.partition.position(task.b)
-    difference = values[:, a] - values[:, b]
-    edge = task.rope + 1e-12  # a difference of exactly the rope is none, and must not be lost to rounding
-    return np.where(difference < -edge, 0, np.where(difference > edge, 2, 1))
-
-
-def extremes(task: Task, cells: Cells, values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """The m lowest (or highest) groups of each draw, equal ones in random order: (n, groups) to (n, m)."""
-    there = np.flatnonzero(task.askable(cells))
-    some = values[:, there] if isinstance(task, Identify) and task.lowest else -values[:, there]
-    # Shares of a pool are often equal; the order among them must not favour the first groups.
-    some = some + 1e-13 * (np.abs(some).max() or 1.0) * rng.random(some.shape)
-    return there[np.argpartition(some, task.plays - 1, axis=1)[:, : task.plays]]
+        """The share of the right answer that is named, if these are the true values."""
+        return float(np.isin(self.task.right(truth[None], self.cells, self.rng)[0], self.conclusion.named).mean())
