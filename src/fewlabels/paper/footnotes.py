@@ -32,13 +32,13 @@ _TEXT = (
 
 
 def accuracy(plan: Plan) -> tuple[str, ...]:
-    """Of the classwise accuracy table."""
+    """The notes on the classwise accuracy table."""
     late = "SVHN, IPrior at N = 100: we get 4.3 to 4.4 where the paper prints 4.7."
     return (_READ, late, OTHER_POOLS) if plan.as_published else (_TEXT, OTHER_POOLS)
 
 
 def bins(plan: Plan) -> tuple[str, ...]:
-    """Of the binwise accuracy table."""
+    """The notes on the binwise accuracy table."""
     if not plan.as_published:
         return (_TEXT, "Items of the same confidence share a bin, so the CIFAR-100 pool has nine.", OTHER_POOLS)
     return (
@@ -49,7 +49,7 @@ def bins(plan: Plan) -> tuple[str, ...]:
 
 
 def ece(plan: Plan) -> tuple[str, ...]:
-    """Of the ECE table."""
+    """The notes on the ECE table."""
     if not plan.as_published:
         same = (
             "The ECE is estimated and measured on the same ten bins of equal weight. The paper's true value has twenty "
@@ -65,7 +65,7 @@ def ece(plan: Plan) -> tuple[str, ...]:
 
 
 def confusion(plan: Plan) -> tuple[str, ...]:
-    """Of the confusion table."""
+    """The notes on the confusion table."""
     cannot = (
         "The published numbers cannot be right: the authors' update adds the predicted class and never the true one, "
         "so what is measured is how fast the estimate becomes the identity matrix, and the root is left out."
@@ -81,11 +81,11 @@ def confusion(plan: Plan) -> tuple[str, ...]:
             "the text says 1. Only SVHN is the paper's own pool."
         )
         return (cannot, weight, pools)
-    return (cannot, "Ours is what the text defines: true classes, with the root. It is no match for the paper.", pools)
+    return (cannot, "Ours is what the text defines: true classes, with the root. It does not match the paper.", pools)
 
 
 def least_accurate() -> tuple[str, ...]:
-    """Of the table of least accurate classes."""
+    """The notes on the table of least accurate classes."""
     noisy = (
         "percent-to-identify is the paper's statistic: the first label count where the MRR averaged over runs exceeds "
         "min(0.99, 0.99 of its maximum). It is very noisy (SVHN, IPrior+TS: 55 to 96 at 100 runs). The mean MRR at 5, "
@@ -100,7 +100,7 @@ def least_accurate() -> tuple[str, ...]:
 
 
 def least_calibrated(plan: Plan) -> tuple[str, ...]:
-    """Of the table of least calibrated classes."""
+    """The notes on the table of least calibrated classes."""
     if plan.as_published:
         made = (
             "As published: non-active methods draw a group and then an item, runs end at 90 % of the pool (so the MRR "
@@ -117,7 +117,7 @@ def least_calibrated(plan: Plan) -> tuple[str, ...]:
 
 
 def cost(plan: Plan) -> tuple[str, ...]:
-    """Of the two cost tables."""
+    """The notes on the two cost tables."""
     model = (
         "The pool is a WideResNet-16-4 on CIFAR-100, since the authors' scores for CIFAR-100 are not at hand: the "
         "order of the methods can be compared with the paper's, the numbers cannot."
@@ -129,7 +129,7 @@ def cost(plan: Plan) -> tuple[str, ...]:
 
 
 def comparison(plan: Plan) -> tuple[str, ...]:
-    """Of the comparison table."""
+    """The notes on the comparison table."""
     superclass = (
         "CIFAR-100, Superclass: the published row is meaningless, because the authors' superclass labels are made "
         "from the predictions, so that every prediction is right."

@@ -26,7 +26,7 @@ def estimating(*, as_published: bool, informed: float | None = None) -> tuple[Me
 
 
 def identifying(passive: Policy | None = None) -> tuple[Method, ...]:
-    """The same four with the text's prior strengths; `passive` is what the first two do, uniform over items."""
+    """These four methods with the text's prior strengths; `passive` is what the first two do, uniform over items."""
     rest = UniformItems() if passive is None else passive
     return (
         Method("UPrior", Uniform(), rest),

@@ -45,7 +45,7 @@ class Plan:
     runs
         Runs of each method on each pool.
     all_runs
-        Whether also the slowest table gets so many, instead of the share in `SHARE_OF_RUNS`. Each row says how many.
+        Whether the slowest table gets all of them too, instead of the share in `SHARE_OF_RUNS`. Each row says how many.
     datasets
         The data sets of the paper to run on; None for all.
     as_published
@@ -97,7 +97,7 @@ class Plan:
 class Result:
     """A table of the paper as it came out here: tidy rows, what must be known of them, and how they were made.
 
-    `cpu_seconds` is the time of all processors together, None if nobody measured it.
+    `cpu_seconds` is the time of all processors together, None if it was not measured.
     """
 
     name: str

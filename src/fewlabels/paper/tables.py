@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _timed(table: Callable[[Plan], Result]) -> Callable[[Plan], Result]:
-    """The same table, which also says what it took."""
+    """The table, with the time that it took."""
 
     @wraps(table)
     def run(plan: Plan) -> Result:

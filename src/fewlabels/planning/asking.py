@@ -76,7 +76,7 @@ class Game:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each group begins in that order, shape (groups + 1,)."""
+        """The start of each group in that order, shape (groups + 1,)."""
         return np.concatenate([[0], np.cumsum(self.cells.partition.sizes)])
 
     def play(

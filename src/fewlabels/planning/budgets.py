@@ -1,4 +1,4 @@
-"""What so many labels will probably buy, before any is bought."""
+"""What a number of labels will probably buy, before any is bought."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Plan:
     ----------
     table
         A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95 % interval of the
-        average over the pool, and held, the share of worlds where it holds the truth; width and widest of the groups'
-        intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong, the probability
+        average over the pool, and held, the share of worlds where it contains the true value; width and widest of the
+        groups' intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong, the probability
         that it gives itself, and right, the share of worlds where it is; found, of the groups looked for the share that
         is named; reached, the share of worlds where the rule has been met by then.
     recommended
@@ -64,7 +64,7 @@ class Plan:
         Whether that was given, or is a usual one because none was.
     stopped, honesty
         How many worlds stopped by the rule, and how often what it went by was true then: that the answer is right, or
-        that the intervals hold the truth. Worlds that stop are where the plan checks its own assumptions.
+        that the intervals contain the true values. Worlds that stop are where the plan checks its own assumptions.
     words
         The recommendation in plain words, and what the worlds are like.
 
@@ -277,7 +277,7 @@ def _plan(
         i = int(np.argmin(np.abs(np.log(np.array(budgets) / at))))
         said.append(buys(budgets[i], {name: column[i] for name, column in columns.items()}, spec.task.plays))
     if not is_set:
-        given = "No stopping rule was given" if spec.stop.labels is None else "A budget is no goal"
+        given = "No stopping rule was given" if spec.stop.labels is None else "A budget is not a goal"
         said.append(f"{given}, so a usual one is planned for.")
     said.append(advice)
     said += [alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]

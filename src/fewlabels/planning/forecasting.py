@@ -135,7 +135,7 @@ def forecast(
 
 
 def affordable_runs(numbers: int) -> int:
-    """How many worlds take some seconds, if one draw from the belief has so many numbers."""
+    """How many worlds take some seconds, if one draw from the belief has this many numbers."""
     return int(np.clip(_WORK // (numbers + 20), _FEWEST, _MOST))
 
 

@@ -84,7 +84,7 @@ class Watch:
         return {name: float(getattr(snapshot, name)) for name in self._rules}
 
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
-        """Where a straight line from the last look to this one crosses what is wanted."""
+        """The point where a straight line from the last look to this one crosses what is wanted."""
         before = self._last.get(name, now)
         if before == now or is_reached(name, before, wanted):
             return labels

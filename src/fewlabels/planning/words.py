@@ -58,7 +58,7 @@ def more_labels(low: float, more: float, high: float, share: float, stop: Stop, 
     if math.isinf(more) and end == "sight":
         return (
             f"Probably more than {counted(most, 'more label')} until {aim(stop)}: "
-            f"so many were enough in {_percent(share)} of the simulated worlds."
+            f"that many were enough in {_percent(share)} of the simulated worlds."
         )
     if math.isinf(more):
         rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
@@ -85,7 +85,7 @@ def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> st
 
 
 def never(share: float, most: int, stop: Stop) -> str:
-    """That none of the budgets tried is enough."""
+    """A warning that none of the budgets tried is enough."""
     return (
         f"No budget can be recommended: with {most:,} labels {aim(stop)} in {_percent(share)} of the simulated "
         "worlds. "
@@ -94,7 +94,7 @@ def never(share: float, most: int, stop: Stop) -> str:
 
 
 def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
-    """What so many labels buy, from their row of the plan's table; `sought` is the number of groups looked for.
+    """What a number of labels buys, from its row of the plan's table; `sought` is the number of groups looked for.
 
     >>> buys(200, {"right": 0.3, "found": 0.61}, 3)
     'With 200 labels, about 1.8 of the 3 groups looked for would be named on average.'
@@ -115,7 +115,7 @@ def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
 
 
 def too_soon(honesty: float, promise: float, stop: Stop, prior: str) -> str:
-    """That the rule cannot be trusted in such worlds."""
+    """A warning that the rule cannot be trusted in such worlds."""
     other = "" if prior == "Learned()" else " Learned() may do better."
     return (
         f"No budget can be recommended: the rule would stop too soon. Where asking stopped because {aim(stop)}, "
@@ -125,7 +125,7 @@ def too_soon(honesty: float, promise: float, stop: Stop, prior: str) -> str:
 
 
 def _fact(stop: Stop) -> str:
-    return "it was in fact right" if stop.probability is not None else "the intervals did hold the truth"
+    return "it was in fact right" if stop.probability is not None else "the intervals did contain the true values"
 
 
 def _percent(share: float) -> str:

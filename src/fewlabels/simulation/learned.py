@@ -24,7 +24,7 @@ _GROWTH = 0.05
 
 
 def next_fit(labels: int, plays: int = 1) -> int:
-    """The number of labels at which to fit again after a fit with so many, in whole steps of `plays` labels.
+    """The number of labels at which to fit again after a fit with `labels`, in whole steps of `plays` labels.
 
     After every step at first, then whenever the labels grew by a twentieth.
 

@@ -17,7 +17,7 @@ _LEVEL = 0.05
 
 
 def against_best(scores: Mapping[str, NDArray[np.float64]], better: Better) -> dict[str, dict[str, Any]]:
-    """For each method p and whether it counts among the best, from its scores of shape (runs,), run by run.
+    """The p-value of each method and whether it counts among the best, from scores of shape (runs,), run by run.
 
     The best by mean has no p. A method is among the best if it is that one or not significantly different at 0.05, as
     in the paper's tables.

@@ -36,7 +36,7 @@ class Gauge(NamedTuple):
     centre: NDArray[np.float64]
 
     def of(self, cells: NDArray[np.int64]) -> Gauge:
-        """The same for some of the cells."""
+        """The gauge of some of the cells."""
         return Gauge(self.weight[cells], self.centre[cells])
 
 
@@ -165,7 +165,7 @@ def _positions(pool: Pool, text: Sequence[str]) -> NDArray[np.int32]:
     wrong = np.flatnonzero((position < 0) | (position >= len(pool.classes)))
     if len(wrong):
         raise LabelError(
-            f"label {text[wrong[0]]} is no position in the list of classes, which has 0 to {len(pool.classes) - 1:,}."
+            f"label {text[wrong[0]]} is not a position in the list of classes, from 0 to {len(pool.classes) - 1:,}."
         )
     return position.astype(np.int32)
 

@@ -65,7 +65,7 @@ class Panel:
     runs: int
 
     def only(self, *names: str) -> Panel:
-        """The same panel with some of its lines."""
+        """The panel with only some of its lines."""
         return Panel(self.title, self.top, self.percent, {name: self.lines[name] for name in names}, self.runs)
 
 

@@ -169,7 +169,7 @@ def _insert(
 
 @formula
 def _many(m: int) -> int:
-    """From how many draws on that the marks did not spare us they should be set anew."""
+    """The number of draws not spared by the marks at which the marks are set anew."""
     return 4 * (m + _AIM)
 
 

@@ -104,5 +104,5 @@ _ask_contest = by_contest(play_linear, _enter)
 
 @kernel
 def ask_estimate_contest(rng: np.random.Generator, run: Run, until: int) -> None:
-    """As `ask_estimate` by Thompson sampling for the population, by the step that does not grow with the groups."""
+    """Thompson sampling for `ask_estimate`, in time independent of the number of groups (population target)."""
     _ask_contest(rng, run, 1, until, new_linear(len(run.taken), 1))

@@ -75,5 +75,5 @@ _ask_contest = by_contest(play_linear, _enter)
 
 @kernel
 def ask_lowest_contest(rng: np.random.Generator, run: Run, m: int, until: int) -> None:
-    """As `ask_lowest` by Thompson sampling for the population, by the step that does not grow with the groups."""
+    """Thompson sampling for `ask_lowest`, in time independent of the number of groups (population target)."""
     _ask_contest(rng, run, m, until, new_linear(len(run.taken), m))

@@ -184,7 +184,7 @@ def _chance(field: Sums, g: int, x: int) -> float:
 
 @formula
 def _rare_units(field: Sums, g: int) -> int:
-    """So many units that the chance of more is rare."""
+    """A number of units that is rarely exceeded."""
     p, spot, mass, tail = field.first[g], field.spot, field.edge[_MASS], field.tail
     more = spot[p + 1, _LENGTH] if p + 1 < field.first[g + 1] else 0
     start, units, after = spot[p, _START], spot[p, _UNITS], spot[p + 1, _TAIL]
@@ -220,7 +220,7 @@ def learn(field: Sums, c: int, g: int, right: bool) -> None:
 
 @formula
 def _value_at(field: Sums, g: int, x: int) -> float:
-    """The largest value of so many units: each place has one more than the lowest that is taken as 0."""
+    """The largest value of that many units: each place has one more than the lowest that is taken as 0."""
     return float(field.unit * (x + field.first[g + 1] - field.first[g]))
 
 

@@ -90,7 +90,7 @@ _ask_contest = by_contest(play_sums, _enter)
 
 @kernel
 def ask_value_contest(rng: np.random.Generator, run: Run, gauge: Gauge, m: int, until: int) -> None:
-    """As `ask_value` by Thompson sampling for the population, by the step that does not grow with the groups.
+    """Thompson sampling for `ask_value`, in time independent of the number of groups (population target).
 
     For two outcomes, one of which has the weight 0 in each cell and the other none below 0, and prior counts above 0.
     """
