@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.table import Table
+    from fewlabels.tasks.grounds import Ahead, Grounds
 
 # Draws behind a quantile that has no formula, and numbers of θ held at a time: a draw of a confusion matrix of 1,000
 # classes has a million.
@@ -52,7 +53,7 @@ class Answer:
     >>> audit = fl.create(None, "pets", pool, fl.whole(pool), prior=fl.Uniform())
     >>> _ = audit.tell({item: "cat" for item in audit.ask(3).ids})
     >>> print(audit.answer().words)
-    The accuracy, averaged over the pool's groups, is 0.600; with probability 95% it lies between 0.1... and 0.9...
+    The accuracy, averaged over the pool's groups, is 60%; with probability 95% it lies between ...% and ...%.
     """
 
     words: str
@@ -111,6 +112,42 @@ class Task(ABC):
     @abstractmethod
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """What is concluded, with intervals of the given level from that many draws."""
+
+    # --- what it says about itself in words: findings, pages and plots ask these and decide nothing
+
+    @property
+    def leading(self) -> Direction:
+        """The end of the order of groups that comes first in tables and plots: the one looked for, else the bad one."""
+        return self.sought or ("highest" if self.metric.high_is_bad else "lowest")
+
+    @property
+    def main_plot(self) -> str:
+        """The name of the plot that shows its answer."""
+        return "confusion" if self.metric.vector else "forest"
+
+    def question(self, noun: str, groups: int) -> str:
+        """The task as a question, about so many groups that are called by this noun."""
+        each = f", in each {noun}" if groups > 1 else ""
+        return f"{type(self).__name__}: what can be said of the classifier's {self.metric.name}{each}?"
+
+    def headline(self, grounds: Grounds) -> str:
+        """The answer in a sentence or two of plain words, or that it is too early for one."""
+        return grounds.answer.words
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """What to do next, in a sentence or two; empty where there is nothing to say."""
+        return ()
+
+    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
+        """Why accuracy over all items is doubtful though its interval may be short; empty if it is not.
+
+        Labels were `steered` if the policy went by what is believed, and went `everywhere` if no group was left out.
+        """
+        return ""
+
+    def legend(self) -> str:
+        """What the columns of its answer mean, where their names do not say it."""
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
