@@ -62,8 +62,9 @@ class Estimate(Task):
         table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
         row = next(table.rows())
         style = Style(self.metric.share)
+        value = style.value(row.get("median", row["mean"]))
         words = (
-            f"The {self.metric.name}, averaged over the pool's groups, is {style.value(row.get('median', row['mean']))}; "
+            f"The {self.metric.name}, averaged over the pool's groups, is {value}; "
             f"with probability {chosen(level)} it lies {style.between(row['low'], row['high'])}."
         )
         return Answer(words, None, table)

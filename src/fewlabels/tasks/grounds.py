@@ -1,4 +1,4 @@
-"""What a task is handed to say its answer in words: each group with what its number rests on, and all items together."""
+"""What a task is handed to say its answer in words: each group with its evidence, and all items together."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from fewlabels.wording import Style, listed, plural, probability, spelled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.tasks.grounds import Ahead, GroupRow, Grounds
+    from fewlabels.tasks.grounds import Ahead, Grounds, GroupRow
     from fewlabels.tasks.identify import Identify
 
 NAMED = 5
