@@ -34,8 +34,8 @@ def plural(noun: str) -> str:
 def percent(share: float) -> str:
     """A share in percent, with a digit more near 0 and 1; never 0% or 100% unless it is exactly that.
 
-    >>> percent(0.617), percent(0.9712), percent(0.99998), percent(1)
-    ('62%', '97.1%', 'over 99.9%', '100%')
+    >>> percent(0.617), percent(0.97), percent(0.9712), percent(0.99998), percent(1)
+    ('62%', '97%', '97.1%', 'over 99.9%', '100%')
     """
     if share in (0, 1):
         return f"{100 * share:.0f}%"
@@ -43,7 +43,8 @@ def percent(share: float) -> str:
         return "under 0.1%"
     if 0.9995 < share < 1:
         return "over 99.9%"
-    return f"{100 * share:.{1 if abs(share) < 0.0495 or share > 0.9505 else 0}f}%"
+    digits = 1 if abs(share) < 0.0495 or share > 0.9505 else 0
+    return f"{f'{100 * share:.{digits}f}'.removesuffix('.0')}%"
 
 
 def probability(chance: float) -> str:

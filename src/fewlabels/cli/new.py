@@ -136,11 +136,10 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
 
 def _small(groups: Partition, task: Task) -> str:
     """A warning, where groups are looked for, that some are too small for anybody to tell; empty if none is."""
-    from fewlabels.tasks import Identify
     from fewlabels.wording import counted
 
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
-    if not small or not isinstance(task, Identify):
+    if not small or task.sought is None:
         return ""
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
     return (

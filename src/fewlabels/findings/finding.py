@@ -14,7 +14,7 @@ from fewlabels.findings.labels import Tally, tally
 from fewlabels.findings.overall import over_all
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import answer_table, estimates_table
-from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall, support
+from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -170,5 +170,5 @@ def _basis(task: Task, rows: tuple[GroupRow, ...]) -> str:
         sides = (by_name[name] for name in task.pair)
         return f"Based on labels: {', '.join(f'{row.short} {row.support}' for row in sides)}."
     labelled, right = sum(row.labelled for row in rows), [row.right for row in rows if row.right is not None]
-    counts = f" ({support(labelled, sum(right))})" if right else ""
+    counts = f" ({sum(right):,} right)" if right else ""
     return f"Based on {counted(labelled, 'label')}{counts}."

@@ -59,8 +59,6 @@ class Labels(Tally):
             be = "is" if self.pending == 1 else "are"
             count = counted(self.pending, "item")
             sentences.append(f"{count} {be} out for labelling, without a label that counts yet.")
-                f"{counted(self.pending, 'item')} {be} out for labelling, without a label that counts yet."
-            )
         if self.replaced:
             sentences.append(f"{counted(self.replaced, 'label')} replaced an earlier, different one of the same item.")
         if self.decided:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import betaincinv
 from fewlabels.estimates import affordable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -47,6 +48,8 @@ class Answer:
         The numbers behind it.
     groups
         The groups that the answer names.
+    in_plain_words
+        What makes the headline of the assessment that was answered.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -60,9 +63,23 @@ class Answer:
     probability: float | None
     table: Table
     groups: tuple[str, ...] = ()
+    in_plain_words: Callable[[], str] | None = None
 
     def __repr__(self) -> str:
-        return f"{self.words}\n\n{self.table}"
+        return f"{self.headline}\n\n{self.table}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<p>{escape(self.headline)}</p>{self.table._repr_html_()}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and sent to other processes: not the way back to the assessment."""
+        return {**vars(self), "in_plain_words": None}
+
+    @property
+    def headline(self) -> str:
+        """The answer in plain words that also go by what it rests on; its own words where there are no others."""
+        return self.words if self.in_plain_words is None else self.in_plain_words()
 
     @property
     def settings(self) -> Mapping[str, Any]:
