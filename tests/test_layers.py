@@ -44,8 +44,8 @@ ORDER = (
 )
 # Beside the order: what these may import of fewlabels. Only `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
-# The two that point up, inside a method and for convenience: `audit.plot()` and `audit.report(...)`.
-UPWARDS = {"assessment": {"plots", "report"}}
+# What points up, inside a method and for convenience: `audit.plot()`, `audit.report(...)`, and what a notebook shows.
+UPWARDS = {"assessment": {"findings", "plots", "report"}}
 # The functional core: NumPy in, NumPy out; no files, no clock, no hidden randomness.
 PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy", "scipy.special"}

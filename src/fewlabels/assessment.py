@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
-from fewlabels.errors import InputError, PoolChangedError
+from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, value_draws
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
@@ -24,7 +24,7 @@ from fewlabels.tasks import Answer, Estimate, Task
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -99,7 +99,7 @@ class Assessment(Labelling):
         check_level(level)
         answer = self.spec.task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
         table = Table(answer.table.columns, {**answer.table.settings, **self._settings(self.spec.task.metric)})
-        return Answer(answer.words, answer.probability, table, answer.groups)
+        return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
     def standing(self, *, draws: int = 10_000) -> Standing:
         """How it stands with the stopping rules: where each is now, what is wanted, and whether it is enough."""
@@ -218,7 +218,27 @@ class Assessment(Labelling):
         if not self._shared:
             self._store.close()
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what can be said now, as on the first lines of the report."""
+        from fewlabels.report.notebook import notebook
+
+        return notebook(self)
+
     # --- inside
+
+    def _plainly(self, words: str, level: float, draws: int) -> Callable[[], str]:
+        """What makes the headline of an answer: the task's own words, once labels have come in or the log is closed."""
+        seq = self._ledger.seq
+
+        def headline() -> str:
+            from fewlabels.findings.finding import find
+
+            try:
+                return find(self, level, draws).headline if self.seq == seq else words
+            except StoreError:
+                return words
+
+        return headline
 
     def _view(self, metric: Metric | None, groups: Partition | None) -> tuple[Metric, Belief | Strata, Cells]:
         """The belief about any metric on any groups, from the labels as they were asked."""

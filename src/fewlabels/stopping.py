@@ -12,6 +12,7 @@ from fewlabels.estimates import estimate
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
 from fewlabels.tasks.snapshot import LEVEL
+from fewlabels.wording import chosen, probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _WORDS = {
     "labels": "{now:,}{of} labels",
-    "probability": "the answer is right with probability {now:.2f}{of}",
+    "probability": "the answer is right with probability {now}{of}",
     "width": "the widest interval of a group is {now:.3f}{of}",
     "overall": "the interval of the average is {now:.3f} wide{of}",
 }
@@ -39,9 +40,9 @@ class Stop:
     probability
         The answer is right with at least this probability; for `Identify` and `Compare`.
     width
-        The 95 % interval of every group that can be asked about is at most so wide.
+        The 95% interval of every group that can be asked about is at most so wide.
     overall
-        The 95 % interval of the average over the pool is at most so wide.
+        The 95% interval of the average over the pool is at most so wide.
 
     >>> import fewlabels as fl
     >>> Stop(labels=500, probability=0.95).rules
@@ -113,6 +114,9 @@ class Rule:
             if self.rule == "labels"
             else f" (wanted {self.wanted:g})"
         )
+        if self.rule == "probability":
+            of = "" if self.wanted is None else f" (wanted {chosen(self.wanted)})"
+            return _WORDS[self.rule].format(now=probability(self.now), of=of)
         return _WORDS[self.rule].format(now=self.now, of=of)
 
 

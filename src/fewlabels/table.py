@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+_NOTEBOOK = 40  # rows that a notebook shows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +76,25 @@ class Table:
         if cut:
             lines.insert(1 + head, f"... {len(self) - most:,} more rows ...")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same cells as the text."""
+        head, rows = self._cells(_NOTEBOOK)
+        lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
+        if len(self) > _NOTEBOOK:
+            more = f'<td colspan="{len(head)}">... {len(self) - _NOTEBOOK:,} more rows ...</td>'
+            lines.insert(_NOTEBOOK // 2, more)
+        top = "".join(f"<th>{escape(name)}</th>" for name in head)
+        return f"<table><thead><tr>{top}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
+
+    def _cells(self, most: int) -> tuple[list[str], list[list[str]]]:
+        """The names of the columns, and the rows as text without the middle ones beyond `most`."""
+        head = most // 2
+        kept = list(range(len(self)))
+        if len(self) > most:
+            kept = [*kept[:head], *kept[len(self) - (most - head) :]]
+        columns = [[_cell(column[i]) for i in kept] for column in self.columns.values()]
+        return list(self.columns), [list(row) for row in zip(*columns, strict=True)]
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""

@@ -1,6 +1,13 @@
-"""Counts with their nouns, for every text that people read."""
+"""How numbers, counts and names are written, in every text that people read."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_LONGEST = 120
+NONE = "–"
+"""What stands where there is no number."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -22,3 +29,124 @@ def plural(noun: str) -> str:
     if noun.endswith("y"):
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def percent(share: float) -> str:
+    """A share in percent, with a digit more near 0 and 1; never 0% or 100% unless it is exactly that.
+
+    >>> percent(0.617), percent(0.97), percent(0.9712), percent(0.99998), percent(1)
+    ('62%', '97%', '97.1%', 'over 99.9%', '100%')
+    """
+    if share in (0, 1):
+        return f"{100 * share:.0f}%"
+    if 0 < share < 0.0005:
+        return "under 0.1%"
+    if 0.9995 < share < 1:
+        return "over 99.9%"
+    digits = 1 if abs(share) < 0.0495 or share > 0.9505 else 0
+    return f"{f'{100 * share:.{digits}f}'.removesuffix('.0')}%"
+
+
+def probability(chance: float) -> str:
+    """A probability that was computed from a belief: beyond 99 in 100 it is not known more exactly, and never certain.
+
+    >>> probability(0.914), probability(1.0), probability(0.0004)
+    ('91%', 'over 99%', 'under 1%')
+    """
+    if chance > 0.99:
+        return "over 99%"
+    return "under 1%" if chance < 0.01 else f"{100 * chance:.0f}%"
+
+
+def chosen(share: float) -> str:
+    """A percentage that somebody chose, such as the level of intervals, with all its digits.
+
+    >>> chosen(0.95), chosen(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * share:.6g}%"
+
+
+def plain(value: float) -> str:
+    """A number with about three digits.
+
+    >>> plain(0.01234), plain(1234.5)
+    ('0.0123', '1,234')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How the values of a metric are written: a share in percent, anything else as a plain number.
+
+    >>> Style(share=True).value(0.617), Style(share=False).value(12.3456)
+    ('62%', '12.3')
+    """
+
+    share: bool
+
+    def value(self, value: float | None) -> str:
+        """A value; a dash where there is none."""
+        if value is None:
+            return NONE
+        return percent(value) if self.share else plain(value)
+
+    def between(self, low: float | None, high: float | None) -> str:
+        """
+        >>> Style(share=True).between(0.551, 0.694)
+        'between 55% and 69%'
+        """
+        return f"between {self.value(low)} and {self.value(high)}"
+
+    def range(self, low: float | None, high: float | None) -> str:
+        """
+        >>> Style(share=True).range(0.551, 0.694), Style(share=True).range(None, None)
+        ('55% – 69%', '–')
+        """
+        return NONE if low is None or high is None else f"{self.value(low)} – {self.value(high)}"
+
+    def change(self, value: float) -> str:
+        """The size of a difference: percentage points, or a plain number.
+
+        >>> Style(share=True).change(-0.071)
+        '7 points'
+        """
+        if not self.share:
+            return plain(abs(value))
+        points = abs(100 * value)
+        text = f"{points:.0f}" if points >= 5 else f"{points:.1f}"
+        return f"{text} point{'s' * (text not in ('1', '1.0'))}"
+
+    def difference(self, value: float) -> str:
+        """A difference with its sign.
+
+        >>> Style(share=True).difference(-0.071), Style(share=False).difference(1.5)
+        ('−7 points', '+1.5')
+        """
+        return f"{'−' if value < 0 else '+'}{self.change(value)}"
+
+
+def spelled(count: int) -> str:
+    """A small count as a word.
+
+    >>> spelled(3), spelled(25)
+    ('three', '25')
+    """
+    return _COUNTS[count] if 0 <= count < len(_COUNTS) else f"{count:,}"
+
+
+def listed(parts: list[str]) -> str:
+    """
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """
+    >>> shortened("a name that goes on", 10)
+    'a name th…'
+    """
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -8,13 +8,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from fewlabels.plots.displays import Display
 from matplotlib.figure import Figure
 
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.cli.main import cli
 from fewlabels.cli.plot import KINDS
-from fewlabels.plots.displays import Display
 from tests.support.pools import zoo
 
 TASKS = {

@@ -10,12 +10,12 @@ from html.parser import HTMLParser
 
 import pytest
 from click.testing import CliRunner
+from fewlabels.findings.formatting import Style, percent, sureness
+from fewlabels.findings.headline import headline
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
-from fewlabels.findings.formatting import Style, percent, sureness
-from fewlabels.findings.headline import headline
 from fewlabels.report import FORMAT, read, rendered, write
 from fewlabels.report.markdown import escaped
 from tests.support.reports import CLASSES, EVIL, QUESTIONS, pool, told, told_exactly

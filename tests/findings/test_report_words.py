@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from fewlabels.findings.headline import headline
+from fewlabels.report.facts import facts, strip
 
 import fewlabels as fl
-from fewlabels.findings.headline import headline
 from fewlabels.findings.next_steps import next_steps
 from fewlabels.report import outlook, read
-from fewlabels.report.facts import facts, strip
 from fewlabels.stopping import Stop
 from tests.support.reports import pool, told, told_exactly
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fewlabels.cli.common import assessment_arguments, json_option, level_option
 
 if TYPE_CHECKING:
+    from fewlabels.findings.finding import Finding
     from fewlabels.table import Table
 
 _HELP = """Answer the question from the labels so far, and say how sure the answer is.
 
 To estimate: the average over the pool. To identify: the groups looked for; chance is the probability that a group is
 among them, rank its place (1 is the most extreme) with the range of places it may have. To compare: less, equal and
-more are the probabilities that A is below, about equal to, or above B.
+more are the probabilities that A is below, about equal to, or above B. Beside each group: how many of its items are
+labelled and, where labels show it, how many of those are right.
 
 \b
 Examples:
@@ -34,59 +36,48 @@ _SCREEN = 20
 def answer(address: str, name: str | None, *, top: int | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk
-    from fewlabels.report import gist
-    from fewlabels.tasks import Compare
+    from fewlabels.findings.finding import find
+    from fewlabels.findings.tables import readable
 
     audit = open_assessment(address, name)
-    found = gist(audit, level)
-    answer = found.answer
-    if not audit.labels():
+    finding = find(audit, level)
+    if not finding.labels.labelled:
         where = f"{shown(address)} {quoted(audit.name)}"
         talk(f"There are no labels yet: the table is only what is believed beforehand. Next: fewlabels label {where}")
     if as_json:
-        rows = list(answer.table.rows())[:top]
-        known = {
-            "headline": found.headline,
-            "doubts": list(found.doubts),
-            "words": answer.words,
-            "probability": answer.probability,
-            "groups": list(answer.groups),
-        }
-        emit_json({**known, "rows": rows, "settings": dict(answer.table.settings)})
+        emit_json(_json(finding, top))
         return
-    click.echo(found.headline)
+    click.echo(finding.headline)
     click.echo()
-    if isinstance(task := audit.spec.task, Compare):
-        talk(
-            f"less, equal, more: the chances that the {task.metric.name} of {task.a} is lower than that of "
-            f"{task.b}, about the same (within {task.rope:g}), or higher."
-        )
-    table = _readable(answer.table)
-    shown_rows = min(len(table), top or (max(_SCREEN, len(answer.groups)) if sys.stdout.isatty() else len(table)))
+    for sentence in (finding.basis, finding.task.legend()):
+        if sentence:
+            talk(sentence)
+    table = readable(finding.answer_table, finding.task)
+    most = max(_SCREEN, len(finding.answer.groups)) if sys.stdout.isatty() else len(table)
+    shown_rows = min(len(table), top or most)
     emit(_part(table, shown_rows), as_json=False)
     if top is None and shown_rows < len(table):
         talk(f"... {len(table) - shown_rows:,} more groups; --top {len(table)} shows them.")
-    for doubt in found.doubts:
+    for doubt in finding.doubts:
         talk(doubt)
+
+
+def _json(finding: Finding, top: int | None) -> dict[str, object]:
+    """The answer as plain JSON values, with the first rows only."""
+    sentences = {"question": finding.question, "headline": finding.headline, "basis": finding.basis}
+    answer, table = finding.answer, finding.answer_table
+    return {
+        **sentences,
+        "doubts": list(finding.doubts),
+        "words": answer.words,
+        "probability": answer.probability,
+        "groups": list(answer.groups),
+        "rows": list(table.rows())[:top],
+        "settings": dict(table.settings),
+    }
 
 
 def _part(table: Table, rows: int) -> Table:
     from fewlabels.table import Table
 
     return Table({name: column[:rows] for name, column in table.columns.items()}, table.settings)
-
-
-def _readable(table: Table) -> Table:
-    """Ranks as whole numbers with their range, where there are any: a mean rank of 2.37 is nobody's place."""
-    from fewlabels.table import Table
-
-    if "rank" not in table.columns:
-        return table
-    columns: dict[str, Any] = {}
-    for name, values in table.columns.items():
-        if name == "rank":
-            ends = zip(table["rank_low"], table["rank_high"], strict=True)
-            columns["rank"] = [f"{round(low)}-{round(high)}" if low < high else f"{round(low)}" for low, high in ends]
-        elif name not in ("rank_low", "rank_high"):
-            columns[name] = values
-    return Table(columns, table.settings)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fewlabels import wording
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -150,27 +152,31 @@ def intro(fashion: Pictures) -> list[str]:
     return [
         f"A small network has sorted {len(fashion):,} pictures of clothes into {len(fashion.classes)} classes.",
         "Which class does it get wrong most often? To know for certain, somebody would have to label them all.",
-        f"fewlabels asks for {BATCH} labels at a time, where they help most, until it is {SURE:.0%} sure.",
+        f"fewlabels asks for {BATCH} labels at a time, where they help most, until it is {wording.chosen(SURE)} sure.",
     ]
 
 
 def result(answer: Answer, run: Run) -> list[str]:
     """The answer and the table of all classes, the most suspicious first."""
     name, sure = answer.groups[0], answer.probability or 0.0
-    end = f"After {run.labels} labels it is {sure:.0%} sure" if run.sure else f"After {run.labels} labels, the budget,"
+    end = (
+        f"After {run.labels} labels it is {wording.probability(sure)} sure"
+        if run.sure
+        else f"After {run.labels} labels, the budget,"
+    )
     return [
         f"{end}: the class it gets wrong most often is {name}.",
         "",
-        f"{'it says':<12} {'items':>6} {'labels':>7}   {'right':>5}   {'between (95 %)':<15}  chance to be the worst",
+        f"{'it says':<12} {'items':>6} {'labels':>7}   {'right':>10}   {'between (95%)':<20}  chance to be the worst",
         *(_line(row) for row in answer.table.rows()),
         "",
     ]
 
 
 def _line(row: Mapping[str, float]) -> str:
-    bounds = f"{row['low']:.0%} and {row['high']:.0%}"
-    chance = "under 1%" if row["chance"] < 0.01 else f"{row['chance']:.0%}"
-    return f"{row['group']:<12} {row['n']:>6,} {row['labelled']:>7}   {row['mean']:>5.0%}   {bounds:<15}  {chance}"
+    mean, low, high = (wording.percent(row[name]) for name in ("mean", "low", "high"))
+    bounds, chance = f"{low} and {high}", wording.probability(row["chance"])
+    return f"{row['group']:<12} {row['n']:>6,} {row['labelled']:>7}   {mean:>10}   {bounds:<20}  {chance}"
 
 
 def check(answer: Answer, accuracy: Mapping[str, float]) -> list[str]:
@@ -180,8 +186,8 @@ def check(answer: Answer, accuracy: Mapping[str, float]) -> list[str]:
     held = sum(row["low"] <= accuracy[row["group"]] <= row["high"] for row in rows)
     verdict = "That is right" if worst == answer.groups[0] else f"That is wrong, it is {worst}"
     return [
-        f"Here the truth is known. {verdict}: of what it calls {worst}, {accuracy[worst]:.0%} is.",
-        f"The intervals hold the true share in {held} of {len(rows)} classes.",
+        f"Here the truth is known. {verdict}: of what it calls {worst}, {wording.percent(accuracy[worst])} is.",
+        f"The intervals contain the true share in {held} of {len(rows)} classes.",
     ]
 
 
@@ -195,7 +201,7 @@ def saving(chosen: Sequence[Run], random: Sequence[Run], worst: str) -> list[str
     )
     return [
         verdict,
-        f"Measured just now: {len(random)} runs each way on these pictures, all else equal, until {SURE:.0%} sure.",
+        f"Measured just now: {len(random)} runs each way on these pictures, until {wording.chosen(SURE)} sure.",
         f"  fewlabels chooses: {_spread(chosen, worst)}",
         f"  random items:      {_spread(random, worst)}",
         "Data, question and settings were picked to show the method; how much it saves on yours depends on them.",
@@ -252,26 +258,26 @@ def _plain_lines() -> Watch:
     def told(labels: int, answer: Answer) -> None:
         nonlocal last
         if labels // 50 > last // 50 or (answer.probability or 0) >= SURE:
-            said = f"{labels:5d} labels: best guess {answer.groups[0]}, {answer.probability:.0%} sure"
-            click.echo(said, err=True)
+            sure = wording.probability(answer.probability or 0.0)
+            click.echo(f"{labels:5d} labels: best guess {answer.groups[0]}, {sure} sure", err=True)
         last = labels
 
     return told
 
 
 def _picture(labels: int, answer: Answer) -> Table:
-    """The classes with their intervals drawn from 0 to 100 %, the most suspicious first."""
+    """The classes with their intervals drawn from 0% to 100%, the most suspicious first."""
     from rich.table import Table
     from rich.text import Text
 
-    title = f"{labels} labels, {answer.probability:.0%} sure: {answer.groups[0]}"
+    title = f"{labels} labels, {wording.probability(answer.probability or 0.0)} sure: {answer.groups[0]}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in ("it says", "labels", "right: 0 % to 100 %", "worst?"):
+    for name in ("it says", "labels", "right: 0% to 100%", "worst?"):
         table.add_column(name, justify="right" if name in ("labels", "worst?") else "left", no_wrap=True)
     for row in answer.table.rows():
         named = row["group"] in answer.groups
         bar = Text(_bar(row["low"], row["mean"], row["high"]), style="bold red" if named else "blue")
-        table.add_row(Text(row["group"]), str(row["labelled"]), bar, f"{row['chance']:.0%}")
+        table.add_row(Text(row["group"]), str(row["labelled"]), bar, wording.probability(row["chance"]))
     return table
 
 

@@ -28,7 +28,7 @@ Examples:
   fewlabels plan answers.csv --predicted answer --expect 0.9 --stop-overall 0.05
 """
 _COLUMNS = {
-    "overall": "overall: width of the 95 % interval of the average over the pool",
+    "overall": "overall: width of the 95% interval of the average over the pool",
     "held": "held: how often it held the truth",
     "width": "width, widest: of the groups' intervals, on average and of the widest",
     "rmse": "rmse: usual error of a group's estimate",

@@ -82,7 +82,7 @@ def plot(address: str, name: str | None, *, kind: str | None, out: str | None, l
 def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many: bool) -> dict[str, Path | None]:
     """The file of each kind, None for stdout; an error, before anything is drawn, if it cannot be written."""
     from fewlabels.errors import InputError
-    from fewlabels.plots.displays import SUFFIXES, check_drawing
+    from fewlabels.plots.drawing.display import SUFFIXES, check_drawing
 
     if out == "-" and not many:
         return {kinds[0]: None}

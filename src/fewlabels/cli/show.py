@@ -11,7 +11,7 @@ from fewlabels.cli.common import assessment_arguments, json_option, level_option
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
-    from fewlabels.findings.reading import Reading
+    from fewlabels.findings.finding import Finding
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
     from fewlabels.table import Table
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _HELP = """Show what is known: each group with its estimate and interval.
 
 First in plain words how far the labelling has come and, if a stopping rule was set, how many more labels it will
-probably take. Columns: n items in the group, labelled of them, the mean of the metric, and the interval from low to
-high that holds the truth with the probability --level; a note marks numbers that rest on too few labels. With another
---metric or other --groups only the table is shown. NAME can be left out where there is only one assessment.
+probably take. Columns: n items in the group, labelled of them and, where labels show it, how many of those are right;
+the mean of the metric, and the interval from low to high that contains the true value with the probability --level; a
+note marks numbers that rest on too few labels. With another --metric or other --groups only the table is shown. NAME
+can be left out where there is only one assessment.
 
 \b
 Examples:
@@ -58,22 +59,23 @@ def show(
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, talk
     from fewlabels.cli.parsing import groups_from, metric_from
-    from fewlabels.findings.reading import Reading
+    from fewlabels.findings.finding import find
+    from fewlabels.findings.tables import other_table, readable
 
     audit = open_assessment(address, name)
-    other = metric_from(metric, audit.pool) if metric else None, groups_from(groups, audit.pool) if groups else None
-    own = other == (None, None)
-    reading = Reading(audit, level)
-    table = reading.estimates if own else audit.estimates(level=level, metric=other[0], groups=other[1])
-    known = _progress(audit)
-    if not as_json:
-        table = _with_notes(table, reading, own=own)
+    own = metric is None and groups is None
+    measured = metric_from(metric, audit.pool) if metric else audit.spec.task.metric
+    by = groups_from(groups, audit.pool) if groups else audit.groups
+    finding = find(audit, level) if own else None
+    table = finding.estimates if finding else other_table(audit, measured, by, level)
     table = _first(_sorted(table, audit, sort), top)
+    known = _progress(audit) | _sentences(finding)
     if not as_json:
-        for line in _words(reading, known, address, own=own):
+        for line in _words(audit, known, address):
             talk(line)
-        talk(f"\n{_title(other[0] or audit.spec.task.metric, other[1] or audit.groups, level)}")
-        emit(table, as_json=False, most=_SCREEN if sys.stdout.isatty() and top is None else None)
+        talk(f"\n{_title(measured, by, level)}")
+        most = _SCREEN if sys.stdout.isatty() and top is None else None
+        emit(readable(table, audit.spec.task, measured), as_json=False, most=most)
     # Last, because it takes some seconds.
     if forecast and audit.spec.stop.rules and not known["standing"]["reached"] and (own or as_json):
         from fewlabels.planning import forecast as foresee
@@ -87,40 +89,22 @@ def show(
 
 def _title(metric: Metric, groups: Partition, level: float) -> str:
     """What the table is about, and which end of the scale is the good one."""
+    from fewlabels.wording import Style, chosen
+
     name = metric.name
-    best = "" if metric.vector else f"; {0 if metric.high_is_bad else 1} is best"
-    truth = f"The truth lies between low and high with a probability of {level:.4g}"
+    best = "" if metric.vector else f"; {Style(metric.share).value(0 if metric.high_is_bad else 1)} is best"
+    truth = f"The true value lies between low and high with a probability of {chosen(level)}"
     return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
-
-
-def _with_notes(table: Table, reading: Reading, *, own: bool) -> Table:
-    """The table with a word beside each number that rests on too few labels, as in the report."""
-    from fewlabels.findings.evidence import judge
-    from fewlabels.findings.measures import is_thin
-    from fewlabels.report.facts import NOTES
-    from fewlabels.table import Table
-
-    audit = reading.audit
-    if not audit.labels():
-        return table  # said above the table: no number rests on labels
-    if own and not audit.spec.task.metric.vector:
-        notes = [NOTES[one] for one in judge(reading)]
-    else:  # how short an interval must be is known for the question's own groups only
-        few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
-        notes = [NOTES["few"] if one else "" for one in few]
-    return Table({**table.columns, "note": notes}, table.settings) if any(notes) else table
 
 
 def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
     """The rows in the order asked for; where groups are looked for, those first."""
     from fewlabels.errors import InputError
     from fewlabels.table import Table
-    from fewlabels.tasks import Identify
 
-    task = audit.spec.task
-    if by is None and not isinstance(task, Identify):
+    if by is None and audit.spec.task.sought is None:
         return table
-    by = by or ("mean" if isinstance(task, Identify) and task.lowest else "-mean")
+    by = by or ("mean" if audit.spec.task.sought == "lowest" else "-mean")
     column = by.removeprefix("-")
     if column not in _SORTS or (column not in table.columns and column != "width"):
         raise InputError(f"--sort {by!r} is not known. Use one of {', '.join(_SORTS)}, or -mean for the largest first.")
@@ -130,8 +114,8 @@ def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
     else:
         keys = table[column]
     # Groups without items have no value: they come last either way.
-    there = sorted((i for i, key in enumerate(keys) if key is not None), key=lambda i: keys[i], reverse=by[0] == "-")
-    order = [*there, *(i for i, key in enumerate(keys) if key is None)]
+    present = sorted((i for i, key in enumerate(keys) if key is not None), key=lambda i: keys[i], reverse=by[0] == "-")
+    order = [*present, *(i for i, key in enumerate(keys) if key is None)]
     return Table({name: [values[i] for i in order] for name, values in table.columns.items()}, table.settings)
 
 
@@ -155,13 +139,23 @@ def _progress(audit: Assessment) -> dict[str, Any]:
     }
 
 
-def _words(reading: Reading, known: dict[str, Any], address: str, *, own: bool) -> list[str]:
+def _sentences(finding: Finding | None) -> dict[str, Any]:
+    """What the finding says, if the table is about the question itself."""
+    if finding is None:
+        return {}
+    return {
+        "question": finding.question,
+        "headline": finding.headline,
+        "basis": finding.basis,
+        "doubts": list(finding.doubts),
+    }
+
+
+def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     from fewlabels.cli.common import quoted, shown
     from fewlabels.findings.phrases import question
-    from fewlabels.report import gist_of
     from fewlabels.wording import counted
 
-    audit = reading.audit
     where = f"{shown(address)} {quoted(audit.name)}"
     of = f"{counted(known['items'], 'item')} in {counted(len(audit.groups), 'group')}"
     lines = [
@@ -173,12 +167,11 @@ def _words(reading: Reading, known: dict[str, Any], address: str, *, own: bool) 
             f"Waiting for your word, since people skipped or disagree: {counted(known['disputed'], 'item')}. See: "
             f"fewlabels export {where} disputed, then fewlabels tell {where} FILE --decide"
         )
+    sentences = (known.get("headline"), known.get("basis"), *known.get("doubts", ()))
+    lines += [sentence for sentence in sentences if sentence]
     if not known["labels"]:
         lines.append(
-            f"Without labels this is only what is believed beforehand. Next: fewlabels label {where}, "
+            f"Without labels the table is only what is believed beforehand. Next: fewlabels label {where}, "
             f"fewlabels serve {shown(address)}, or fewlabels ask {where} -n 20 > batch.csv"
         )
-    elif own:
-        found = gist_of(reading)
-        lines += [found.headline, *found.doubts]
     return lines

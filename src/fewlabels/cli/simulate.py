@@ -201,7 +201,7 @@ def _dask(address: str) -> Iterator[Executor]:
 def _check_picture(path: Path | None) -> None:
     """Say before the work begins, not after it, that a picture cannot be written."""
     from fewlabels.errors import InputError
-    from fewlabels.plots.displays import check_drawing
+    from fewlabels.plots.drawing.display import check_drawing
 
     if path is None:
         return

@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.findings.formatting import Style
+from fewlabels.tasks.grounds import Confused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.findings.groups import GroupRow
     from fewlabels.table import Table
+    from fewlabels.tasks.grounds import GroupRow
 
 MOST = 20
-"""So many pairs of classes are told."""
-
-
-@dataclass(frozen=True)
-class Confused:
-    """Where the classifier says one class, the share that is truly another: `mean` with its interval."""
-
-    group: str
-    true: str
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def words(self) -> str:
-        """The share with its interval."""
-        numbers = Style(share=True)
-        return f"{numbers.value(self.mean)} ({numbers.between(self.low, self.high)})"
+"""How many pairs of classes are told."""
 
 
 def confused(estimates: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:
-    """The pairs with the largest shares, in groups that have enough labels.
+    """The pairs with the largest shares, in groups whose number is told.
 
-    Where the groups are not the predicted classes but crossed with something, the largest share of a group is taken
-    for the one that is right.
+    Where the groups are the predicted classes crossed with something else, the largest share of a group is taken to
+    be the right one.
     """
-    known = {row.group for row in rows if row.evidence in ("enough", "scores")}
+    known = {row.group for row in rows if row.is_known}
     group, true = np.array(estimates["group"], dtype=object), np.array(estimates["true"], dtype=object)
     mean = np.array([np.nan if value is None else value for value in estimates["mean"]])
     right = group == true
     if not right.any():
         width = len(set(estimates["true"]))
         right = (mean.reshape(-1, width) == mean.reshape(-1, width).max(axis=1, keepdims=True)).ravel()
-    there = np.flatnonzero(~right & (mean > 0) & np.array([name in known for name in group]))
-    top = there[np.argsort(-mean[there], kind="stable")[:MOST]]
+    mistakes = np.flatnonzero(~right & (mean > 0) & np.array([name in known for name in group]))
+    top = mistakes[np.argsort(-mean[mistakes], kind="stable")[:MOST]]
     low, high = estimates["low"], estimates["high"]
     return tuple(Confused(group[i], true[i], float(mean[i]), low[i], high[i]) for i in top.tolist())

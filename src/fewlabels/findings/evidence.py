@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from fewlabels.findings.measures import FEW, is_thin
 from fewlabels.priors import Learned
 
 if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
-
-Evidence = Literal["enough", "scores", "few", "unasked", "empty"]
+    from fewlabels.tasks.grounds import Evidence
 
 LEARNED_FROM = 30
 """Labels in all from which what the learned prior says of a group with few labels is told."""
 
-RULE = (
+NOTES: dict[Evidence, str] = {
+    "enough": "",
+    "scores": "mostly from scores",
+    "others": "mostly from other {nouns}",
+    "few": "too few labels",
+    "unasked": "not part of the question",
+    "empty": "no items",
+}
+"""What to know about a number, by what it rests on."""
+HEADINGS: dict[Evidence, str] = {
+    "few": "Not enough labels to say",
+    "unasked": "Not part of the question",
+    "empty": "Without items",
+}
+"""Over the groups whose number is not told."""
+_RULE = (
     f"A {{noun}} has enough labels when at least {FEW} of its items are labelled (or all, where the question is about "
     "exactly these items) and its range is at most half as long as it would be for somebody who knows nothing."
 )
-LEARNED_RULE = (
-    "Where the range is that short with fewer labels, the number rests on what the classifier's scores turned out to "
-    "mean in the other {nouns}; it is marked as such."
+_LEARNED = (
+    "Where the range is that short with fewer labels, the number rests on {what} in the other {nouns}; it is marked as "
+    "such."
 )
+
+
+def rule(reading: Reading) -> str:
+    """When a number is told, in words."""
+    audit = reading.audit
+    if not isinstance(audit.spec.prior, Learned):
+        return _RULE.format(noun=reading.noun)
+    unscored = audit.pool.confidence is None
+    what = "how often the classifier is right" if unscored else "what the classifier's scores turned out to mean"
+    return f"{_RULE} {_LEARNED}".format(noun=reading.noun, nouns=reading.nouns, what=what)
 
 
 def judge(reading: Reading) -> list[Evidence]:
     """What the number of each group rests on, in the order of the groups.
-
-    "enough": labels of its own. "scores": few of its own, and what was learned of the scores elsewhere. "few": not
-    enough to tell a number, as in the plots. "unasked": not part of the question. "empty": no items.
 
     >>> import fewlabels as fl
     >>> from fewlabels.findings.reading import Reading
@@ -40,18 +61,18 @@ def judge(reading: Reading) -> list[Evidence]:
     ['enough', 'few']
     """
     audit, estimates = reading.audit, reading.measured
-    asked = audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups)).tolist()
-    learned = isinstance(audit.spec.prior, Learned) and sum(estimates["labelled"]) >= LEARNED_FROM
-    found: list[Evidence] = []
+    asked = audit.spec.task.askable(reading.cells).tolist()
+    elsewhere: Evidence = "few"
+    if isinstance(audit.spec.prior, Learned) and sum(estimates["labelled"]) >= LEARNED_FROM:
+        elsewhere = "others" if audit.pool.confidence is None else "scores"
+    kinds: list[Evidence] = []
     for row, is_asked, is_long in zip(estimates.rows(), asked, reading.too_long, strict=True):
         if not row["n"]:
-            found.append("empty")
+            kinds.append("empty")
         elif not is_asked:
-            found.append("unasked")
+            kinds.append("unasked")
         elif is_long:
-            found.append("few")
-        elif not is_thin(row["labelled"], row["n"], audit.spec.target):
-            found.append("enough")
+            kinds.append("few")
         else:
-            found.append("scores" if learned else "few")
-    return found
+            kinds.append(elsewhere if is_thin(row["labelled"], row["n"], audit.spec.target) else "enough")
+    return kinds

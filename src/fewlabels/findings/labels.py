@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from fewlabels.assessment import Assessment
+    from fewlabels.metrics import Metric
+    from fewlabels.partition import Partition
 
 _TEXT = 280
 _IMAGE = 20_000
@@ -50,15 +54,16 @@ class Labels(Tally):
 
     def sentences(self) -> list[str]:
         """The same in words, without what is 0."""
-        found = ["No item has a label yet."] if not self.labelled else [self._labelled()]
+        sentences = ["No item has a label yet."] if not self.labelled else [self._labelled()]
         if self.pending:
             be = "is" if self.pending == 1 else "are"
-            found.append(f"{counted(self.pending, 'item')} {be} out for labelling, without a label that counts yet.")
+            count = counted(self.pending, "item")
+            sentences.append(f"{count} {be} out for labelling, without a label that counts yet.")
         if self.replaced:
-            found.append(f"{counted(self.replaced, 'label')} replaced an earlier, different one of the same item.")
+            sentences.append(f"{counted(self.replaced, 'label')} replaced an earlier, different one of the same item.")
         if self.decided:
-            found.append(f"In {counted(self.decided, 'case')} the owner of the assessment decided.")
-        return [*found, self.agreement] if self.agreement else found
+            sentences.append(f"In {counted(self.decided, 'case')} the owner of the assessment decided.")
+        return [*sentences, self.agreement] if self.agreement else sentences
 
     def _labelled(self) -> str:
         who = f" by {counted(self.people, 'person')}" if self.people else ""
@@ -92,27 +97,38 @@ def tally(audit: Assessment) -> Tally:
     return Tally(**count | {"pending": count["pending"] - count["unresolved"]})
 
 
+def right_labels(audit: Assessment, metric: Metric, groups: Partition) -> dict[str, int] | None:
+    """How many labels of each group say that the classifier is right; None where the metric's labels show more."""
+    if metric.cells(audit.pool, groups).outcomes != ("right", "wrong"):
+        return None
+    labels = audit.labels()
+    items = audit.pool.positions(labels)
+    is_right = audit.pool.predicted[items] == audit.pool.class_positions(labels.values())
+    counts = np.bincount(groups.group[items][is_right], minlength=len(groups))
+    return dict(zip(groups.names, counts.tolist(), strict=True))
+
+
 def count_labels(audit: Assessment) -> Labels:
     """Where the items stand, and what the log says of their labels."""
     counting = audit.labels()
-    said = [row for row in audit.log().rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
+    events = [row for row in audit.log().rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
     agreed = audit.agreement()
     return Labels(
         **asdict(tally(audit)),
-        replaced=_changed([row for row in said if row["kind"] == "label"]),
-        decided=len({row["item"] for row in said if row["kind"] == "decide"}),
-        people=len({row["annotator"] for row in said if row["annotator"]}),
+        replaced=_changed([row for row in events if row["kind"] == "label"]),
+        decided=len({row["item"] for row in events if row["kind"] == "decide"}),
+        people=len({row["annotator"] for row in events if row["annotator"]}),
         agreement=agreed.words if agreed.items else "",
-        first=said[0]["at"] if said else None,
-        last=said[-1]["at"] if said else None,
+        first=events[0]["at"] if events else None,
+        last=events[-1]["at"] if events else None,
     )
 
 
-def _changed(said: Sequence[Mapping[str, Any]]) -> int:
+def _changed(events: Sequence[Mapping[str, Any]]) -> int:
     """How often a second word of the same person about the same item replaced the first by another label."""
     last: dict[tuple[str, str | None], str] = {}
     changed = 0
-    for row in said:
+    for row in events:
         key = row["item"], row["annotator"]
         changed += last.get(key, row["label"]) != row["label"]
         last[key] = row["label"]
@@ -131,20 +147,20 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
     named = set(groups)
     sure = pool.confidence
     wrong.sort(
-        key=lambda found: (
-            audit.groups.names[audit.groups.group[found[0]]] not in named,
-            0.0 if sure is None else -float(sure[found[0]]),
+        key=lambda mistake: (
+            audit.groups.names[audit.groups.group[mistake[0]]] not in named,
+            0.0 if sure is None else -float(sure[mistake[0]]),
         )
     )
     content = None if pool.content is None else pool.column(pool.content)
-    found = []
+    mistakes = []
     for item, name, label in wrong[:most]:
         seen = None if content is None else content[item].as_py()
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
         text = None if seen is None or str(seen).startswith("data:") else _cut(str(seen))
         confidence = None if sure is None else float(sure[item])
-        found.append(Mistake(name, pool.classes[pool.predicted[item]], label, confidence, text, image))
-    return tuple(found)
+        mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], label, confidence, text, image))
+    return tuple(mistakes)
 
 
 def _cut(text: str) -> str:

@@ -39,13 +39,13 @@ def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
     strip = belief.model.strips.strip
     draws = belief.model.draws(np.random.default_rng(audit.spec.seed), _DRAWS)
     band = np.clip(np.searchsorted(_EDGES, confidence, side="right") - 1, 0, len(_EDGES) - 2)
-    found = []
+    read = []
     for b in np.unique(band).tolist():
         inside = band == b
         weight = np.bincount(strip[inside], minlength=draws.shape[1]) / inside.sum()
         right = draws @ weight
         low, high = interval(right, level)
-        found.append(
+        read.append(
             Band(
                 said_from=_EDGES[b],
                 said_to=_EDGES[b + 1],
@@ -56,4 +56,4 @@ def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
                 high=float(high),
             )
         )
-    return tuple(found)
+    return tuple(read)

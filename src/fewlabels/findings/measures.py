@@ -1,4 +1,4 @@
-"""What plots call things: metrics in words, and names that are not too long."""
+"""Metrics for the eye, and from how many labels on a number is the group's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ FEW = 5
 """With fewer labels a group's number says more of the prior than of the group."""
 HOLLOW = "few labels"
 """What a hollow point means."""
-_LONGEST = 120
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,3 @@ def is_thin(labelled: int, n: int, target: str) -> bool:
     (True, False, False)
     """
     return labelled < FEW and not (target == "pool" and labelled >= n)
-
-
-def shortened(text: str, most: int = _LONGEST) -> str:
-    """
-    >>> shortened("a name that goes on", 10)
-    'a name th…'
-    """
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""What more labels would change: how it stands with the stopping rules, and how many more it will probably take."""
+"""What more labels would change: progress towards the stopping rules, and how many more it will probably take."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class More:
 
     def sentences(self) -> tuple[str, ...]:
         """Both in words."""
-        found = [self.standing.words] if self.forecast is None else [self.standing.words, _words(self.forecast)]
-        return (*found, _SHORTER)
+        ahead = () if self.forecast is None else (_words(self.forecast),)
+        return (self.standing.words, *ahead, _SHORTER)
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -61,10 +61,10 @@ def foreseen(
 
 def outlook(audit: Assessment) -> str:
     """The forecast in words, to follow those of the standing; empty where it is enough."""
-    found = foreseen(audit, audit.standing())
-    return "" if found is None else _words(found)
+    ahead = foreseen(audit, audit.standing())
+    return "" if ahead is None else _words(ahead)
 
 
-def _words(found: Forecast) -> str:
-    """What a forecast says beyond the standing: that no rule is set is said there."""
-    return found.words.removeprefix("No stopping rule is set. ")
+def _words(ahead: Forecast) -> str:
+    """What a forecast says beyond the standing, which has said already that no rule is set."""
+    return ahead.outlook or ahead.words

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fewlabels.findings.evidence import LEARNED_RULE, RULE
-from fewlabels.findings.formatting import Style, percent, spelled
-from fewlabels.findings.measures import measure, shortened
-from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost
-from fewlabels.priors import Learned
-from fewlabels.tasks import Compare, Identify
-from fewlabels.wording import plural
+from fewlabels.findings.evidence import rule
+from fewlabels.findings.measures import measure
+from fewlabels.findings.reading import noun_of
+from fewlabels.metrics import Accuracy
+from fewlabels.wording import Style, chosen, plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fewlabels.assessment import Assessment
+    from fewlabels.findings.reading import Reading
     from fewlabels.partition import Partition
     from fewlabels.policies import Policy
     from fewlabels.priors import Prior
@@ -73,45 +72,16 @@ TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
     "pool": "The numbers are about exactly these items.",
 }
-ESTIMATED: dict[type, str] = {
-    Accuracy: "How often is the classifier right{each}?",
-    CalibrationError: "How far can the classifier's own confidence be believed{each}?",
-    Confusion: "Which classes does the classifier mix up, and how often?",
-    Cost: "What do the classifier's mistakes cost{each}?",
-}
 METRICS = {
     "Accuracy": "the share of items for which the classifier is right",
     "CalibrationError": "how far, on average, the classifier's confidence is from how often it is right",
     "Confusion": "how often each class is the true one where the classifier says another",
     "Cost": "what a prediction costs on average, by the prices that were given",
-    "F1": "a mean of precision and recall; 100 % is perfect",
+    "F1": "a mean of precision and recall; 100% is perfect",
     "FalsePositiveRate": "of the items that are not of a class, the share that it takes for one",
     "Precision": "of the items that it takes for a class, the share that truly is",
     "Recall": "of the items that truly are of a class, the share that it finds",
 }
-
-
-def noun(audit: Assessment) -> str:
-    """What a group is called: a class where the groups are the predicted classes."""
-    return _noun(audit.groups)
-
-
-def _noun(groups: Partition) -> str:
-    return "class" if groups.recipe["by"] == "predicted" else "group"
-
-
-def style(audit: Assessment) -> Style:
-    """How the values of the assessment's metric are written."""
-    return Style(measure(audit.spec.task.metric).share)
-
-
-def extreme(audit: Assessment) -> str:
-    """What is looked for, to follow "the class" or "the three classes"."""
-    task = audit.spec.task
-    assert isinstance(task, Identify)
-    if isinstance(task.metric, Accuracy):
-        return f"it gets {'wrong' if task.lowest else 'right'} most often"
-    return f"with the {'lowest' if task.lowest else 'highest'} {measure(task.metric).name}"
 
 
 def question(audit: Assessment) -> str:
@@ -126,25 +96,14 @@ def question(audit: Assessment) -> str:
 
 
 def asked(task: Task, groups: Partition) -> str:
-    """The same before there is an assessment.
+    """The question before there is an assessment.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"]})
     >>> asked(fl.Compare(fl.Accuracy(), "a", "b"), fl.by_predicted(pool))
     'Is the accuracy lower, about equal (within 5 points) or higher for a than for b?'
     """
-    one, name = _noun(groups), task.metric.name
-    if isinstance(task, Identify):
-        which = one if task.plays == 1 else f"{spelled(task.plays)} {plural(one)}"
-        if isinstance(task.metric, Accuracy):
-            return f"Which {which} does the classifier get {'wrong' if task.lowest else 'right'} most often?"
-        verb = "has" if task.plays == 1 else "have"
-        return f"Which {which} {verb} the {'lowest' if task.lowest else 'highest'} {name}?"
-    if isinstance(task, Compare):
-        apart = Style(task.metric.share).change(task.rope)
-        return f"Is the {name} lower, about equal (within {apart}) or higher for {task.a} than for {task.b}?"
-    each = f", in each {one}" if len(groups) > 1 else ""
-    return ESTIMATED.get(type(task.metric), f"What is the classifier's {name}{{each}}?").format(each=each)
+    return task.question(noun_of(groups), len(groups))
 
 
 def meaning(audit: Assessment) -> str:
@@ -154,7 +113,7 @@ def meaning(audit: Assessment) -> str:
 
 def groups(audit: Assessment) -> str:
     """How the groups were made."""
-    if noun(audit) == "class":
+    if noun_of(audit.groups) == "class":
         name = shortened(audit.groups.names[0], 40)
         return f"Items are put together by what the classifier says: the class {name} is all items it calls {name}."
     if audit.groups.recipe["by"] == "whole":
@@ -164,12 +123,12 @@ def groups(audit: Assessment) -> str:
 
 def policy(audit: Assessment) -> str:
     """How the items were chosen."""
-    chosen = _filled(POLICIES, audit.spec.policy, audit)
-    task = audit.spec.task
-    if isinstance(task, Compare):
-        chosen += f" Only {task.a} and {task.b} were asked about."
-    same = type(audit.spec.policy).__name__ == "UniformItems" or len(audit.groups) == 1
-    return chosen if same else f"{chosen} Within a {noun(audit)}, items were taken at random."
+    words, pair = _filled(POLICIES, audit.spec.policy, audit), audit.spec.task.pair
+    if pair is not None:
+        words += f" Only {pair[0]} and {pair[1]} were asked about."
+    if audit.spec.policy.ignorable or len(audit.groups) == 1:
+        return words
+    return f"{words} Within a {noun_of(audit.groups)}, items were taken at random."
 
 
 def prior(audit: Assessment) -> str:
@@ -177,52 +136,53 @@ def prior(audit: Assessment) -> str:
     return _filled(PRIORS, audit.spec.prior, audit)
 
 
-def _filled(words: dict[str, str], thing: Policy | Prior, audit: Assessment) -> str:
-    one = noun(audit)
-    return words.get(type(thing).__name__, f"{thing!r}.").format(noun=one, nouns=plural(one))
+def _filled(phrases: dict[str, str], thing: Policy | Prior, audit: Assessment) -> str:
+    noun = noun_of(audit.groups)
+    words = phrases.get(type(thing).__name__)
+    return f"{thing!r}." if words is None else words.format(noun=noun, nouns=plural(noun))
 
 
 def how_to_read(level: float) -> str:
     """A few sentences for somebody who reads such numbers for the first time."""
-    example = "62 % (between 55 % and 69 %)"
+    example = "62% (between 55% and 69%)"
     return (
         f"Only some of the items were labelled by people, so every number is an estimate with a range: {example} means "
-        "that 62 % is the best guess and that anything from 55 % to 69 % is plausible. "
-        f"A range is made to hold the true value with a probability of {percent(level)}. That rests on how the labels "
-        "were chosen and on what was assumed beforehand, both told below; the fewer labels, the more it does. "
+        "that 62% is the best guess and that anything from 55% to 69% is plausible. "
+        f"A range is made to contain the true value with a probability of {chosen(level)}. That rests on how the "
+        "labels were chosen and on what was assumed beforehand, both described below; the fewer labels, the more it "
+        "does. "
         "Where two ranges overlap widely, do not read much into which number is larger."
     )
 
 
 def glossary(audit: Assessment, level: float) -> dict[str, str]:
     """The words of the report, each with its meaning."""
-    one = noun(audit)
-    found = {
+    noun = noun_of(audit.groups)
+    meanings = {
         "label": "The true class of an item, as a person said it.",
         "item": "One thing that the classifier made a prediction for: a picture, a text, a row.",
-        one: groups(audit),
+        noun: groups(audit),
         measure(audit.spec.task.metric).name: meaning(audit).capitalize() + ".",
-        "range": f"The values that fit the labels: the true one is among them with a probability of {percent(level)}, "
+        "range": f"The values that fit the labels: the true one is among them with a probability of {chosen(level)}, "
         "if what was assumed beforehand is fair (a credible interval).",
         "confidence": "How sure the classifier says it is of its own prediction.",
     }
-    if isinstance(audit.spec.task, Identify):
-        found["chance"] = f"The probability that the {one} is among those looked for, going by the labels so far."
-        found["place"] = f"Where the {one} stands among all: 1 is the most extreme; the places that fit the labels."
-    return found
+    if audit.spec.task.sought is not None:
+        meanings["chance"] = f"The probability that the {noun} is among those looked for, going by the labels so far."
+        meanings["place"] = f"Where the {noun} stands among all: 1 is the most extreme; the places that fit the labels."
+    return meanings
 
 
-def words(audit: Assessment, level: float) -> Words:
+def words(reading: Reading) -> Words:
     """The phrases of an assessment."""
-    one = noun(audit)
+    audit = reading.audit
     shown = measure(Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric)
-    rule = f"{RULE} {LEARNED_RULE}" if isinstance(audit.spec.prior, Learned) else RULE
     return Words(
-        noun=one,
+        noun=reading.noun,
         metric=shown.name,
         share=shown.share,
         grouped=groups(audit),
-        reading=how_to_read(level),
-        rule=rule.format(noun=one, nouns=plural(one)),
-        glossary=glossary(audit, level),
+        reading=how_to_read(reading.level),
+        rule=rule(reading),
+        glossary=glossary(audit, reading.level),
     )

@@ -1,22 +1,28 @@
-"""What all that is shown of one assessment shares: each number is computed once, when it is first needed."""
+"""The numbers that everything shown of an assessment shares: each is computed once, when it is first needed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fewlabels.findings.labels import right_labels
 from fewlabels.findings.measures import Measure, is_thin, measure
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.findings.vagueness import too_long
 from fewlabels.metrics import Accuracy
-from fewlabels.tasks import Compare
+from fewlabels.wording import plural
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from fewlabels.assessment import Assessment
+    from fewlabels.cells import Cells
+    from fewlabels.partition import Partition
     from fewlabels.table import Table
     from fewlabels.tasks import Answer
 
@@ -28,7 +34,7 @@ _COLUMNS = ("group", "n", "labelled", "mean", "low", "high")
 class Row:
     """One group: its size, its labels, and its value with an interval; None where the group has no items.
 
-    `thin` where it has too few labels for the value to mean much.
+    `thin` where it has too few labels for the value to mean much; `right` as in a finding.
     """
 
     group: str
@@ -38,12 +44,13 @@ class Row:
     low: float | None
     high: float | None
     thin: bool = False
+    right: int | None = None
 
 
 class Reading:
-    """What all that is shown of one assessment shares: estimates, answer and so on, each computed when first needed.
+    """The numbers that everything shown of an assessment shares, each computed when it is first needed.
 
-    It is of one moment: make another when labels have come in.
+    A reading is of one moment: make another when labels have come in.
     """
 
     def __init__(self, audit: Assessment, level: float = 0.95, draws: int = 10_000) -> None:
@@ -51,6 +58,21 @@ class Reading:
         self.level = level
         self.draws = draws
         self.measure: Measure = measure(audit.spec.task.metric)
+
+    @property
+    def noun(self) -> str:
+        """What a group is called."""
+        return noun_of(self.audit.groups)
+
+    @property
+    def nouns(self) -> str:
+        """Several groups."""
+        return plural(self.noun)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells of the assessment's own metric and groups."""
+        return self.audit.spec.cells(self.audit.pool, self.audit.groups)
 
     @cached_property
     def estimates(self) -> Table:
@@ -68,6 +90,36 @@ class Reading:
         if not self.audit.spec.task.metric.vector:
             return self.estimates
         return self.audit.estimates(level=self.level, metric=Accuracy(), groups=self.audit.groups, draws=self.draws)
+
+    @cached_property
+    def ranked(self) -> Mapping[str, Mapping[str, Any]]:
+        """The rows of the answer by group, in its order, where it has a chance for each; empty elsewhere."""
+        table = self.answer.table
+        if not {"group", "chance"} <= set(table.columns):
+            return {}
+        return {row["group"]: row for row in table.rows()}
+
+    @cached_property
+    def right(self) -> Mapping[str, int] | None:
+        """How many labels of each group say that the classifier is right; None where labels do not show just that."""
+        metric = self.audit.spec.task.metric
+        return right_labels(self.audit, Accuracy() if metric.vector else metric, self.audit.groups)
+
+    @cached_property
+    def prior_shares(self) -> list[float | None]:
+        """The share of each group's number that rests on something else than labels of its own; None without items.
+
+        In a cell with n labels and a belief as strong as s labels it is 1 − n/s: for a prior of strength s₀ that is
+        s₀/(s₀ + n), and for a learned one s is the strength of the Beta with the same mean and variance. Of the pool
+        itself it concerns only the items without a label.
+        """
+        belief, cells = self.audit.belief(), self.cells
+        labelled = belief.counts.sum(axis=-1)
+        share = np.clip(1 - labelled / np.maximum(belief.strength, 1e-12), 0, 1)
+        if belief.target == "pool":
+            share = share * belief.left / belief.size
+        totals = cells.total(cells.weight * share).tolist()
+        return [value if n else None for value, n in zip(totals, cells.partition.sizes.tolist(), strict=True)]
 
     @cached_property
     def too_long(self) -> list[bool]:
@@ -100,13 +152,21 @@ class Reading:
         """Whether an average over all groups is the labels' word and not the prior's."""
         return not swayed(self.audit)[0]
 
-    @cached_property
+    @property
     def pair(self) -> tuple[str, str] | None:
         """The two groups of a comparison; the others were not asked about."""
-        task = self.audit.spec.task
-        return (task.a, task.b) if isinstance(task, Compare) else None
+        return self.audit.spec.task.pair
 
     def rows(self, table: Table) -> tuple[Row, ...]:
         """The rows of a table of estimates with one line a group; of a comparison, its two groups."""
-        found = (Row(**{name: row[name] for name in _COLUMNS}, thin=self.too_few[row["group"]]) for row in table.rows())
-        return tuple(row for row in found if self.pair is None or row.group in self.pair)
+        return tuple(self._row(row) for row in table.rows() if self.pair is None or row["group"] in self.pair)
+
+    def _row(self, row: Mapping[str, Any]) -> Row:
+        name = row["group"]
+        right = None if self.right is None else self.right[name]
+        return Row(**{column: row[column] for column in _COLUMNS}, thin=self.too_few[name], right=right)
+
+
+def noun_of(groups: Partition) -> str:
+    """What a group is called: a class where the groups are the predicted classes."""
+    return "class" if groups.recipe["by"] == "predicted" else "group"

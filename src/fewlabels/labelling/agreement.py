@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fewlabels.table import Table
+from fewlabels.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -42,7 +43,7 @@ class Agreement:
             return "No item has been labelled by two people yet."
         chance = "" if self.alpha is None else f" (Krippendorff's alpha {self.alpha:.2f})"
         count = "1 item" if self.items == 1 else f"{self.items:,} items"
-        return f"Two people who labelled the same item agree {self.raw:.0%} of the time{chance}, on {count}."
+        return f"Two people who labelled the same item agree {percent(self.raw)} of the time{chance}, on {count}."
 
 
 def agreement(votes: Iterable[Mapping[str, Hashable]]) -> Agreement:

@@ -51,7 +51,7 @@ class Plan:
     Parameters
     ----------
     table
-        A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95 % interval of
+        A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95% interval of
         the average over the pool, and held, the share of worlds where it contains the true value; width and widest of
         the groups' intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong,
         the probability that it gives itself, and right, the share of worlds where it is; found, of the groups looked

@@ -55,6 +55,8 @@ class Forecast:
         Whether that is the assessment's own rule, or a usual one because it has none.
     words
         All of it in a sentence or two.
+    outlook
+        The words without the sentence that no stopping rule is set, to follow those of the standing.
 
     >>> import fewlabels as fl
     >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
@@ -71,6 +73,7 @@ class Forecast:
     stop: Stop
     is_set: bool
     words: str
+    outlook: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -112,7 +115,7 @@ def forecast(
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
     >>> audit = fl.create(None, "pets", pool, stop=Stop(overall=0.1))
     >>> print(forecast(audit, runs=20).words)
-    Probably ... more labels until the interval of the average is at most 0.1 wide (80 %: ... to ...).
+    Probably ... more labels until the interval of the average is at most 0.1 wide (80%: ... to ...).
     """
     game = _game(audit)
     goal, is_set, now = _goal(audit, game, stop, seed)
@@ -201,8 +204,9 @@ def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
 def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
     """What needs no simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
-        words = now.words if is_set else f"{_UNSET} {now.words.replace('Enough:', 'By a usual one it is enough:')}"
-        return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
+        outlook = now.words if is_set else now.words.replace("Enough:", "By a usual one it is enough:")
+        words = outlook if is_set else f"{_UNSET} {outlook}"
+        return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words, outlook)
     if not ahead:
         words = f"Nothing is left to ask. What was wanted is not reached: {aim(stop)}."
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
@@ -221,7 +225,6 @@ def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end
     low, more, high = (quantile(needed, q) for q in (0.1, 0.5, 0.9))
     share = float(np.isfinite(needed).mean())
     found = [None if np.isinf(count) else round(count) for count in (more, low, high)]
-    words = more_labels(low, more, high, share, stop, ahead, end)
-    if not is_set:
-        words = f"{_UNSET} {words}"
-    return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words)
+    outlook = more_labels(low, more, high, share, stop, ahead, end)
+    words = outlook if is_set else f"{_UNSET} {outlook}"
+    return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words, outlook)

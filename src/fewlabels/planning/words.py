@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from fewlabels.wording import counted
+from fewlabels.wording import chosen, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ End = Literal["budget", "items", "sight"]
 """Why a forecast looks no farther: the budget ends there, the items do, or it is far enough."""
 
 _AIMS = {
-    "probability": "the answer is right with probability {:g}",
+    "probability": "the answer is right with probability {}",
     "width": "no group has an interval wider than {:g}",
     "overall": "the interval of the average is at most {:g} wide",
 }
@@ -30,7 +30,9 @@ def aim(stop: Stop) -> str:
     >>> aim(Stop(labels=300, width=0.2, overall=0.1))
     'no group has an interval wider than 0.2 or the interval of the average is at most 0.1 wide'
     """
-    return " or ".join(_AIMS[name].format(wanted) for name, wanted in stop.rules.items() if name in _AIMS)
+    rules = {name: wanted for name, wanted in stop.rules.items() if name in _AIMS}
+    written = {name: chosen(wanted) if name == "probability" else wanted for name, wanted in rules.items()}
+    return " or ".join(_AIMS[name].format(wanted) for name, wanted in written.items())
 
 
 def rounded(count: float, *, up: bool = False) -> int:
@@ -50,24 +52,24 @@ def more_labels(low: float, more: float, high: float, share: float, stop: Stop, 
 
     >>> from fewlabels.stopping import Stop
     >>> more_labels(58, 123, 244, 1.0, Stop(probability=0.95), 1000, "sight")
-    'Probably 120 more labels until the answer is right with probability 0.95 (80 %: 58 to 240).'
+    'Probably 120 more labels until the answer is right with probability 95% (80%: 58 to 240).'
     >>> more_labels(math.inf, math.inf, math.inf, 0.0, Stop(labels=200, probability=0.9), 1, "budget")
-    'What is left of the budget (1 label) will probably not be enough: the answer is right with probability 0.9 by then
-     in 0 % of the simulated worlds.'
+    'What is left of the budget (1 label) will probably not be enough: the answer is right with probability 90% by then
+     in 0% of the simulated worlds.'
     """
     if math.isinf(more) and end == "sight":
         return (
             f"Probably more than {counted(most, 'more label')} until {aim(stop)}: "
-            f"that many were enough in {_percent(share)} of the simulated worlds."
+            f"that many were enough in {percent(share)} of the simulated worlds."
         )
     if math.isinf(more):
         rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
         return (
-            f"What is left {rest} will probably not be enough: {aim(stop)} by then in {_percent(share)} of the "
+            f"What is left {rest} will probably not be enough: {aim(stop)} by then in {percent(share)} of the "
             "simulated worlds."
         )
     until = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
-    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop)} (80 %: {rounded(low):,} {until})."
+    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop)} (80%: {rounded(low):,} {until})."
 
 
 def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> str:
@@ -75,19 +77,19 @@ def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> st
 
     >>> from fewlabels.stopping import Stop
     >>> recommendation(320, 0.8, 0.97, Stop(probability=0.95))
-    'Recommended: 320 labels. In 80 % of the simulated worlds the answer is right with probability 0.95 by then, and
-     where asking stopped by this rule it was in fact right in 97 %.'
+    'Recommended: 320 labels. In 80% of the simulated worlds the answer is right with probability 95% by then, and
+     where asking stopped by this rule it was in fact right in 97%.'
     """
     return (
-        f"Recommended: {labels:,} labels. In {_percent(enough)} of the simulated worlds {aim(stop)} by then, and where "
-        f"asking stopped by this rule {_fact(stop)} in {_percent(honesty)}."
+        f"Recommended: {labels:,} labels. In {percent(enough)} of the simulated worlds {aim(stop)} by then, and where "
+        f"asking stopped by this rule {_fact(stop)} in {percent(honesty)}."
     )
 
 
 def never(share: float, most: int, stop: Stop) -> str:
     """A warning that none of the budgets tried is enough."""
     return (
-        f"No budget can be recommended: with {most:,} labels {aim(stop)} in {_percent(share)} of the simulated "
+        f"No budget can be recommended: with {most:,} labels {aim(stop)} in {percent(share)} of the simulated "
         "worlds. "
         "Ask for less (a lower probability, wider intervals, fewer groups), or choose by the table."
     )
@@ -99,7 +101,7 @@ def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
     >>> buys(200, {"right": 0.3, "found": 0.61}, 3)
     'With 200 labels, about 1.8 of the 3 groups looked for would be named on average.'
     >>> buys(200, {"right": 0.74}, 1)
-    'With 200 labels, the answer would be right in 74 % of the simulated worlds.'
+    'With 200 labels, the answer would be right in 74% of the simulated worlds.'
     >>> buys(1, {"overall": 0.0731, "widest": 0.4}, 1)
     'With 1 label, the interval of the average would be about 0.073 wide, and that of a group at most 0.4.'
     """
@@ -107,7 +109,7 @@ def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
     if "found" in row:
         return f"{start}about {sought * row['found']:.1f} of the {sought} groups looked for would be named on average."
     if "right" in row:
-        return f"{start}the answer would be right in {_percent(row['right'])} of the simulated worlds."
+        return f"{start}the answer would be right in {percent(row['right'])} of the simulated worlds."
     return (
         f"{start}the interval of the average would be about {row['overall']:.2g} wide, and that of a group at most "
         f"{row['widest']:.2g}."
@@ -119,17 +121,13 @@ def too_soon(honesty: float, promise: float, stop: Stop, prior: str) -> str:
     other = "" if prior == "Learned()" else " Learned() may do better."
     return (
         f"No budget can be recommended: the rule would stop too soon. Where asking stopped because {aim(stop)}, "
-        f"{_fact(stop)} in {_percent(honesty)} of the simulated worlds instead of {_percent(promise)}. "
+        f"{_fact(stop)} in {percent(honesty)} of the simulated worlds instead of {percent(promise)}. "
         f"The prior {prior} does not suit such worlds.{other}"
     )
 
 
 def _fact(stop: Stop) -> str:
     return "it was in fact right" if stop.probability is not None else "the intervals did contain the true values"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def alike(low: float, high: float, runs: int, source: str, has_confidence: bool, expect: float | None) -> str:
@@ -143,5 +141,5 @@ def alike(low: float, high: float, runs: int, source: str, has_confidence: bool,
     if expect is not None:
         return f"{_WORLD} The {runs:,} here are {how}, moved to an accuracy of {expect:g} over the pool as you expect."
     hint = "" if has_confidence else " If you know better, say what accuracy you expect (expect: 0.9, say)."
-    span = f"{100 * low:.0f} to {_percent(high)}"
+    span = f"{percent(low)} to {percent(high)}"
     return f"{_WORLD} The {runs:,} here are {how}; in most of them {span} of the pool is predicted right.{hint}"

@@ -12,20 +12,7 @@ from fewlabels.plots.calibration import Calibration
 from fewlabels.plots.chances import Chances
 from fewlabels.plots.confusion import Confusions
 from fewlabels.plots.curve import Curve
-from fewlabels.plots.displays import (
-    AllocationDisplay,
-    CalibrationDisplay,
-    ChancesDisplay,
-    ConfusionDisplay,
-    CurveDisplay,
-    Display,
-    ForestDisplay,
-    RankingDisplay,
-    ReliabilityDisplay,
-    RopeDisplay,
-    ScatterDisplay,
-    display,
-)
+from fewlabels.plots.drawing.display import Display, display
 from fewlabels.plots.drawing.markup import figure, standalone, svg
 from fewlabels.plots.drawing.style import stylesheet
 from fewlabels.plots.forest import Forest
@@ -46,19 +33,9 @@ PLOTS: Mapping[str, type[Plot]] = MappingProxyType({kind.name: kind for kind in 
 
 __all__ = [
     "PLOTS",
-    "AllocationDisplay",
-    "CalibrationDisplay",
-    "ChancesDisplay",
-    "ConfusionDisplay",
-    "CurveDisplay",
     "Display",
-    "ForestDisplay",
     "Plot",
-    "RankingDisplay",
     "Reading",
-    "ReliabilityDisplay",
-    "RopeDisplay",
-    "ScatterDisplay",
     "display",
     "figure",
     "main_kind",
@@ -83,15 +60,15 @@ def suited(audit: Assessment) -> tuple[str, ...]:
 
 
 def main_kind(audit: Assessment) -> str:
-    """The plot that shows the answer of an assessment: forest, rope for a comparison, confusion for a confusion matrix.
+    """The plot that shows the answer of an assessment: the one its task names, else one that suits.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
     >>> main_kind(fl.create(None, "pets", pool))
     'forest'
     """
-    first = ("rope", "forest", "confusion")
-    return next((name for name in first if PLOTS[name].suits(audit)), "allocation")
+    first = (audit.spec.task.main_plot, "forest", "confusion")
+    return next((name for name in first if name in PLOTS and PLOTS[name].suits(audit)), "allocation")
 
 
 def read_all(

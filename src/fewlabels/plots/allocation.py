@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.findings.measures import shortened
 from fewlabels.plots.drawing.picture import Key, Picture, counting
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
-from fewlabels.wording import counted
+from fewlabels.wording import counted, shortened
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment

@@ -12,7 +12,7 @@ from fewlabels.partition import whole
 from fewlabels.plots.drawing.densities import curve_panel, density
 from fewlabels.plots.drawing.picture import Picture
 from fewlabels.plots.plot import Plot, lacks_confidence
-from fewlabels.wording import counted
+from fewlabels.wording import chosen, counted, percent
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -66,13 +66,14 @@ class Calibration(Plot):
         """How to read it."""
         return (
             "How far confidence is from accuracy, on average over the items: 0 is perfect. The higher the curve, the "
-            f"more probable the value, given {counted(self.labels, 'label')}; the shaded part holds it with "
-            f"probability {self.level:.0%}. "
+            f"more probable the value, given {counted(self.labels, 'label')}; the shaded part contains it with "
+            f"probability {chosen(self.level)}. "
             "Few labels make it look larger than it is."
         )
 
     def picture(self) -> Picture:
         """A density."""
-        tip = f"calibration error {self.mean:.1%}, {self.level:.0%} interval {self.low:.1%} to {self.high:.1%}"
         spread = (self.mean, self.low, self.high)
+        mean, low, high = map(percent, spread)
+        tip = f"calibration error {mean}, {chosen(self.level)} interval {low} to {high}"
         return Picture((curve_panel(self.density, spread, tip, "calibration error", within=(0.0, 1.0)),))

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.findings.measures import shortened
-from fewlabels.plots.drawing.picture import Picture, number, scale
+from fewlabels.plots.drawing.picture import Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_order
-from fewlabels.tasks import Identify
 from fewlabels.tasks.identify import ranked
-from fewlabels.wording import counted
+from fewlabels.wording import counted, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,15 +75,15 @@ class Chances(Plot):
     @classmethod
     def read(cls, reading: Reading) -> Self:
         """The column `chance` of `answer()`; where groups are not to be identified, from the ends of each draw."""
-        task, name = reading.audit.spec.task, reading.measure.name
-        if isinstance(task, Identify):
-            table = reading.answer.table
-            columns = zip(table["group"], table["labelled"], table["chance"], strict=True)
-            end = f"the {'highest' if task.highest else 'lowest'} {name}"
+        task, metric = reading.audit.spec.task, reading.measure.name
+        if task.sought and reading.ranked:
+            rows = [Chance(name, row["labelled"], row["chance"]) for name, row in reading.ranked.items()]
+            end = f"the {task.sought} {metric}"
             end = f"is among the {task.plays} with {end}" if task.plays > 1 else f"has {end}"
-            return cls((_side(end, [Chance(*row) for row in columns]),), reading.answer.groups)
+            return cls((_side(end, rows),), reading.answer.groups)
         sides = tuple(
-            _side(f"has the {word} {name}", _extreme(reading, sign)) for word, sign in (("lowest", 1), ("highest", -1))
+            _side(f"has the {word} {metric}", _extreme(reading, sign))
+            for word, sign in (("lowest", 1), ("highest", -1))
         )
         return cls(sides if not reading.measure.high_is_bad else sides[::-1], ())
 
@@ -109,8 +107,8 @@ class Chances(Plot):
         entries = [self._entry(row, side.end) for row in shown]
         rest = side.rows[len(shown) :]
         if rest:
-            total, most = sum(row.chance for row in rest), _percent(rest[0].chance)
-            most = most if most.startswith("<") else f"≤ {most}"
+            total, most = sum(row.chance for row in rest), probability(rest[0].chance)
+            most = most if rest[0].chance < 0.01 else f"at most {most}"
             tip = f"{counted(len(rest), 'other group')}: {most} each, {total:.2f} of them on average"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
         x = replace(axis, label=f"probability that it {side.end}")
@@ -118,12 +116,9 @@ class Chances(Plot):
 
     def _entry(self, row: Chance, end: str) -> Entry:
         tone: Tone = "accent" if row.group in self.named else "main"
-        tip = f"{shortened(row.group)} {end} with probability {_percent(row.chance)}; {counted(row.labelled, 'label')}"
-        return Entry(row.group, row.chance, None, None, tip, tone, aside=_percent(row.chance))
-
-
-def _percent(chance: float) -> str:
-    return "< 0.1%" if 0 < chance < 0.001 else number(chance, share=True, digits=0 if chance in (0, 1) else 1)
+        sure = probability(row.chance)
+        tip = f"{shortened(row.group)} {end} with probability {sure}; {counted(row.labelled, 'label')}"
+        return Entry(row.group, row.chance, None, None, tip, tone, aside=sure)
 
 
 def _side(end: str, rows: Sequence[Chance]) -> Side:
@@ -133,8 +128,8 @@ def _side(end: str, rows: Sequence[Chance]) -> Side:
 def _extreme(reading: Reading, sign: int) -> list[Chance]:
     """P(first) of each group with items; `sign` is 1 for the lowest and −1 for the highest."""
     groups = reading.audit.groups
-    there = np.flatnonzero(groups.sizes)
-    first = ranked(sign * reading.values[:, there], np.random.default_rng(0)) == 1
+    present = np.flatnonzero(groups.sizes)
+    first = ranked(sign * reading.values[:, present], np.random.default_rng(0)) == 1
     labelled = reading.estimates["labelled"]
-    chances = zip(there.tolist(), first.mean(axis=0).tolist(), strict=True)
+    chances = zip(present.tolist(), first.mean(axis=0).tolist(), strict=True)
     return [Chance(groups.names[g], labelled[g], chance) for g, chance in chances]

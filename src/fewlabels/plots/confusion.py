@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.estimates import estimate
-from fewlabels.findings.measures import FEW, HOLLOW, is_thin, shortened
+from fewlabels.findings.measures import FEW, HOLLOW, is_thin
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics import Confusion as Metric
 from fewlabels.partition import by_predicted
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, number, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
-from fewlabels.tasks import Compare
-from fewlabels.wording import counted
+from fewlabels.wording import chosen, counted, percent, shortened
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -89,7 +88,7 @@ class Confusions(Plot):
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
         """Where not all predicted classes were asked about, or by groups that make the reading too long."""
-        if isinstance(audit.spec.task, Compare):
+        if audit.spec.task.pair:
             return "it asks in two groups only"
         if not len(audit.pool):
             return "the pool has no items"
@@ -142,8 +141,8 @@ class Confusions(Plot):
                 f"{thin}Every share has an estimate of its own, so that those of a row need not add up to 100%."
             )
         return (
-            f"The mistakes that probably concern most items of the pool. Each line holds the number with probability "
-            f"{self.level:.0%}; a hollow dot has fewer than {FEW} labels of its predicted class."
+            "The mistakes that probably concern most items of the pool. Each line contains the number with "
+            f"probability {chosen(self.level)}; a hollow dot has fewer than {FEW} labels of its predicted class."
         )
 
     def picture(self) -> Picture:
@@ -167,7 +166,7 @@ class Confusions(Plot):
             for i, row in enumerate(self.rows)
         )
         aside = tuple(
-            Tick(i + 0.5, HOLLOW if row.thin else f"{row.mean[i]:.0%} right")
+            Tick(i + 0.5, HOLLOW if row.thin else f"{percent(row.mean[i])} right")
             for i, row in enumerate(self.rows)
             if row.mean is not None
         )
@@ -180,8 +179,8 @@ class Confusions(Plot):
 
     def _cell(self, i: int, j: int, row: Predicted, mean: float, ends: tuple[float, float]) -> list[Mark]:
         tip = (
-            f"predicted {shortened(row.predicted)}, truly {shortened(self.classes[j])}: {mean:.1%}, "
-            f"{self.level:.0%} interval {ends[0]:.1%} to {ends[1]:.1%}; {counted(row.labelled, 'label')}"
+            f"predicted {shortened(row.predicted)}, truly {shortened(self.classes[j])}: {percent(mean)}, "
+            f"{chosen(self.level)} interval {percent(ends[0])} to {percent(ends[1])}; {counted(row.labelled, 'label')}"
         )
         # The area of the square is what the interval leaves. Small shares must be seen, so errors darken by their root;
         # where the share is written on it, the square stays light enough to read it.
@@ -192,7 +191,7 @@ class Confusions(Plot):
         tone: Tone = "muted" if row.thin else "main" if right else "accent"
         marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=((j, j + 1), (i, i + 1)))]
         if written and not right and not row.thin and mean >= 0.05:
-            words = f"{mean:.0%}"
+            words = percent(mean)
             # Short numbers get as little room as long ones: all are written, or none.
             marks.append(Note(j + 0.5, i + 0.5, words, "on", tip=tip, room=(1 - 2 * inset) * len(words) / 3))
         return marks
@@ -209,8 +208,8 @@ class Confusions(Plot):
         name = f"{pair.predicted} → {pair.true}"
         tip = (
             f"predicted {shortened(pair.predicted)}, truly {shortened(pair.true)}: about {mid:,.1f} of "
-            f"{counted(pair.n, 'item')} ({pair.mean:.1%}, {self.level:.0%} interval {pair.low:.1%} to "
-            f"{pair.high:.1%}); {counted(pair.labelled, 'label')} of that predicted class"
+            f"{counted(pair.n, 'item')} ({percent(pair.mean)}, {chosen(self.level)} interval "
+            f"{percent(pair.low)} to {percent(pair.high)}); {counted(pair.labelled, 'label')} of that predicted class"
         )
         aside = f"{number(mid, share=False)} of {pair.n:,} items"
         return Entry(name, mid, low, high, tip, "accent", pair.thin, aside)

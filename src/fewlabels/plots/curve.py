@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.findings.measures import shortened
 from fewlabels.plots.drawing.picture import Area, Key, Line, Panel, Picture, Point, counting, number, precision, scale
 from fewlabels.plots.drawing.style import LINES
 from fewlabels.plots.plot import Plot
 from fewlabels.plots.replay import Moment, replay
-from fewlabels.tasks import Compare
-from fewlabels.wording import counted
+from fewlabels.wording import chosen, counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,12 +123,12 @@ def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
     if chances:
         words = "probability" if len(chances) > 1 else "probability of the answer"
         yield Chart(words, share=True, full=True, traces=tuple(chances))
-    compares = isinstance(reading.audit.spec.task, Compare)
-    there = all(m.mean is not None and m.low is not None and m.high is not None for m in moments)
-    if there and (compares or reading.is_grounded):
+    compares = reading.pair is not None
+    complete = all(m.mean is not None and m.low is not None and m.high is not None for m in moments)
+    if complete and (compares or reading.is_grounded):
         what = "difference" if compares else "average"
         mean, low, high = zip(*((m.mean or 0.0, m.low or 0.0, m.high or 0.0) for m in moments), strict=True)
-        words = f"{what} of the {name}, with {reading.level:.0%} interval"
+        words = f"{what} of the {name}, with {chosen(reading.level)} interval"
         yield Chart(words, share=share, full=False, traces=(Trace(what, labels, mean, low, high),))
     if not compares:
         error = Trace("error", labels, tuple(m.error for m in moments))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.findings.measures import HOLLOW, shortened
-from fewlabels.plots.drawing.picture import Key, Picture, number, precision, scale
+from fewlabels.findings.measures import HOLLOW
+from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_values
-from fewlabels.tasks import Identify
-from fewlabels.wording import counted
+from fewlabels.tasks.grounds import support
+from fewlabels.wording import Style, chosen, counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,15 +63,15 @@ class Forest(Plot):
         if reading.pair is None and reading.is_grounded:
             average = sum(p * row.mean for p, row in zip(shares, rows, strict=True) if row.mean is not None)
         task = reading.audit.spec.task
-        named = reading.answer.groups if isinstance(task, Identify) else ()
-        highest = bool(task.highest) if isinstance(task, Identify) else reading.measure.high_is_bad
-        return cls(reading.measure, reading.level, ordered(rows, named, highest=highest), named, average)
+        named = reading.answer.groups if task.sought else ()
+        first = ordered(rows, named, highest=task.leading == "highest")
+        return cls(reading.measure, reading.level, first, named, average)
 
     def caption(self) -> str:
         """How to read it."""
         thin = sum(row.thin and row.mean is not None for row in self.rows)
         empty = sum(row.mean is None for row in self.rows)
-        words = f"Each line holds the {self.measure.name} of a group with probability {self.level:.0%}; "
+        words = f"Each line contains the {self.measure.name} of a group with probability {chosen(self.level)}; "
         words += "the dot is its mean."
         words += f" {counted(thin, 'hollow dot')}: hardly any labels of their own." if thin else ""
         words += " The dashed line is the average of the groups, weighted by size." if self.average is not None else ""
@@ -79,26 +79,27 @@ class Forest(Plot):
 
     def picture(self) -> Picture:
         """A row for each group."""
-        there = [row for row in self.rows if row.mean is not None]
-        ends = [end for row in there for end in (row.low, row.high) if end is not None]
+        present = [row for row in self.rows if row.mean is not None]
+        ends = [end for row in present for end in (row.low, row.high) if end is not None]
         x = scale(min(ends, default=0), max(ends, default=1), share=self.measure.share, label=self.measure.name)
-        digits = precision(ends, share=self.measure.share)
-        entries = [self._entry(row, digits) for row in self.rows]
+        entries = [self._entry(row) for row in self.rows]
         rules = []
-        if self.average is not None and len(there) > 1:
-            rules.append((self.average, f"average, weighted by size: {self._value(self.average, digits)}"))
+        if self.average is not None and len(present) > 1:
+            rules.append((self.average, f"average, weighted by size: {self._style.value(self.average)}"))
         return Picture((rows_panel(entries, x, keys=self._keys(), rules=rules),))
 
-    def _value(self, value: float, digits: int) -> str:
-        return number(value, share=self.measure.share, digits=digits)
+    @property
+    def _style(self) -> Style:
+        return Style(self.measure.share)
 
-    def _entry(self, row: Row, digits: int) -> Entry:
+    def _entry(self, row: Row) -> Entry:
         tone: Tone = "accent" if row.group in self.named else "main"
-        tip = row_tip(row, self.measure, self.level, digits)
+        tip = row_tip(row, self.measure, self.level)
         aside = ""
-        if row.mean is not None and row.low is not None and row.high is not None:
-            ends = f"{self._value(row.low, digits).removesuffix('%')}–{self._value(row.high, digits).removesuffix('%')}"
-            aside = f"{self._value(row.mean, digits)} ({ends}), {counted(row.labelled, 'label')}"
+        if row.mean is not None:
+            shows_right = row.right is not None and row.labelled
+            labels = support(row.labelled, row.right) if shows_right else counted(row.labelled, "label")
+            aside = f"{self._style.value(row.mean)} ({self._style.range(row.low, row.high)}), {labels}"
         return Entry(row.group, row.mean, row.low, row.high, tip, tone, row.thin, aside)
 
     def _keys(self) -> tuple[Key, ...]:
@@ -117,11 +118,12 @@ def ordered(rows: Sequence[Row], named: Sequence[str], *, highest: bool) -> tupl
     return tuple(sorted(rows, key=key))
 
 
-def row_tip(row: Row, measure: Measure, level: float, digits: int) -> str:
+def row_tip(row: Row, measure: Measure, level: float) -> str:
     """A group in words, for a tooltip."""
     name = shortened(row.group)
-    if row.mean is None or row.low is None or row.high is None:
+    if row.mean is None:
         return f"{name}: no items"
-    mean, low, high = (number(value, share=measure.share, digits=digits) for value in (row.mean, row.low, row.high))
+    mean, low, high = (Style(measure.share).value(value) for value in (row.mean, row.low, row.high))
     known = f"{counted(row.labelled, 'label')} of {counted(row.n, 'item')}"
-    return f"{name}: {measure.name} {mean}, {level:.0%} interval {low} to {high}; {known}"
+    known += f", {row.right:,} right" if row.right is not None and row.labelled else ""
+    return f"{name}: {measure.name} {mean}, {chosen(level)} interval {low} to {high}; {known}"

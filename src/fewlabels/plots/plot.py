@@ -10,7 +10,6 @@ import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.findings.reading import Reading
-from fewlabels.tasks import Compare
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -74,7 +73,7 @@ def lacks_values(audit: Assessment) -> str:
 
 def lacks_order(audit: Assessment) -> str:
     """Why there is no order of groups to show; "" if there is one."""
-    if isinstance(audit.spec.task, Compare):
+    if audit.spec.task.pair:
         return "it asks in two groups only; the plot 'rope' is about them"
     if int(np.count_nonzero(audit.groups.sizes)) < 2:
         return "it has one group"
@@ -85,6 +84,6 @@ def lacks_confidence(audit: Assessment) -> str:
     """Why confidence cannot be compared with accuracy; "" if it can."""
     if audit.pool.confidence is None:
         return "its pool has no confidences"
-    if isinstance(audit.spec.task, Compare):
+    if audit.spec.task.pair:
         return "it asks in two groups only"
     return "" if len(audit.pool) else "the pool has no items"

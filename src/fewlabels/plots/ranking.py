@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.estimates import interval
-from fewlabels.findings.measures import HOLLOW, shortened
+from fewlabels.findings.measures import HOLLOW
 from fewlabels.plots.drawing.picture import Key, Picture, Tick, counting
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_order
-from fewlabels.tasks import Identify
 from fewlabels.tasks.identify import ranked
-from fewlabels.wording import counted
+from fewlabels.wording import chosen, counted, shortened
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -67,19 +66,16 @@ class Ranking(Plot):
     @classmethod
     def read(cls, reading: Reading) -> Self:
         """From `answer()` where the task is to identify groups; elsewhere from the ranks within each draw."""
-        audit = reading.audit
-        if isinstance(audit.spec.task, Identify):
-            found = list(reading.answer.table.rows())
+        task = reading.audit.spec.task
+        named = reading.answer.groups if task.sought else ()
+        if task.sought and reading.ranked:
             rows = [
-                Rank(r["group"], r["n"], r["labelled"], r["rank"], r["rank_low"], r["rank_high"],
-                     reading.too_few[r["group"]])
-                for r in found
-            ]  # fmt: skip
-            named, highest = reading.answer.groups, bool(audit.spec.task.highest)
+                Rank(name, r["n"], r["labelled"], r["rank"], r["rank_low"], r["rank_high"], reading.too_few[name])
+                for name, r in reading.ranked.items()
+            ]
         else:
-            named, highest = (), reading.measure.high_is_bad
-            rows = _ranks(reading, highest=highest)
-        end = f"{'highest' if highest else 'lowest'} {reading.measure.name}"
+            rows = _ranks(reading, highest=task.leading == "highest")
+        end = f"{task.leading} {reading.measure.name}"
         first = set(named)
         rows.sort(key=lambda row: (row.rank, row.group not in first))
         return cls(end, reading.level, tuple(rows), named)
@@ -87,7 +83,7 @@ class Ranking(Plot):
     def caption(self) -> str:
         """How to read it."""
         return (
-            f"Rank 1 has the {self.end}. Each line holds the rank of a group with probability {self.level:.0%}: "
+            f"Rank 1 has the {self.end}. Each line contains the rank of a group with probability {chosen(self.level)}: "
             "groups whose lines overlap cannot yet be told apart."
         )
 
@@ -107,7 +103,7 @@ class Ranking(Plot):
         tone: Tone = "accent" if row.group in self.named else "main"
         ends = f"{row.low:,.0f} to {row.high:,.0f}"
         tip = (
-            f"{shortened(row.group)}: mean rank {row.rank:,.1f}, {self.level:.0%} interval {ends} "
+            f"{shortened(row.group)}: mean rank {row.rank:,.1f}, {chosen(self.level)} interval {ends} "
             f"of {len(self.rows):,}; {counted(row.labelled, 'label')}"
         )
         # The mean lies inside all but the narrowest intervals of a skewed rank.
@@ -117,8 +113,8 @@ class Ranking(Plot):
 
 def _ranks(reading: Reading, *, highest: bool) -> list[Rank]:
     groups = reading.audit.groups
-    there = np.flatnonzero(groups.sizes)
-    values = reading.values[:, there]
+    present = np.flatnonzero(groups.sizes)
+    values = reading.values[:, present]
     # The generator only breaks ties.
     ranks = ranked(-values if highest else values, np.random.default_rng(0))
     low, high = interval(ranks, reading.level)
@@ -126,5 +122,5 @@ def _ranks(reading: Reading, *, highest: bool) -> list[Rank]:
     return [
         Rank(groups.names[g], int(groups.sizes[g]), labelled[g], float(mean), float(a), float(b),
              reading.too_few[groups.names[g]])
-        for g, mean, a, b in zip(there.tolist(), ranks.mean(axis=0), low, high, strict=True)
+        for g, mean, a, b in zip(present.tolist(), ranks.mean(axis=0), low, high, strict=True)
     ]  # fmt: skip

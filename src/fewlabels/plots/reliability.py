@@ -11,7 +11,7 @@ from fewlabels.findings.vagueness import is_vague
 from fewlabels.partition import score_bins
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
 from fewlabels.plots.plot import Plot, lacks_confidence
-from fewlabels.wording import counted
+from fewlabels.wording import chosen, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,18 +69,18 @@ class Reliability(Plot):
         table = audit.reliability(bins, equal=equal, level=reading.level, draws=draws)
         _, edges = score_bins(audit.pool, bins, equal)
         rows = zip(table.rows(), edges.tolist(), swayed_bins(audit)[1].tolist(), strict=True)
-        found = tuple(
+        read = tuple(
             Bin(r["group"], start, end, r["n"], r["labelled"], r["confidence"], r["mean"], r["low"], r["high"],
                 leans or _is_vague(r, reading))
             for r, (start, end), leans in rows
         )  # fmt: skip
-        return cls(reading.level, found)
+        return cls(reading.level, read)
 
     def caption(self) -> str:
         """How to read it."""
         return (
             "Items are put together by the classifier's confidence. On the diagonal it is right as often as it says; "
-            f"below it, it claims too much. Each line holds the accuracy with probability {self.level:.0%}. "
+            f"below it, it claims too much. Each line contains the accuracy with probability {chosen(self.level)}. "
             "The bars below count the items."
         )
 
@@ -113,8 +113,8 @@ class Reliability(Plot):
         if b.confidence is None or b.mean is None or b.low is None or b.high is None:
             return words
         return (
-            f"{words}; mean confidence {b.confidence:.1%}, accuracy {b.mean:.1%}, "
-            f"{self.level:.0%} interval {b.low:.1%} to {b.high:.1%}"
+            f"{words}; mean confidence {percent(b.confidence)}, accuracy {percent(b.mean)}, "
+            f"{chosen(self.level)} interval {percent(b.low)} to {percent(b.high)}"
         )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.findings.measures import Measure, shortened
 from fewlabels.plots.drawing.densities import curve_panel, density
-from fewlabels.plots.drawing.picture import Box, Key, Line, Picture, number, precision
+from fewlabels.plots.drawing.picture import Box, Key, Line, Picture
 from fewlabels.plots.plot import Plot
-from fewlabels.tasks import Compare
 from fewlabels.tasks.compare import REGIONS
+from fewlabels.wording import Style, chosen, probability, shortened
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
+    from fewlabels.findings.measures import Measure
     from fewlabels.findings.reading import Reading
     from fewlabels.plots.drawing.picture import Mark
 
@@ -58,45 +58,45 @@ class Rope(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where two groups are not compared."""
-        return "" if isinstance(audit.spec.task, Compare) else "it does not compare two groups"
+        """Where the answer is not a difference of two groups."""
+        return "" if audit.spec.task.main_plot == cls.name else "it does not compare two groups"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
         """From `answer()` and `draws()`."""
-        audit, task = reading.audit, reading.audit.spec.task
-        assert isinstance(task, Compare)
+        assert reading.pair is not None
         row = next(reading.answer.table.rows())
-        a, b = (audit.groups.position(name) for name in (task.a, task.b))
+        rope = reading.answer.settings["rope"]
+        a, b = (reading.audit.groups.position(name) for name in reading.pair)
         points = density(reading.values[:, a] - reading.values[:, b])
         numbers = {name: row[name] for name in (*REGIONS, "mean", "low", "high")}
-        return cls(reading.measure, task.a, task.b, task.rope, reading.level, **numbers, density=points)
+        return cls(reading.measure, *reading.pair, rope, reading.level, **numbers, density=points)
 
     def caption(self) -> str:
         """How to read it."""
         a, b, name = shortened(self.a, 60), shortened(self.b, 60), self.measure.name
         return (
             f"How probable each difference is: {name} of {a} minus that of {b}. Differences in the grey band are none "
-            f"in practice. Below it {self.less:.0%}, inside {self.equal:.0%}, above it {self.more:.0%}."
+            f"in practice. The probability of a difference below it is {probability(self.less)}, inside "
+            f"{probability(self.equal)}, above it {probability(self.more)}."
         )
 
     def picture(self) -> Picture:
         """A density over the rope."""
         share = self.measure.share
-        digits = precision((self.low, self.high), share=share)
-        ends = [number(value, share=share, digits=digits) for value in (self.mean, self.low, self.high)]
-        tip = f"difference {ends[0]}, {self.level:.0%} interval {ends[1]} to {ends[2]}"
-        edge = number(self.rope, share=share, digits=1 if share else 3)
-        band = f"between −{edge} and {edge} is none in practice: probability {self.equal:.1%}"
+        style = Style(share)
+        ends = [style.difference(value) for value in (self.mean, self.low, self.high)]
+        tip = f"difference {ends[0]}, {chosen(self.level)} interval {ends[1]} to {ends[2]}"
+        band = f"at most {style.change(self.rope)} is none in practice: probability {probability(self.equal)}"
         also: list[Mark] = [
             Box((-self.rope, self.rope), (0, 1), band, "muted", 0.25),
             Line(((0, 0), (0, 1)), "no difference", "muted", dashed=True, width=1.2),
         ]
         first = shortened(self.a, 24)
         keys = (
-            Key(f"{first} lower: {self.less:.0%}", "ink", "none"),
-            Key(f"about equal: {self.equal:.0%}", "muted", "box"),
-            Key(f"{first} higher: {self.more:.0%}", "ink", "none"),
+            Key(f"{first} lower: {probability(self.less)}", "ink", "none"),
+            Key(f"about equal: {probability(self.equal)}", "muted", "box"),
+            Key(f"{first} higher: {probability(self.more)}", "ink", "none"),
         )
         label = f"{self.measure.name} of {shortened(self.a, 40)} − {shortened(self.b, 40)}"
         reach = 1.4 * self.rope

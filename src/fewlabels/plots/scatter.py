@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.findings.measures import HOLLOW, shortened
+from fewlabels.findings.measures import HOLLOW
 from fewlabels.findings.prior_pull import score_bins_of
 from fewlabels.findings.vagueness import is_vague
 from fewlabels.metrics import Accuracy, CalibrationError
 from fewlabels.plots.drawing.picture import Axis, Key, Note, Panel, Picture, Point, scale
 from fewlabels.plots.plot import Plot, lacks_confidence
-from fewlabels.wording import counted
+from fewlabels.wording import chosen, counted, percent, shortened
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -56,8 +56,8 @@ class Scatter(Plot):
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
         """Where there are no confidences or no two groups."""
-        one = int(np.count_nonzero(audit.groups.sizes)) < 2
-        return lacks_confidence(audit) or ("it has one group" if one else "")
+        several = int(np.count_nonzero(audit.groups.sizes)) > 1
+        return lacks_confidence(audit) or ("" if several else "it has one group")
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
@@ -65,7 +65,7 @@ class Scatter(Plot):
         audit = reading.audit
         error = CalibrationError(*score_bins_of(audit))
         draws = reading.thrifty(len(audit.groups) * error.bins)
-        tables = [audit.estimates(level=reading.level, metric=one, draws=draws) for one in (Accuracy(), error)]
+        tables = [audit.estimates(level=reading.level, metric=metric, draws=draws) for metric in (Accuracy(), error)]
         rows = []
         for right, wrong in zip(tables[0].rows(), tables[1].rows(), strict=True):
             if right["mean"] is not None:
@@ -79,7 +79,7 @@ class Scatter(Plot):
         """How to read it."""
         return (
             "Each point is a group: to the right more accurate, further up less honest about its confidence. The cross "
-            f"holds each value with probability {self.level:.0%}; the least accurate groups are orange."
+            f"contains each value with probability {chosen(self.level)}; the least accurate groups are orange."
         )
 
     def picture(self) -> Picture:
@@ -101,8 +101,8 @@ class Scatter(Plot):
     def _point(self, row: Both, *, cross: bool, worst: bool = False) -> Point:
         (accuracy, a, b), (error, c, d) = row.accuracy, row.error
         tip = (
-            f"{shortened(row.group)}: accuracy {accuracy:.1%} ({a:.1%} to {b:.1%}), calibration error {error:.1%} "
-            f"({c:.1%} to {d:.1%}); {counted(row.labelled, 'label')}"
+            f"{shortened(row.group)}: accuracy {percent(accuracy)} ({percent(a)} to {percent(b)}), calibration error "
+            f"{percent(error)} ({percent(c)} to {percent(d)}); {counted(row.labelled, 'label')}"
         )
         return Point(
             accuracy, error, tip, (a, b) if cross else None, (c, d) if cross else None,

@@ -11,15 +11,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fewlabels import plots
-from fewlabels.findings.formatting import percent, sureness
-from fewlabels.findings.measures import shortened
-from fewlabels.report.facts import HEADINGS, facts, note, place, strip
+from fewlabels.findings.evidence import HEADINGS
+from fewlabels.findings.groups import place
+from fewlabels.findings.key_figures import key_figures
+from fewlabels.report.settings import settings
+from fewlabels.wording import percent, probability, shortened
 
 if TYPE_CHECKING:
     from fewlabels.report.content import Report
 
 FOLD = 50
-"""A longer table shows so many rows on a screen until a button is pressed; paper always has all."""
+"""A longer table shows this many rows on a screen until a button is pressed; paper always has all."""
 # What a browser may not be handed even when escaped.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -34,12 +36,12 @@ def html(report: Report) -> str:
         lstrip_blocks=True,
         finalize=_finalized,
     )
-    environment.filters |= {"percent": percent, "sureness": sureness, "shortened": shortened}
+    environment.filters |= {"percent": percent, "probability": probability, "shortened": shortened}
     source = environment.loader
     assert source is not None
     script = source.get_source(environment, "report.js")[0].strip()
     style = f"{plots.stylesheet()}\n{source.get_source(environment, 'report.css')[0].strip()}"
-    known = [row for row in report.groups if row.evidence in ("enough", "scores")]
+    known = [row for row in report.groups if row.is_known]
     others = {head: [row for row in report.groups if row.evidence == kind] for kind, head in HEADINGS.items()}
     return environment.get_template("report.html").render(
         report=report,
@@ -47,13 +49,12 @@ def html(report: Report) -> str:
         style=report.words.style,
         known=known,
         unknown={head: rows for head, rows in others.items() if rows},
-        named=report.answer.groups if report.labels.labelled else (),
+        named=report.named,
         ranked=any(row.chance is not None for row in report.groups),
         place={row.group: place(row, len(report.groups)) for row in report.groups},
-        note=note,
-        strip=strip(report),
-        facts=facts(report),
-        figures=[(numbers, Markup(plots.figure(numbers))) for numbers in report.plots.values()],  # noqa: S704
+        key_figures=key_figures(report),
+        settings=settings(report),
+        drawings=[(plot, Markup(plots.figure(plot))) for plot in report.plots.values()],  # noqa: S704
         fold=FOLD,
         version=report.version,
         css=Markup(style),  # noqa: S704  (a file of the package)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fewlabels.findings.formatting import percent, sureness
-from fewlabels.report.facts import facts, note, place, strip
-from fewlabels.wording import counted
+from fewlabels.findings.groups import place
+from fewlabels.findings.key_figures import key_figures
+from fewlabels.report.settings import settings
+from fewlabels.wording import NONE, counted, percent, probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,9 +34,10 @@ def markdown(report: Report) -> str:
     parts = [
         f"# {escaped(report.question)}",
         f"**{escaped(report.headline)}**",
+        escaped(report.basis),
         "\n".join(f"> {escaped(doubt)}" for doubt in report.doubts),
-        "\n".join(f"- {escaped(fact.name)}: {escaped(fact.text)}" for fact in strip(report)),
-        f"**Next:** {escaped(' '.join(report.next))}",
+        "\n".join(f"- {escaped(figure.name)}: {escaped(figure.text)}" for figure in key_figures(report)),
+        f"**Next:** {escaped(' '.join(report.next))}" if report.next else "",
         "## How to read this",
         escaped(words.reading),
         f"## The {words.nouns}",
@@ -49,7 +51,7 @@ def markdown(report: Report) -> str:
         "## What more labels would change",
         *map(escaped, report.more.sentences()),
         "## Settings",
-        _table(("setting", "value"), ((fact.name, fact.text) for fact in facts(report))),
+        _table(("setting", "value"), ((line.name, line.text) for line in settings(report))),
         "## Words",
         "\n".join(f"- **{escaped(word)}**: {escaped(meaning)}" for word, meaning in words.glossary.items()),
         f"Made by fewlabels {report.version} on {report.made:%Y-%m-%d}.",
@@ -68,12 +70,11 @@ def _groups(report: Report) -> str:
     head += ["chance", "place"] if ranked else []
     rows = []
     for row in report.groups:
-        known = row.evidence in ("enough", "scores")
-        value = [style.value(row.mean), f"{style.value(row.low)} – {style.value(row.high)}"] if row.n else ["–", "–"]
-        value[0] = value[0] if known else note(row)
-        value[0] += f" ({note(row)})" if row.evidence == "scores" else ""
-        chance = ["–" if row.chance is None else sureness(row.chance), place(row, len(report.groups))]
-        rows.append([row.group, f"{row.n:,}", f"{row.labelled:,}", *value, *(chance if ranked else [])])
+        note = f" ({row.note})" if row.note else ""
+        value = f"{style.value(row.mean)}{note}" if row.is_known else row.note
+        chance = [NONE if row.chance is None else probability(row.chance), place(row, len(report.groups))]
+        cells = [row.group, f"{row.n:,}", row.support, value, style.range(row.low, row.high)]
+        rows.append([*cells, *(chance if ranked else [])])
     return _table(head, rows)
 
 
@@ -88,7 +89,7 @@ def _mistakes(report: Report) -> list[str]:
     if not report.mistakes:
         return []
     rows = [
-        (m.id, m.predicted, "–" if m.confidence is None else percent(m.confidence), m.label, m.text or "")
+        (m.id, m.predicted, NONE if m.confidence is None else percent(m.confidence), m.label, m.text or "")
         for m in report.mistakes
     ]
     return ["## Some labelled mistakes", _table(("item", "it says", "how sure", "truly", "what was seen"), rows)]

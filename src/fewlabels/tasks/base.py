@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.table import Table
+    from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
 
 # Draws behind a quantile that has no formula, and numbers of θ held at a time: a draw of a confusion matrix of 1,000
@@ -48,22 +50,38 @@ class Answer:
         The numbers behind it.
     groups
         The groups that the answer names.
+    in_plain_words
+        What makes the headline of the assessment that was answered.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
     >>> audit = fl.create(None, "pets", pool, fl.whole(pool), prior=fl.Uniform())
     >>> _ = audit.tell({item: "cat" for item in audit.ask(3).ids})
     >>> print(audit.answer().words)
-    The accuracy, averaged over the pool's groups, is 0.600; with probability 95% it lies between 0.1... and 0.9...
+    The accuracy, averaged over the pool's groups, is 60%; with probability 95% it lies between ...% and ...%.
     """
 
     words: str
     probability: float | None
     table: Table
     groups: tuple[str, ...] = ()
+    in_plain_words: Callable[[], str] | None = None
 
     def __repr__(self) -> str:
-        return f"{self.words}\n\n{self.table}"
+        return f"{self.headline}\n\n{self.table}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<p>{escape(self.headline)}</p>{self.table._repr_html_()}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and sent to other processes: not the way back to the assessment."""
+        return {**vars(self), "in_plain_words": None}
+
+    @property
+    def headline(self) -> str:
+        """The answer in plain words that also go by what it rests on; its own words where there are no others."""
+        return self.words if self.in_plain_words is None else self.in_plain_words()
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -141,6 +159,42 @@ class Task(ABC):
     ) -> bool:
         """Whether an answer, shape (k,), is right if these are the true values, shape (groups,)."""
         return bool(np.array_equal(named, self.right(truth[None], cells, rng)[0]))
+
+    # --- what it says about itself in words: findings, pages and plots ask these and decide nothing
+
+    @property
+    def leading(self) -> Direction:
+        """The end of the order of groups that comes first in tables and plots: the one looked for, else the bad one."""
+        return self.sought or ("highest" if self.metric.high_is_bad else "lowest")
+
+    @property
+    def main_plot(self) -> str:
+        """The name of the plot that shows its answer."""
+        return "confusion" if self.metric.vector else "forest"
+
+    def question(self, noun: str, groups: int) -> str:
+        """The task as a question, about so many groups that are called by this noun."""
+        each = f", in each {noun}" if groups > 1 else ""
+        return f"{type(self).__name__}: what can be said of the classifier's {self.metric.name}{each}?"
+
+    def headline(self, grounds: Grounds) -> str:
+        """The answer in a sentence or two of plain words, or that it is too early for one."""
+        return grounds.answer.words
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """What to do next, in a sentence or two; empty where there is nothing to say."""
+        return ()
+
+    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
+        """Why accuracy over all items is doubtful though its interval may be short; empty if it is not.
+
+        Labels were `steered` if the policy went by what is believed, and went `everywhere` if no group was left out.
+        """
+        return ""
+
+    def legend(self) -> str:
+        """What the columns of its answer mean, where their names do not say it."""
+        return ""
 
 
 @dataclass(frozen=True, eq=False)

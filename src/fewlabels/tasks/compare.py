@@ -12,9 +12,11 @@ from fewlabels.belief import Belief
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, holding, interval, value_draws
 from fewlabels.table import Table
+from fewlabels.tasks import compare_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
+from fewlabels.wording import probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
+    from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
 
 REGIONS = ("less", "equal", "more")
@@ -176,7 +179,7 @@ class Compare(Task):
         sure = "is" if chance >= LIKELY else "may be"
         words = (
             f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{self.rope:g}), "
-            f"with probability {chance:.2f}."
+            f"with probability {probability(chance)}."
         )
         columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
         exact = self.metric.value(belief.mean(), cells)
@@ -185,6 +188,34 @@ class Compare(Task):
         columns |= {"mean": [float(mean)], "low": [float(low)], "high": [float(high)]}
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         return Answer(words, chance, Table(columns, settings), (self.a, self.b))
+
+    # --- in words
+
+    @property
+    def main_plot(self) -> str:
+        """The difference against the rope."""
+        return "rope"
+
+    def question(self, noun: str, groups: int) -> str:
+        """Is it lower, about equal or higher for a than for b?"""
+        return compare_words.question(self)
+
+    def headline(self, grounds: Grounds) -> str:
+        """Whether they differ, or that it is too early to say."""
+        return compare_words.headline(self, grounds)
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """Whether the comparison can be acted on."""
+        return compare_words.next_steps(grounds, ahead)
+
+    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
+        """Only the two groups were labelled, unless they are all there is."""
+        doubt = f"only the two {nouns} compared were labelled; elsewhere this number leans on {leans_on}"
+        return "" if everywhere else doubt
+
+    def legend(self) -> str:
+        """What less, equal and more are."""
+        return compare_words.legend(self)
 
     def _pair(self, cells: Cells) -> list[int]:
         return [cells.partition.position(self.a), cells.partition.position(self.b)]

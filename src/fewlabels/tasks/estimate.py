@@ -9,13 +9,16 @@ import numpy as np
 
 from fewlabels.estimates import affordable, average_draws, holding, interval
 from fewlabels.table import Table
+from fewlabels.tasks import estimate_words
 from fewlabels.tasks.base import Answer, Task
+from fewlabels.wording import Style, chosen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.tasks.grounds import Ahead, Grounds
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,27 @@ class Estimate(Task):
         name = type(self.metric).__name__
         table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
         row = next(table.rows())
+        style = Style(self.metric.share)
+        value = style.value(row.get("median", row["mean"]))
         words = (
-            f"The {self.metric.name}, averaged over the pool's groups, is {row.get('median', row['mean']):.3f}; "
-            f"with probability {level:.0%} it lies between {row['low']:.3f} and {row['high']:.3f}."
+            f"The {self.metric.name}, averaged over the pool's groups, is {value}; "
+            f"with probability {chosen(level)} it lies {style.between(row['low'], row['high'])}."
         )
         return Answer(words, None, table)
+
+    # --- in words
+
+    def question(self, noun: str, groups: int) -> str:
+        """How good is the classifier, in each group?"""
+        return estimate_words.question(self, noun, groups)
+
+    def headline(self, grounds: Grounds) -> str:
+        """The number over all items, and the worst group or the most frequent mix-up."""
+        return estimate_words.headline(self, grounds)
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """Whether the number can be used, and which groups need more labels."""
+        return estimate_words.next_steps(grounds, ahead)
 
 
 def variance_drop(task: Task, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:

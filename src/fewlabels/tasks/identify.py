@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fewlabels import wording
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, interval, value_draws
 from fewlabels.table import Table
+from fewlabels.tasks import identify_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
 
 
@@ -128,13 +131,31 @@ class Identify(Task):
         """The set that is named, as an answer only where it is more likely right than wrong."""
         kind = f"{'lowest' if self.lowest else 'highest'} {self.metric.name}"
         several, be = ("group", "is") if self.plays == 1 else (f"{self.plays} groups", "are")
-        listed = ", ".join(names[: self.plays])
+        listed, sure = ", ".join(names[: self.plays]), wording.probability(probability)
         if probability >= LIKELY:
-            return f"The {several} with the {kind} {be} {listed}, with probability {probability:.2f}."
+            return f"The {several} with the {kind} {be} {listed}, with probability {sure}."
         return (
             f"It is not clear yet which {several} {'has' if self.plays == 1 else 'have'} the {kind}. "
-            f"The best guess is {listed}, right with probability {probability:.2f}."
+            f"The best guess is {listed}, right with probability {sure}."
         )
+
+    # --- in words
+
+    def question(self, noun: str, groups: int) -> str:
+        """Which groups does the classifier get wrong most often?"""
+        return identify_words.question(self, noun)
+
+    def headline(self, grounds: Grounds) -> str:
+        """The groups that are found, or that it is too early to name them."""
+        return identify_words.headline(self, grounds)
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """What is settled enough to act on, and what needs more labels."""
+        return identify_words.next_steps(grounds, ahead)
+
+    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
+        """Labels were steered to the groups looked for."""
+        return identify_words.overall_doubt(self, nouns, leans_on) if steered else ""
 
 
 def ranked(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

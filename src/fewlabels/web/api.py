@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
 from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
+from fewlabels.findings.finding import find
 from fewlabels.store.people import Person
 from fewlabels.web import messages as m
 from fewlabels.web.content import file_of, media_type
@@ -17,6 +18,7 @@ from fewlabels.web.live import stream
 from fewlabels.web.service import Service
 
 if TYPE_CHECKING:
+    from fewlabels.findings.finding import Finding
     from fewlabels.table import Table
 
 _STATUSES = (400, 401, 403, 404, 405, 409, 413, 422, 429, 503)
@@ -191,15 +193,23 @@ def disputed(name: str, service: Here, _owner: Owner, token: Token, most: Most =
 
 @router.get(ONE + "/estimates", tags=["results"])
 def estimates(name: str, service: Here, _owner: Owner, level: Level = 0.95) -> m.Rows:
-    """Mean and interval of each group."""
-    return _rows(service.kept(name, "estimates", lambda audit: audit.estimates(level=level), level))
+    """Mean and interval of each group, and what they rest on."""
+    return _rows(_finding(service, name, level).estimates)
 
 
 @router.get(ONE + "/answer", tags=["results"])
 def answer(name: str, service: Here, _owner: Owner, level: Level = 0.95) -> m.Answer:
     """What the task concludes from the labels so far, and how sure it is."""
-    found = service.kept(name, "answer", lambda audit: audit.answer(level=level), level)
-    return m.Answer(words=found.words, probability=found.probability, **_rows(found.table).model_dump())
+    finding = _finding(service, name, level)
+    return m.Answer(
+        question=finding.question,
+        headline=finding.headline,
+        basis=finding.basis,
+        doubts=list(finding.doubts),
+        words=finding.answer.words,
+        probability=finding.answer.probability,
+        **_rows(finding.answer_table).model_dump(),
+    )
 
 
 @router.get(ONE + "/standing", tags=["results"])
@@ -233,6 +243,11 @@ def live(name: str, service: Here, _owner: Owner, token: Token) -> StreamingResp
     """Server-sent events: `change` whenever the log has grown."""
     service.audit(name)
     return stream(service, name, token)
+
+
+def _finding(service: Service, name: str, level: float) -> Finding:
+    """What can be said now: computed once for each state of the log."""
+    return service.kept(name, "finding", lambda audit: find(audit, level), level)
 
 
 def _rows(table: Table) -> m.Rows:

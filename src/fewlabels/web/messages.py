@@ -157,8 +157,12 @@ class Rows(BaseModel):
 
 
 class Answer(Rows):
-    """What the task concludes: in words, how sure, and the table behind it."""
+    """What the task concludes: in plain words, what that rests on, how sure it is, and the table behind it."""
 
+    question: str
+    headline: str
+    basis: str
+    doubts: list[str]
     words: str
     probability: float | None
 

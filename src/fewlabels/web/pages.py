@@ -22,6 +22,7 @@ from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.messages import Strict
 from fewlabels.web.service import Service
 from fewlabels.web.views import dashboard
+from fewlabels.wording import probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,7 @@ def environment() -> Environment:
     )
     pages.filters["path"] = lambda name: quote(name, safe="")
     pages.filters["cell"] = _cell
+    pages.filters["probability"] = probability
     return pages
 
 

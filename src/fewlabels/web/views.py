@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fewlabels import plots
-from fewlabels.report import gist_of
+from fewlabels.findings.finding import found_in
+from fewlabels.findings.reading import Reading
+from fewlabels.findings.tables import readable
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
+    from fewlabels.findings.finding import Finding
     from fewlabels.stopping import Standing
     from fewlabels.table import Table
 
@@ -31,14 +34,12 @@ class Plot:
 class Dashboard:
     """Everything that is known so far, for one look."""
 
-    headline: str
-    doubts: tuple[str, ...]
-    probability: float | None
+    finding: Finding
     labels: int
     pending: int
     disputed: int
     standing: Standing
-    estimates: Table
+    groups: Table
     plots: tuple[Plot, ...]
     people: Table
     agreement: str | None
@@ -47,20 +48,18 @@ class Dashboard:
 
 def dashboard(audit: Assessment) -> Dashboard:
     """The dashboard of an assessment now."""
-    reading = plots.Reading(audit)
-    found, progress, log = gist_of(reading), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
-    numbers = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]
+    reading = Reading(audit)
+    finding, progress, log = found_in(reading), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
+    drawn = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]
     agreed = audit.agreement()
     return Dashboard(
-        headline=found.headline,
-        doubts=found.doubts,
-        probability=found.answer.probability,
+        finding=finding,
         labels=sum(progress["labelled"]),
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
-        estimates=reading.estimates,
-        plots=tuple(Plot(one.title, plots.figure(one), one.caption()) for one in numbers),
+        groups=readable(finding.estimates, finding.task),
+        plots=tuple(Plot(plot.title, plots.figure(plot), plot.caption()) for plot in drawn),
         people=audit.by_person(),
         agreement=agreed.words if agreed.items else None,
         log=type(log)({name: column[::-1] for name, column in log.columns.items() if name != "step"}),

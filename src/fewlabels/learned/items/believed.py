@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.belief import Belief
+from fewlabels.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,15 +130,13 @@ def in_words(numbers: Mapping[str, float], what: str = "confidences") -> str:
     """The sentences of a summary; `what` the classifier gives: confidences, or scores of all classes."""
     labels, worth = int(numbers["labels"]), numbers["worth"]
     begin = f"From {labels:,} labels" if labels else "Before the first label, going by other classifiers"
-    right = f"is right {_percent(numbers['accuracy'])} ± {_percent(2 * numbers['accuracy_sd'])} of the time"
-    said = (
-        f"this one says {_percent(numbers['confidence'])} on average and " if "confidence" in numbers else "this one "
-    )
+    right = f"is right {percent(numbers['accuracy'])} ± {percent(2 * numbers['accuracy_sd'])} of the time"
+    said = f"this one says {percent(numbers['confidence'])} on average and " if "confidence" in numbers else "this one "
     sentences = [f"{begin}: {said}{right}."]
     if "slope" in numbers:
         low, high = (numbers["slope"] + side * 2 * numbers["slope_sd"] for side in (-1, 1))
         sentences.append(f"Differences in its {what} mean {_meaning(low, high)} (slope {low:.2f} to {high:.2f}).")
-    sentences.append(f"Beyond that, groups differ by about ± {_percent(2 * numbers['difference'])}.")
+    sentences.append(f"Beyond that, groups differ by about ± {percent(2 * numbers['difference'])}.")
     source = f"its {what} count" if "slope" in numbers else "the other groups count"
     sentences.append(f"For a group, {source} as much as about {max(round(worth), 1):,} labels of its own.")
     return " ".join(sentences)
@@ -154,7 +153,3 @@ def _meaning(low: float, high: float) -> str:
     if low > 1:
         return "more than they say"
     return "about what they say"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1f} %"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fewlabels.findings.measures import shortened
 from fewlabels.plots.drawing.picture import Axis, Box, Line, Note, Panel, Point, Sheaf, Tick
-from fewlabels.wording import counted
+from fewlabels.wording import counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,21 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fewlabels.errors import FewlabelsError, InputError, needs
 from fewlabels.io.saving import save
-from fewlabels.plots.allocation import Allocation
-from fewlabels.plots.calibration import Calibration
-from fewlabels.plots.chances import Chances
-from fewlabels.plots.confusion import Confusions
-from fewlabels.plots.curve import Curve
 from fewlabels.plots.drawing.markup import standalone
-from fewlabels.plots.forest import Forest
-from fewlabels.plots.ranking import Ranking
-from fewlabels.plots.reliability import Reliability
-from fewlabels.plots.rope import Rope
-from fewlabels.plots.scatter import Scatter
 
 if TYPE_CHECKING:
     import os
@@ -27,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fewlabels.assessment import Assessment
     from fewlabels.plots.plot import Plot
 
 _INCH = 96.0  # pixels
@@ -39,31 +28,24 @@ class Display:
     """A plot, computed; drawn by `plot`, written by `save`, and shown with tooltips by a notebook.
 
     >>> import fewlabels as fl
-    >>> from fewlabels.plots import ForestDisplay
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
-    >>> shown = ForestDisplay.from_assessment(fl.create(None, "pets", pool))
+    >>> shown = fl.create(None, "pets", pool).plot("forest")
     >>> shown
-    <ForestDisplay: Groups with intervals>
+    <Display of forest: Groups with intervals>
     >>> [label.get_text() for label in shown.plot().ax_.get_yticklabels()]
     ['cat', 'dog']
     """
 
-    kind: ClassVar[type[Plot]]
-
-    def __init__(self, numbers: Plot) -> None:
-        self.numbers = numbers
+    def __init__(self, plot: Plot) -> None:
+        self.numbers = plot
+        """The numbers that are drawn."""
         self.figure_: Any = None
         """The figure, once drawn."""
         self.ax_: Any = None
         """The axes, once drawn: those given, or the first of the figure."""
 
-    @classmethod
-    def from_assessment(cls, audit: Assessment, level: float = 0.95) -> Self:
-        """The display of an assessment, with intervals of the given level."""
-        return cls(cls.kind.of(audit, level))
-
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.numbers.title}>"
+        return f"<Display of {self.numbers.name}: {self.numbers.title}>"
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes given, or on a new figure."""
@@ -107,22 +89,22 @@ def check_drawing() -> None:
         raise FewlabelsError(f"{message}. Or write an .svg, which does not need it.")
 
 
-def _figure(numbers: Plot) -> Figure:
+def _figure(plot: Plot) -> Figure:
     """A figure with room for the panels; without pyplot, so that there is no window and no global state."""
     check_drawing()
     from matplotlib.figure import Figure as Made
 
-    height = sum(panel.height + _AROUND for panel in numbers.picture().panels) + 30
+    height = sum(panel.height + _AROUND for panel in plot.picture().panels) + 30
     figure = Made(figsize=(7.5, height / _INCH), layout="constrained")
-    figure.suptitle(numbers.title, fontsize=11, x=0.01, ha="left", fontweight="bold")
+    figure.suptitle(plot.title, fontsize=11, x=0.01, ha="left", fontweight="bold")
     return figure
 
 
-def _draw(numbers: Plot, figure: Any, ax: Axes | None) -> list[Axes]:
+def _draw(plot: Plot, figure: Any, ax: Axes | None) -> list[Axes]:
     """Draw the panels: on the axes given, as insets of them where there are several, or as rows of the figure."""
     from fewlabels.plots.drawing.canvas import draw
 
-    panels = numbers.picture().panels
+    panels = plot.picture().panels
     heights = [panel.height + _AROUND for panel in panels]
     if ax is None:
         axes = list(figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0])
@@ -141,67 +123,6 @@ def _draw(numbers: Plot, figure: Any, ax: Axes | None) -> list[Axes]:
     return axes
 
 
-class ForestDisplay(Display):
-    """Groups with intervals."""
-
-    kind = Forest
-
-
-class RankingDisplay(Display):
-    """Ranks with intervals."""
-
-    kind = Ranking
-
-
-class ChancesDisplay(Display):
-    """The chance of being the most extreme."""
-
-    kind = Chances
-
-
-class ReliabilityDisplay(Display):
-    """Confidence against accuracy."""
-
-    kind = Reliability
-
-
-class CalibrationDisplay(Display):
-    """What is known of the calibration error."""
-
-    kind = Calibration
-
-
-class ConfusionDisplay(Display):
-    """Which classes are confused."""
-
-    kind = Confusions
-
-
-class ScatterDisplay(Display):
-    """Accuracy against calibration error."""
-
-    kind = Scatter
-
-
-class RopeDisplay(Display):
-    """The difference of two groups."""
-
-    kind = Rope
-
-
-class AllocationDisplay(Display):
-    """Where the labels went."""
-
-    kind = Allocation
-
-
-class CurveDisplay(Display):
-    """What the labels bought."""
-
-    kind = Curve
-
-
-def display(numbers: Plot) -> Display:
-    """The display of numbers that are already computed."""
-    kinds = {kind.kind: kind for kind in Display.__subclasses__()}
-    return kinds[type(numbers)](numbers)
+def display(plot: Plot) -> Display:
+    """The display of a plot that is already computed."""
+    return Display(plot)

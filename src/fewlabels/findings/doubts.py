@@ -1,0 +1,43 @@
+"""What somebody who reads only the answer should also know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.wording import counted
+
+if TYPE_CHECKING:
+    from fewlabels.findings.labels import Tally
+    from fewlabels.tasks import Task
+    from fewlabels.tasks.grounds import Grounds
+
+
+def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
+    """Groups with too few labels, an average that is not told, labels from elsewhere, and items that are missing."""
+    sentences = []
+    if labels.labelled:
+        sentences += _few(grounds)
+        # Where no group is looked for, the headline itself is about all items.
+        if not grounds.overall.enough and task.sought is not None:
+            sentences.append(f"There is no number over all items: {grounds.overall.words}.")
+    if labels.adopted:
+        sentences.append(
+            f"{counted(labels.adopted, 'label')} came from elsewhere, for items that were not asked for. If those "
+            "items were not picked at random, the numbers can be off in a way that no range shows."
+        )
+    for count, fate in ((labels.withdrawn, "taken back"), (labels.unresolved, "skipped or disputed, and not decided")):
+        if count:
+            be = "was" if count == 1 else "were"
+            sentences.append(
+                f"{counted(count, 'item')} {be} {fate}. If the hard ones go that way, the rest looks easier than it is."
+            )
+    return tuple(sentences)
+
+
+def _few(grounds: Grounds) -> list[str]:
+    few, rows = sum(row.evidence == "few" for row in grounds.rows), len(grounds.rows)
+    if not few:
+        return []
+    which = "All" if few == rows else f"{few:,} of {rows:,}"
+    verb = "has" if few == 1 < rows else "have"
+    return [f"{which} {grounds.nouns} {verb} too few labels to say how good the classifier is there."]

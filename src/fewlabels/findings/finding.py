@@ -1,0 +1,174 @@
+"""A finding: the numbers, what they rest on, and the sentence. Made once; every face shows it and decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.estimates import check_level
+from fewlabels.findings import phrases
+from fewlabels.findings.confusions import confused
+from fewlabels.findings.doubts import doubts
+from fewlabels.findings.groups import group_rows
+from fewlabels.findings.labels import Tally, tally
+from fewlabels.findings.overall import over_all
+from fewlabels.findings.reading import Reading
+from fewlabels.findings.tables import answer_table, estimates_table
+from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall
+from fewlabels.wording import counted
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.table import Table
+    from fewlabels.tasks import Answer, Task
+
+_NOTHING = "Nothing can be said yet: no item has a label so far."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Finding:
+    """What can be said of an assessment now. Made by `find`.
+
+    Parameters
+    ----------
+    name, level
+        Of the assessment; the probability of each interval.
+    question, headline, basis, doubts
+        The task as a question, the answer in plain words, the labels it rests on, and what to keep in mind with it.
+    answer
+        The task's own answer.
+    estimates
+        The estimates of the assessment's metric, with what each rests on: right, prior, evidence and note.
+    groups
+        A row for each group: those whose number is known first, the most extreme or the worst one on top.
+    named
+        The groups that the answer picks out; none where no group is looked for, or without labels.
+    overall
+        Accuracy over all items, where the labels allow to tell it.
+    confusions
+        The pairs of classes that are mixed up most.
+    items, labels
+        How many items there are, and how many labels.
+    task, words
+        The question as it was put, and the phrases for pages: what a group is called, and so on.
+    grounds
+        What the task was handed for its words.
+    """
+
+    name: str
+    level: float
+    question: str
+    headline: str
+    basis: str
+    doubts: tuple[str, ...]
+    answer: Answer
+    estimates: Table
+    groups: tuple[GroupRow, ...]
+    named: tuple[str, ...]
+    overall: Overall
+    confusions: tuple[Confused, ...]
+    items: int
+    labels: Tally
+    task: Task
+    words: phrases.Words
+    grounds: Grounds
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}: {self.headline}>"
+
+    @property
+    def answer_table(self) -> Table:
+        """The table of the answer, with what the number of each group rests on."""
+        return answer_table(self.answer.table, self.groups)
+
+    def parts(self) -> dict[str, Any]:
+        """Its fields by name, for something that is a finding and more."""
+        return {field.name: getattr(self, field.name) for field in fields(Finding)}
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "assessment": self.name,
+            "level": self.level,
+            "question": self.question,
+            "headline": self.headline,
+            "basis": self.basis,
+            "doubts": list(self.doubts),
+            "answer": {
+                "words": self.answer.words,
+                "probability": self.answer.probability,
+                "groups": list(self.answer.groups),
+                "rows": list(self.answer_table.rows()),
+                "settings": dict(self.answer.settings),
+            },
+            "groups": [asdict(row) for row in self.groups],
+            "overall": asdict(self.overall),
+            "confusions": [asdict(pair) for pair in self.confusions],
+        }
+
+
+def find(audit: Assessment, level: float = 0.95, draws: int = 10_000) -> Finding:
+    """What can be said of an assessment now, with intervals of the given level.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1]] * 30 + [[0.2, 0.8]] * 30, classes=["cat", "dog"])
+    >>> audit = fl.create(None, "pets", pool, task=fl.Identify(fl.Accuracy(), lowest=1))
+    >>> _ = audit.tell({item: "cat" for item in audit.ask(2).ids})
+    >>> find(audit).headline
+    'It is too early to name the class it gets wrong most often. The best guess so far is ...'
+    >>> find(audit).doubts[0]
+    'All classes have too few labels to say how good the classifier is there.'
+    """
+    check_level(level)
+    return found_in(Reading(audit, level, draws))
+
+
+def found_in(reading: Reading) -> Finding:
+    """The finding from numbers that are shared with what is shown beside it."""
+    audit, task, grounds = reading.audit, reading.audit.spec.task, grounds_of(reading)
+    labels = tally(audit)
+    return Finding(
+        name=audit.name,
+        level=reading.level,
+        question=phrases.question(audit),
+        headline=task.headline(grounds) if labels.labelled else _NOTHING,
+        basis=_basis(task, grounds.rows) if labels.labelled else "",
+        doubts=doubts(task, grounds, labels),
+        answer=grounds.answer,
+        estimates=estimates_table(reading.estimates, grounds.rows),
+        groups=grounds.rows,
+        named=grounds.answer.groups if task.sought and labels.labelled else (),
+        overall=grounds.overall,
+        confusions=grounds.confusions,
+        items=len(audit.pool),
+        labels=labels,
+        task=task,
+        words=phrases.words(reading),
+        grounds=grounds,
+    )
+
+
+def grounds_of(reading: Reading) -> Grounds:
+    """What the task is handed to say its answer in words."""
+    audit = reading.audit
+    rows = group_rows(reading)
+    return Grounds(
+        noun=reading.noun,
+        items=len(audit.pool),
+        target=audit.spec.target,
+        answer=reading.answer,
+        rows=rows,
+        overall=over_all(reading, rows),
+        confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
+    )
+
+
+def _basis(task: Task, rows: tuple[GroupRow, ...]) -> str:
+    """The labels that the answer rests on, as counts."""
+    if task.pair is not None:
+        by_name = {row.group: row for row in rows}
+        sides = (by_name[name] for name in task.pair)
+        return f"Based on labels: {', '.join(f'{row.short} {row.support}' for row in sides)}."
+    labelled, right = sum(row.labelled for row in rows), [row.right for row in rows if row.right is not None]
+    counts = f" ({sum(right):,} right)" if right else ""
+    return f"Based on {counted(labelled, 'label')}{counts}."

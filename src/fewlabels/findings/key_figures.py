@@ -1,0 +1,66 @@
+"""The key figures of a finding: how sure the answer is, overall accuracy, labels and groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fewlabels.wording import percent, probability, spelled
+
+if TYPE_CHECKING:
+    from fewlabels.findings.finding import Finding
+    from fewlabels.tasks.grounds import Overall
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A name, a value, and what is said about it."""
+
+    name: str
+    value: str
+    about: str = ""
+
+    @property
+    def text(self) -> str:
+        """The value, and in brackets what is said about it."""
+        return f"{self.value} ({self.about})" if self.about else self.value
+
+
+def key_figures(finding: Finding) -> list[KeyFigure]:
+    """What stands at the top: how sure the answer is, overall accuracy, labels, groups, confidence.
+
+    Where labels were steered to some groups, the overall accuracy is not what was asked for and stands behind.
+    """
+    overall, labelled = finding.overall, finding.labels.labelled
+    figures = []
+    if finding.answer.probability is not None and labelled:
+        figures.append(_certainty(finding, finding.answer.probability))
+    if not overall.doubt:
+        figures.append(_overall(overall))
+    share = percent(labelled / finding.items) if finding.items else "none"
+    figures.append(KeyFigure("Labels", f"{labelled:,}", f"{share} of {finding.items:,} items"))
+    if len(finding.groups) > 1:
+        enough = sum(row.evidence == "enough" for row in finding.groups)
+        name, groups = finding.words.nouns.capitalize(), len(finding.groups)
+        figures.append(KeyFigure(name, f"{groups:,}", f"{enough:,} with enough labels"))
+    if overall.doubt:
+        figures.append(_overall(overall))
+    if overall.confidence is not None:
+        figures.append(KeyFigure("Its own confidence", percent(overall.confidence), "says the classifier, on average"))
+    return figures
+
+
+def _overall(overall: Overall) -> KeyFigure:
+    if not overall.enough:
+        return KeyFigure("Right, over all items", "not known yet", overall.words)
+    return KeyFigure("Right, over all items", percent(overall.mean), overall.about)
+
+
+def _certainty(finding: Finding, sure: float) -> KeyFigure:
+    """How sure the answer is; where it names several groups, how many of them are expected to be right."""
+    named = set(finding.answer.groups)
+    chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
+    if len(chances) < 2:
+        return KeyFigure("Answer is right", probability(sure), "going by the labels so far")
+    about = f"expected; all of them: {probability(sure)}"
+    return KeyFigure(f"Of the {spelled(len(chances))} named", f"{sum(chances):.1f} right", about)

@@ -1,0 +1,55 @@
+"""Accuracy over all items, and whether the labels allow to tell it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.findings.measures import FEW
+from fewlabels.findings.prior_pull import asks_everywhere, is_random_sample
+from fewlabels.metrics import Accuracy
+from fewlabels.partition import whole
+from fewlabels.priors import Uniform
+from fewlabels.tasks.grounds import Overall
+from fewlabels.wording import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.findings.reading import Reading
+    from fewlabels.tasks.grounds import GroupRow
+
+_MOST = 0.5  # the largest share of items in groups that are known by analogy
+
+
+def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
+    """Accuracy over all items, and whether it can be told.
+
+    Each group has its own prior, and the average of many leans on it without its interval showing that: where the
+    prior sways it (`prior_pull.swayed`), the number is not told. A learned prior has no such pull; but where
+    labels were steered to the groups that were looked for, it speaks of the others by analogy. So there the number
+    always has a doubt beside it, and is not told if most items lie in such groups.
+    """
+    audit, everything = reading.audit, whole(reading.audit.pool)
+    table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
+    row = next(table.rows())
+    confidence = None if audit.pool.confidence is None else float(audit.pool.confidence.mean())
+    doubt = _doubt(reading)
+    analogous = sum(r.n for r in rows if r.evidence in ("scores", "others")) / max(len(audit.pool), 1)
+    why = ""
+    if row["labelled"] < FEW:
+        why = "no item has a label so far" if not row["labelled"] else f"fewer than {FEW} items have a label"
+    elif doubt and analogous > _MOST:
+        why = f"{percent(analogous)} of the items lie in {reading.nouns} with hardly any labels"
+    elif not reading.is_grounded and not is_random_sample(audit):
+        why = f"too many {reading.nouns} have so few labels that what was assumed beforehand would decide it"
+    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt)
+
+
+def _doubt(reading: Reading) -> str:
+    """Why the number is doubtful though its interval may be short; empty where no group was favoured."""
+    audit = reading.audit
+    unscored = audit.pool.confidence is None or isinstance(audit.spec.prior, Uniform)
+    leans_on = "what was assumed beforehand" if unscored else "the scores"
+    return audit.spec.task.overall_doubt(
+        reading.nouns, leans_on, steered=audit.spec.policy.uses_belief, everywhere=asks_everywhere(audit)
+    )

@@ -1,0 +1,83 @@
+"""Tables of a finding: evidence beside every estimate, and the same values as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.findings.evidence import NOTES
+from fewlabels.findings.labels import right_labels
+from fewlabels.findings.measures import is_thin
+from fewlabels.table import Table
+from fewlabels.tasks.compare import REGIONS
+from fewlabels.wording import Style, percent, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.metrics import Metric
+    from fewlabels.partition import Partition
+    from fewlabels.tasks import Task
+    from fewlabels.tasks.grounds import GroupRow
+
+_VALUES = ("mean", "low", "high", "median")
+_CHANCES = ("chance", *REGIONS)
+
+
+def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:
+    """Estimates by group, with the columns right (where labels show it), prior, evidence and note."""
+    by_name = {row.group: row for row in rows}
+    beside = [by_name[name] for name in table["group"]]
+    columns: dict[str, Sequence[Any]] = {}
+    for name, values in table.columns.items():
+        columns[name] = values
+        if name == "labelled" and any(row.right is not None for row in rows):
+            columns["right"] = [row.right for row in beside]
+    columns |= {name: [getattr(row, name) for row in beside] for name in ("prior", "evidence", "note")}
+    return Table(columns, table.settings)
+
+
+def answer_table(table: Table, rows: Sequence[GroupRow]) -> Table:
+    """The table of an answer, with the same columns where it is by group."""
+    return estimates_table(table, rows) if {"group", "labelled"} <= set(table.columns) else table
+
+
+def other_table(audit: Assessment, metric: Metric, groups: Partition, level: float) -> Table:
+    """Estimates of another metric, or by other groups, than the question is about, with right and note.
+
+    How short an interval must be is known for the question's own groups only: here a note says that labels are few.
+    """
+    table = audit.estimates(level=level, metric=metric, groups=groups)
+    right = right_labels(audit, metric, groups)
+    few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
+    columns: dict[str, Sequence[Any]] = {}
+    for name, values in table.columns.items():
+        columns[name] = values
+        if name == "labelled" and right is not None:
+            columns["right"] = [right[group] for group in table["group"]]
+    return Table({**columns, "note": [NOTES["few"] if is_few else "" for is_few in few]}, table.settings)
+
+
+def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
+    """A table of a finding as people read it: values and probabilities as in sentences, ranks as ranges.
+
+    The share of the prior and the kind of evidence are left out, since the note says what matters of them. The values
+    are of the task's metric, or of another.
+    """
+    style = Style((metric or task.metric).share)
+    # In the answer of a comparison the value is a difference; its table is not by group.
+    write = style.value if "group" in table.columns or task.pair is None else style.difference
+    columns: dict[str, Sequence[Any]] = {}
+    for name, values in table.columns.items():
+        if name in _VALUES:
+            columns[name] = [None if value is None else write(value) for value in values]
+        elif name in _CHANCES:
+            columns[name] = [None if value is None else probability(value) for value in values]
+        elif name == "rank" and "rank_low" in table.columns:
+            ends = zip(table["rank_low"], table["rank_high"], strict=True)
+            columns[name] = [f"{round(low)}-{round(high)}" if low < high else f"{round(low)}" for low, high in ends]
+        elif name == "confidence":
+            columns[name] = [None if value is None else percent(value) for value in values]
+        elif name not in ("rank_low", "rank_high", "prior", "evidence") and (name != "note" or any(values)):
+            columns[name] = values
+    return Table(columns, table.settings)

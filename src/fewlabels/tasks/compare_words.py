@@ -1,0 +1,60 @@
+"""Compare in words: whether two groups differ by more than matters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.tasks.grounds import LONGEST, SAFE
+from fewlabels.wording import Style, probability, shortened
+
+if TYPE_CHECKING:
+    from fewlabels.tasks.compare import Compare
+    from fewlabels.tasks.grounds import Ahead, Grounds
+
+
+def question(task: Compare) -> str:
+    """The task as a question."""
+    apart = Style(task.metric.share).change(task.rope)
+    return f"Is the {task.metric.name} lower, about equal (within {apart}) or higher for {task.a} than for {task.b}?"
+
+
+def headline(task: Compare, grounds: Grounds) -> str:
+    """Whether they differ, or that it is too early to say."""
+    style, row = Style(task.metric.share), next(grounds.answer.table.rows())
+    region = max(("less", "equal", "more"), key=lambda name: row[name])
+    a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
+    name, apart, sure = task.metric.name, style.change(task.rope), probability(row[region])
+    first, second = grounds.named
+    values = f"{style.value(first.mean)} against {style.value(second.mean)}"
+    unlabelled = not (first.labelled and second.labelled)
+    if row[region] < SAFE or unlabelled:
+        likely = {"less": f"lower for {a}", "equal": "about equal", "more": f"higher for {a}"}[region]
+        return (
+            f"It is too early to say whether the {name} differs between {a} and {b} by more than {apart}: so far it is "
+            f"{values}. Most probable ({sure}) is that it is {likely}."
+        )
+    if region == "equal":
+        return (
+            f"The {name} is about the same for {a} and {b} ({values}). "
+            f"We are {sure} sure that they differ by at most {apart}."
+        )
+    word = "lower" if region == "less" else "higher"
+    return (
+        f"The {name} is {word} for {a} than for {b}: {values}. "
+        f"We are {sure} sure that the difference is more than {apart}."
+    )
+
+
+def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+    """Whether the comparison can be acted on."""
+    if (grounds.answer.probability or 0.0) >= SAFE and all(row.labelled for row in grounds.named):
+        return ("The comparison is settled enough to act on.",)
+    return (f"The comparison probably needs {ahead.labels} before it is acted on.",)
+
+
+def legend(task: Compare) -> str:
+    """What the columns of the answer mean."""
+    return (
+        f"less, equal, more: the chances that the {task.metric.name} of {task.a} is lower than that of {task.b}, "
+        f"about the same (within {Style(task.metric.share).change(task.rope)}), or higher."
+    )

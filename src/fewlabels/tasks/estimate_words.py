@@ -1,0 +1,99 @@
+"""Estimate in words: the number over all items, and the worst group or the most frequent mix-up beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost
+from fewlabels.tasks.grounds import LONGEST
+from fewlabels.wording import Style, percent, plain, plural, shortened
+
+if TYPE_CHECKING:
+    from fewlabels.tasks.estimate import Estimate
+    from fewlabels.tasks.grounds import Ahead, Grounds
+
+_QUESTIONS: dict[type, str] = {
+    Accuracy: "How often is the classifier right{each}?",
+    CalibrationError: "How far can the classifier's own confidence be believed{each}?",
+    Confusion: "Which classes does the classifier mix up, and how often?",
+    Cost: "What do the classifier's mistakes cost{each}?",
+}
+
+
+def question(task: Estimate, noun: str, groups: int) -> str:
+    """The task as a question."""
+    each = f", in each {noun}" if groups > 1 else ""
+    words = _QUESTIONS.get(type(task.metric), f"What is the classifier's {task.metric.name}{{each}}?")
+    return words.replace("{each}", each)
+
+
+def headline(task: Estimate, grounds: Grounds) -> str:
+    """The number over all items, or that it is too early for one; then the worst group or the most frequent mix-up."""
+    if not grounds.overall.enough:
+        first = f"It is too early for a number over all items: {grounds.overall.words}."
+    elif isinstance(task.metric, Accuracy) or task.metric.vector:
+        first = _accuracy(grounds)
+    else:
+        first = _averaged(task, grounds)
+    return f"{first} {_mixed_up(grounds) if task.metric.vector else _worst(task, grounds)}".strip()
+
+
+def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+    """Whether the number over all items can be used, and which groups need more labels."""
+    rows = grounds.rows
+    steps = ["The number over all items can be used, with its range."] if grounds.overall.enough else []
+    few = sum(row.evidence == "few" for row in rows)
+    until = f"{ahead.labels} until {ahead.goal}" if ahead.goal else ""
+    if few and len(rows) > 1:
+        which = "All" if few == len(rows) else f"{few:,} of {len(rows):,}"
+        verb = "needs" if few == 1 else "need"
+        needed = f"{which} {grounds.nouns} {verb} more labels before numbers of their own can be used"
+        steps.append(f"{needed}: {until}." if until else f"{needed}.")
+    elif until:
+        steps.append(f"It probably takes {until}.")
+    return tuple(steps) or ("Label more items first.",)
+
+
+def _accuracy(grounds: Grounds) -> str:
+    overall = grounds.overall
+    items = f"these {grounds.items:,} items" if grounds.target == "pool" else "all items like these"
+    return f"The classifier is right for {percent(overall.mean)} of {items} ({overall.between})."
+
+
+def _averaged(task: Estimate, grounds: Grounds) -> str:
+    style, row, overall = Style(task.metric.share), next(grounds.answer.table.rows()), grounds.overall
+    between = style.between(row["low"], row["high"])
+    if isinstance(task.metric, CalibrationError):
+        ends = [f"{100 * end:.1f}" for end in (row["low"], row["high"])]
+        off = f"{style.change(row['median'])} (between {ends[0]} and {ends[1]})"
+        claim = ""
+        if overall.confidence is not None:
+            claim = f" It says {percent(overall.confidence)} on average and is right for "
+            claim += f"{percent(overall.mean)} of the items."
+        return f"The classifier's confidence is off by {off} on average.{claim}"
+    if isinstance(task.metric, Cost):
+        return f"A prediction costs {plain(row['mean'])} on average ({between})."
+    spread = "" if len(grounds.rows) == 1 else f", averaged over the {plural(grounds.noun)},"
+    value = style.value(row.get("median", row["mean"]))
+    return f"The classifier's {task.metric.name}{spread} is {value} ({between})."
+
+
+def _worst(task: Estimate, grounds: Grounds) -> str:
+    """The worst group among those with enough labels, if there are several."""
+    known = [row for row in grounds.rows if row.evidence == "enough"]
+    if len(known) < 2:
+        return ""
+    bad = task.metric.high_is_bad
+    worst = (max if bad else min)(known, key=lambda row: row.mean or 0.0)
+    style = Style(task.metric.share)
+    which = "all" if len(known) == len(grounds.rows) else f"the {len(known):,} with enough labels"
+    value = f"{worst.short} ({style.value(worst.mean)}, {style.between(worst.low, worst.high)})"
+    return f"Of {which}, the {grounds.noun} with the {task.leading} estimate is {value}."
+
+
+def _mixed_up(grounds: Grounds) -> str:
+    if not grounds.confusions:
+        return ""
+    top = grounds.confusions[0]
+    truly = f"in {top.words} of the cases it is truly {shortened(top.true, LONGEST)}"
+    return f"The most frequent mix-up: where it says {shortened(top.group, LONGEST)}, {truly}."

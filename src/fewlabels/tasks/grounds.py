@@ -1,0 +1,181 @@
+"""What a task is handed to say its answer in words: each group with its evidence, and all items together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from fewlabels.wording import Style, plural, shortened
+
+if TYPE_CHECKING:
+    from fewlabels.belief import Target
+    from fewlabels.tasks.base import Answer
+
+Evidence = Literal["enough", "scores", "others", "few", "unasked", "empty"]
+"""What the number of a group rests on: labels of its own; few of its own, and what was learned elsewhere of the scores,
+or of the other groups where there are no scores; too few to tell a number; not part of the question; no items."""
+
+KNOWN: tuple[Evidence, ...] = ("enough", "scores", "others")
+"""The kinds of evidence with which the number of a group is told."""
+SAFE = 0.8
+"""An answer that is less sure is not told as a fact."""
+LONGEST = 60
+"""Longer names of groups are cut in a sentence."""
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One group: its value with an interval, and what that rests on.
+
+    Parameters
+    ----------
+    group, n, labelled
+        Its name, its items and how many of them have a label.
+    mean, low, high
+        The value and its interval; None without items.
+    evidence, note
+        What the number rests on, and the same in a few words; empty where there is nothing to know.
+    right
+        The labels that say that the classifier is right; None where a label of the metric does not show that.
+    prior
+        The share of the number that rests on what was assumed or learned elsewhere, and not on labels of its own.
+    chance, rank, rank_low, rank_high
+        The probability that it is among the groups looked for, and its place; None where no group is looked for.
+    median
+        Where the metric is not linear.
+    """
+
+    group: str
+    n: int
+    labelled: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    evidence: Evidence
+    note: str = ""
+    right: int | None = None
+    prior: float | None = None
+    chance: float | None = None
+    rank: float | None = None
+    rank_low: float | None = None
+    rank_high: float | None = None
+    median: float | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its number is told."""
+        return self.evidence in KNOWN
+
+    @property
+    def support(self) -> str:
+        """Its labels as counts: how many of them are right, where that is what they show.
+
+        >>> GroupRow("cat", 90, 20, 0.6, 0.4, 0.8, "enough", right=12).support
+        '12 of 20 right'
+        """
+        return support(self.labelled, self.right)
+
+    @property
+    def short(self) -> str:
+        """Its name, cut where it is too long for a sentence."""
+        return shortened(self.group, LONGEST)
+
+
+def support(labelled: int, right: int | None) -> str:
+    """Labels as counts.
+
+    >>> support(20, 12), support(20, None), support(0, 0)
+    ('12 of 20 right', '20', '0')
+    """
+    return f"{labelled:,}" if right is None or not labelled else f"{right:,} of {labelled:,} right"
+
+
+@dataclass(frozen=True)
+class Overall:
+    """Accuracy over all items; `enough` says whether the labels allow to tell it, `words` why not.
+
+    `doubt` is what must stand beside the number where the labels were steered to some groups; empty elsewhere.
+    """
+
+    mean: float
+    low: float
+    high: float
+    enough: bool
+    words: str
+    confidence: float | None
+    doubt: str = ""
+
+    @property
+    def between(self) -> str:
+        """The interval in words."""
+        return Style(share=True).between(self.low, self.high)
+
+    @property
+    def about(self) -> str:
+        """What is said beside the number: its interval, and the doubt if there is one."""
+        return f"{self.between}; {self.doubt}" if self.doubt else self.between
+
+
+@dataclass(frozen=True)
+class Confused:
+    """Where the classifier says one class, the share that is truly another: `mean` with its interval."""
+
+    group: str
+    true: str
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """The share with its interval."""
+        style = Style(share=True)
+        return f"{style.value(self.mean)} ({style.between(self.low, self.high)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Grounds:
+    """Everything that a task may say something about.
+
+    Parameters
+    ----------
+    noun
+        What a group is called: "class" where the groups are the predicted classes.
+    items, target
+        The number of items in the pool, and whether the numbers are about exactly these.
+    answer
+        The task's own answer.
+    rows
+        The groups.
+    overall
+        Accuracy over all items.
+    confusions
+        The pairs of classes that are mixed up most; empty unless the metric is a confusion matrix.
+    """
+
+    noun: str
+    items: int
+    target: Target
+    answer: Answer
+    rows: tuple[GroupRow, ...]
+    overall: Overall
+    confusions: tuple[Confused, ...] = ()
+
+    @property
+    def nouns(self) -> str:
+        """Several groups."""
+        return plural(self.noun)
+
+    @property
+    def named(self) -> list[GroupRow]:
+        """The groups that the answer names, in its order."""
+        by_name = {row.group: row for row in self.rows}
+        return [by_name[name] for name in self.answer.groups]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """How many more labels it will probably take, in words, and until when; `goal` is empty where that is not known."""
+
+    labels: str = "more labels"
+    goal: str = ""

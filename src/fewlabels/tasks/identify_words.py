@@ -1,0 +1,143 @@
+"""Identify in words: which groups it looks for, which are found, and which are open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.metrics import Accuracy
+from fewlabels.tasks.base import LIKELY
+from fewlabels.tasks.grounds import SAFE
+from fewlabels.wording import Style, listed, plural, probability, spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.tasks.grounds import Ahead, Grounds, GroupRow
+    from fewlabels.tasks.identify import Identify
+
+NAMED = 5
+"""How many groups are named with their numbers; a longer list is left to the table."""
+CERTAIN = 0.9
+"""From this chance on a group is nearly certain to be one of those looked for, whatever the others are."""
+_PLACES = ("second", "third", "fourth", "fifth")
+
+
+def question(task: Identify, noun: str) -> str:
+    """The task as a question."""
+    which = noun if task.plays == 1 else f"{spelled(task.plays)} {plural(noun)}"
+    if isinstance(task.metric, Accuracy):
+        return f"Which {which} does the classifier get {_wrong(task)} most often?"
+    verb = "has" if task.plays == 1 else "have"
+    return f"Which {which} {verb} the {task.sought} {task.metric.name}?"
+
+
+def headline(task: Identify, grounds: Grounds) -> str:
+    """The groups that are found, or that it is too early to name them."""
+    named, sure = grounds.named, grounds.answer.probability or 0.0
+    m, which = len(named), f"{_several(grounds, len(named))} {_extreme(task)}"
+    certain = settled(named)
+    if certain and sure < SAFE and len(certain) < m:
+        return _split(task, which, certain, named)
+    expected = sum(row.chance or 0.0 for row in named)
+    if (sure < LIKELY and (m == 1 or expected < m / 2)) or all(row.evidence == "few" for row in named):
+        chance = f"the chance that this is right is {probability(sure)}"
+        if m > 1:
+            chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
+        names = listed(_names(named))
+        return f"It is too early to name {which}. The best guess so far is {names}; {chance}."
+    if sure < LIKELY:
+        doubt = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
+        return f"The best guess for {which} is {_with_numbers(task, named)}. {doubt}"
+    # What was learned elsewhere makes a guess probable; only labels of its own make it a fact.
+    probably = "" if sure >= SAFE and all(row.labelled for row in named) else " probably"
+    right = "this is the right one" if m == 1 else f"these are the right {spelled(m)}"
+    be = "is" if m == 1 else "are"
+    return (
+        f"{which[0].upper()}{which[1:]} {be}{probably} {_with_numbers(task, named)}. "
+        f"We are {probability(sure)} sure that {right}."
+    )
+
+
+def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+    """What is settled enough to act on, and what needs more labels."""
+    certain = settled(grounds.named)
+    missing = len(grounds.named) - len(certain)
+    if not certain:
+        return (f"Nothing is settled enough to act on yet: the answer probably needs {ahead.labels}.",)
+    act = f"{listed(_names(certain))} {'are' if len(certain) > 1 else 'is'} settled enough to act on."
+    if not missing:
+        exact = "their numbers" if len(certain) > 1 else "its number"
+        return (f"{act} More labels would only make {exact} more exact.",)
+    need = "needs" if missing == 1 else "need"
+    return act, f"{the_open(len(grounds.named), missing)} probably {need} {ahead.labels}."
+
+
+def overall_doubt(task: Identify, nouns: str, leans_on: str) -> str:
+    """Why accuracy over all items is doubtful where the labels were steered to the groups looked for."""
+    if isinstance(task.metric, Accuracy) and task.lowest:
+        return f"labels were steered to the worst {nouns}; this number leans on {leans_on} and tends to be too low"
+    return f"labels were steered to the {nouns} looked for; this number leans on {leans_on} and can be off"
+
+
+def settled(named: Sequence[GroupRow]) -> list[GroupRow]:
+    """The groups that are nearly certain to be among those looked for, and have labels of their own to show for it."""
+    return [row for row in named if (row.chance or 0.0) >= CERTAIN and row.labelled and row.evidence != "few"]
+
+
+def the_open(m: int, missing: int) -> str:
+    """What to call those of m groups that are not settled.
+
+    >>> the_open(3, 1), the_open(5, 2), the_open(9, 1)
+    ('The third', 'The other two', 'The last')
+    """
+    if missing > 1:
+        return f"The other {spelled(missing)}"
+    return f"The {_PLACES[m - 2] if m - 2 < len(_PLACES) else 'last'}"
+
+
+def _wrong(task: Identify) -> str:
+    return "wrong" if task.lowest else "right"
+
+
+def _extreme(task: Identify) -> str:
+    """What is looked for, to follow "the class" or "the three classes"."""
+    if isinstance(task.metric, Accuracy):
+        return f"it gets {_wrong(task)} most often"
+    return f"with the {task.sought} {task.metric.name}"
+
+
+def _several(grounds: Grounds, m: int) -> str:
+    return f"the {grounds.noun}" if m == 1 else f"the {spelled(m)} {grounds.nouns}"
+
+
+def _split(task: Identify, which: str, certain: list[GroupRow], named: list[GroupRow]) -> str:
+    """What is known of a set that is only partly known: the sure ones with their numbers, the others with chances."""
+    opened = [row for row in named if row not in certain]
+    guesses = [f"{row.short} (chance {probability(row.chance or 0.0)})" for row in opened[:NAMED]]
+    guesses += _rest(opened)
+    be, guess = ("is", "guess is") if len(opened) == 1 else ("are", "guesses are")
+    rest = f"{the_open(len(named), len(opened))} {be} open: the best {guess} {listed(guesses)}."
+    return f"Of {which}, nearly certain: {_with_numbers(task, certain)}. {rest}"
+
+
+def _with_numbers(task: Identify, named: Sequence[GroupRow]) -> str:
+    """Groups by name, each with its number and interval; not more than can be read."""
+    style = Style(task.metric.share)
+    right = isinstance(task.metric, Accuracy)
+    parts: list[str] = []
+    for row in named[:NAMED]:
+        if row.evidence == "few":
+            parts.append(f"{row.short} (too few labels for a number)")
+            continue
+        first = f"right in {style.value(row.mean)} of the cases" if right and not parts else style.value(row.mean)
+        unlabelled = "" if row.labelled else ", without a label of its own"
+        parts.append(f"{row.short} ({first}, {style.between(row.low, row.high)}{unlabelled})")
+    return listed([*parts, *_rest(named)])
+
+
+def _names(named: Sequence[GroupRow]) -> list[str]:
+    return [*(row.short for row in named[:NAMED]), *_rest(named)]
+
+
+def _rest(named: Sequence[GroupRow]) -> list[str]:
+    return [f"{len(named) - NAMED:,} more"] if len(named) > NAMED else []
