@@ -46,29 +46,6 @@ class Words:
         return Style(self.share)
 
 
-POLICIES = {
-    "Thompson": "Again and again, the program imagined one way things could be that fits the labels so far, and asked "
-    "where a label would help the answer most if things were like that (Thompson sampling). So labels went where they "
-    "still mattered.",
-    "TopTwo": "Again and again, the program looked for the {noun} that is most probably the answer and for its closest "
-    "rival, and asked in one of the two (top-two Thompson sampling). So labels went where they still mattered.",
-    "Boundary": "Each label was asked where it was most likely to change which {nouns} are the answer.",
-    "Greedy": "Each label was asked where, going by the best guess so far, it would help the answer most.",
-    "EpsilonGreedy": "Each label was asked where, going by the best guess so far, it would help the answer most; now "
-    "and then, at random, it was asked anywhere.",
-    "UCB": "Each label was asked where it could, on a favourable view of what is not yet known, help the answer most.",
-    "UniformGroups": "Labels were spread evenly over the {nouns}, whatever the answers were.",
-    "UniformItems": "The items were taken at random from all of them, whatever the answers were.",
-}
-PRIORS = {
-    "Uniform": "Beforehand every value was held equally likely in each {noun}; what the classifier says of its own "
-    "certainty plays no part. This pulls {nouns} with few labels towards the middle.",
-    "Informed": "The classifier's own scores were taken at their word, with the weight of a few labels in each {noun}. "
-    "Where they are wrong, {nouns} with few labels are off in the same direction.",
-    "Learned": "How far the classifier's scores can be trusted was learned from the labels of all {nouns} together, so "
-    "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
-    "range until it has labels of its own, all the more where labels went to few {nouns}.",
-}
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
     "pool": "The numbers are about exactly these items.",
@@ -78,16 +55,6 @@ ESTIMATED: dict[type, str] = {
     CalibrationError: "How far can the classifier's own confidence be believed{each}?",
     Confusion: "Which classes does the classifier mix up, and how often?",
     Cost: "What do the classifier's mistakes cost{each}?",
-}
-METRICS = {
-    "Accuracy": "the share of items for which the classifier is right",
-    "CalibrationError": "how far, on average, the classifier's confidence is from how often it is right",
-    "Confusion": "how often each class is the true one where the classifier says another",
-    "Cost": "what a prediction costs on average, by the prices that were given",
-    "F1": "a mean of precision and recall; 100 % is perfect",
-    "FalsePositiveRate": "of the items that are not of a class, the share that it takes for one",
-    "Precision": "of the items that it takes for a class, the share that truly is",
-    "Recall": "of the items that truly are of a class, the share that it finds",
 }
 
 
@@ -141,7 +108,7 @@ def asked(task: Task, groups: Partition) -> str:
         verb = "has" if task.plays == 1 else "have"
         return f"Which {which} {verb} the {'lowest' if task.lowest else 'highest'} {name}?"
     if isinstance(task, Compare):
-        apart = Style(task.metric.share).change(task.rope)
+        apart = Style(task.metric.in_percent).change(task.rope)
         return f"Is the {name} lower, about equal (within {apart}) or higher for {task.a} than for {task.b}?"
     each = f", in each {one}" if len(groups) > 1 else ""
     return ESTIMATED.get(type(task.metric), f"What is the classifier's {name}{{each}}?").format(each=each)
@@ -149,7 +116,7 @@ def asked(task: Task, groups: Partition) -> str:
 
 def meaning(audit: Assessment) -> str:
     """What the metric is, in words."""
-    return METRICS.get(type(audit.spec.task.metric).__name__, measure(audit.spec.task.metric).name)
+    return audit.spec.task.metric.phrase or measure(audit.spec.task.metric).name
 
 
 def groups(audit: Assessment) -> str:
@@ -164,7 +131,7 @@ def groups(audit: Assessment) -> str:
 
 def policy(audit: Assessment) -> str:
     """How the items were chosen."""
-    chosen = _filled(POLICIES, audit.spec.policy, audit)
+    chosen = _filled(audit.spec.policy, audit)
     task = audit.spec.task
     if isinstance(task, Compare):
         chosen += f" Only {task.a} and {task.b} were asked about."
@@ -174,12 +141,12 @@ def policy(audit: Assessment) -> str:
 
 def prior(audit: Assessment) -> str:
     """What was assumed before the first label."""
-    return _filled(PRIORS, audit.spec.prior, audit)
+    return _filled(audit.spec.prior, audit)
 
 
-def _filled(words: dict[str, str], thing: Policy | Prior, audit: Assessment) -> str:
+def _filled(part: Policy | Prior, audit: Assessment) -> str:
     one = noun(audit)
-    return words.get(type(thing).__name__, f"{thing!r}.").format(noun=one, nouns=plural(one))
+    return part.phrase.format(noun=one, nouns=plural(one)) if part.phrase else f"{part!r}."
 
 
 def how_to_read(level: float) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fewlabels.parts import register
 from fewlabels.policies.base import Policy, best
 from fewlabels.tasks import Identify
 from fewlabels.tasks.estimate import variance_drop
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _LEAST = 1e-200
 
 
+@register
 @dataclass(frozen=True)
 class Boundary(Policy):
     """For `Identify`: ask where the answer is most likely to change.
@@ -33,6 +35,8 @@ class Boundary(Policy):
     >>> fl.Boundary()
     Boundary()
     """
+
+    phrase: ClassVar[str] = "Each label was asked where it was most likely to change which {nouns} are the answer."
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator

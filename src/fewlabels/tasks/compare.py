@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from scipy.special import rel_entr
@@ -11,21 +11,26 @@ from scipy.special import rel_entr
 from fewlabels.belief import Belief
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, holding, interval, value_draws
+from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks.base import LIKELY, Answer, Task
 from fewlabels.tasks.estimate import variance_drop
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
 
 REGIONS = ("less", "equal", "more")
 RewardName = Literal["neyman", "information", "confidence"]
 _LEAST = 1e-12
 
 
+@register
 @dataclass(frozen=True)
 class Compare(Task):
     """Is group a below b, about equal to it, or above it? Δ = θ_a − θ_b against the rope [−ε, ε].
@@ -63,6 +68,16 @@ class Compare(Task):
             raise SpecError(
                 f"The 'by' of Compare() must be 'neyman', 'information' or 'confidence'. Got {self.by!r} instead."
             )
+
+    @classmethod
+    def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:
+        """The first two groups, by each of the three rewards."""
+        a, b, *_ = groups
+        return (
+            cls(metric, a, b),
+            cls(metric, a, b, rope=0, by="information"),
+            cls(metric, a, b, rope=0.1, by="confidence"),
+        )
 
     @property
     def pair(self) -> tuple[str, str]:

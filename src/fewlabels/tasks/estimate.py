@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.estimates import affordable, average_draws, holding, interval
+from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks.base import Answer, Task
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
 
 
+@register
 @dataclass(frozen=True)
 class Estimate(Task):
     """Know the metric of every group as exactly as the labels allow.
