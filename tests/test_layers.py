@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "fewlabels"
 ORDER = (
     "errors",
     "wording",
+    "parts",
     "table",
     "pool",
     "partition",
@@ -38,14 +39,15 @@ ORDER = (
     "report",
     "paper",
     "interop",
+    "testing",
     "web",
     "cli",
     "__main__",
 )
 # Beside the order: what these may import of fewlabels. Only `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
-# What points up, inside a method and for convenience: `audit.plot()`, `audit.report(...)`, and what a notebook shows.
-UPWARDS = {"assessment": {"findings", "plots", "report"}}
+# Those that point up, inside a method and for convenience: `audit.plot()`, `audit.report(...)`, `store.labels(name)`.
+UPWARDS = {"assessment": {"findings", "plots", "report"}, "store": {"labelling"}}
 # The functional core: NumPy in, NumPy out; no files, no clock, no hidden randomness.
 PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy", "scipy.special"}

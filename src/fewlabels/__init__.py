@@ -5,44 +5,51 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.errors import (
-    FewlabelsError,
-    InputError,
-    LabelError,
-    PoolChangedError,
-    SpecError,
-    StoreError,
-)
+from fewlabels.errors import FewlabelsError as FewlabelsError
+from fewlabels.errors import InputError as InputError
+from fewlabels.errors import LabelError as LabelError
+from fewlabels.errors import PoolChangedError as PoolChangedError
+from fewlabels.errors import SpecError as SpecError
+from fewlabels.errors import StoreError as StoreError
 
 if TYPE_CHECKING:
-    from fewlabels.assessment import Assessment, create, load
-    from fewlabels.belief import Belief
-    from fewlabels.data import load_digits, load_fashion
-    from fewlabels.interop import pool_from_estimator, read_label_studio, to_datatree, write_label_studio
-    from fewlabels.io import read_labels, read_pool
-    from fewlabels.labelling.batch import Batch, Request
-    from fewlabels.metrics import (
-        F1,
-        Accuracy,
-        CalibrationError,
-        Confusion,
-        Cost,
-        FalsePositiveRate,
-        Precision,
-        Recall,
-        TruePositiveRate,
-    )
-    from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
-    from fewlabels.planning import forecast, plan
-    from fewlabels.policies import UCB, Boundary, EpsilonGreedy, Greedy, Thompson, TopTwo, UniformGroups, UniformItems
-    from fewlabels.pool import Pool
-    from fewlabels.priors import Informed, Learned, Uniform
-    from fewlabels.simulation.study import simulate
-    from fewlabels.stopping import Stop
-    from fewlabels.store import Store
-    from fewlabels.store.people import People
-    from fewlabels.table import Table
-    from fewlabels.tasks import Answer, Compare, Estimate, Identify
+    from fewlabels import testing as testing
+    from fewlabels.assessment import Assessment as Assessment
+    from fewlabels.assessment import create as create
+    from fewlabels.assessment import load as load
+    from fewlabels.belief import Belief as Belief
+    from fewlabels.data import load_digits as load_digits
+    from fewlabels.data import load_fashion as load_fashion
+    from fewlabels.interop import pool_from_estimator as pool_from_estimator
+    from fewlabels.interop import read_label_studio as read_label_studio
+    from fewlabels.interop import to_datatree as to_datatree
+    from fewlabels.interop import write_label_studio as write_label_studio
+    from fewlabels.io import read_labels as read_labels
+    from fewlabels.io import read_pool as read_pool
+    from fewlabels.labelling.batch import Batch as Batch
+    from fewlabels.labelling.batch import Request as Request
+    from fewlabels.metrics import *  # noqa: F403 - a part is named once, in the package of its family
+    from fewlabels.partition import Partition as Partition
+    from fewlabels.partition import by_column as by_column
+    from fewlabels.partition import by_map as by_map
+    from fewlabels.partition import by_predicted as by_predicted
+    from fewlabels.partition import by_score as by_score
+    from fewlabels.partition import cross as cross
+    from fewlabels.partition import whole as whole
+    from fewlabels.parts import register as register
+    from fewlabels.planning import forecast as forecast
+    from fewlabels.planning import plan as plan
+    from fewlabels.policies import *  # noqa: F403
+    from fewlabels.pool import Pool as Pool
+    from fewlabels.priors import Informed as Informed
+    from fewlabels.priors import Learned as Learned
+    from fewlabels.priors import Uniform as Uniform
+    from fewlabels.simulation.study import simulate as simulate
+    from fewlabels.stopping import Stop as Stop
+    from fewlabels.store import Store as Store
+    from fewlabels.store.people import People as People
+    from fewlabels.table import Table as Table
+    from fewlabels.tasks import *  # noqa: F403
 
 __version__ = "0.1.0"
 
@@ -50,106 +57,40 @@ __version__ = "0.1.0"
 # at once and nobody waits for the Arrow, database or compiler library who does not need it.
 _NAMES = {
     "assessment": ("Assessment", "create", "load"),
-    "labelling.batch": ("Batch", "Request"),
     "belief": ("Belief",),
     "data": ("load_digits", "load_fashion"),
+    "errors": ("FewlabelsError", "InputError", "LabelError", "PoolChangedError", "SpecError", "StoreError"),
     "interop": ("pool_from_estimator", "read_label_studio", "to_datatree", "write_label_studio"),
     "io": ("read_labels", "read_pool"),
-    "metrics": (
-        "F1",
-        "Accuracy",
-        "CalibrationError",
-        "Confusion",
-        "Cost",
-        "FalsePositiveRate",
-        "Precision",
-        "Recall",
-        "TruePositiveRate",
-    ),
+    "labelling.batch": ("Batch", "Request"),
     "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),
-    "policies": ("UCB", "Boundary", "EpsilonGreedy", "Greedy", "Thompson", "TopTwo", "UniformGroups", "UniformItems"),
-    "store.people": ("People",),
+    "parts": ("register",),
     "planning": ("forecast", "plan"),
     "pool": ("Pool",),
-    "priors": ("Informed", "Learned", "Uniform"),
     "simulation.study": ("simulate",),
     "stopping": ("Stop",),
     "store": ("Store",),
+    "store.people": ("People",),
     "table": ("Table",),
-    "tasks": ("Answer", "Compare", "Estimate", "Identify"),
+    "tasks": ("Answer",),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = [
-    "F1",
-    "UCB",
-    "Accuracy",
-    "Answer",
-    "Assessment",
-    "Batch",
-    "Belief",
-    "Boundary",
-    "CalibrationError",
-    "Compare",
-    "Confusion",
-    "Cost",
-    "EpsilonGreedy",
-    "Estimate",
-    "FalsePositiveRate",
-    "FewlabelsError",
-    "Greedy",
-    "Identify",
-    "Informed",
-    "InputError",
-    "LabelError",
-    "Learned",
-    "Partition",
-    "People",
-    "Pool",
-    "PoolChangedError",
-    "Precision",
-    "Recall",
-    "Request",
-    "SpecError",
-    "Stop",
-    "Store",
-    "StoreError",
-    "Table",
-    "Thompson",
-    "TopTwo",
-    "TruePositiveRate",
-    "Uniform",
-    "UniformGroups",
-    "UniformItems",
-    "by_column",
-    "by_map",
-    "by_predicted",
-    "by_score",
-    "create",
-    "cross",
-    "forecast",
-    "load",
-    "load_digits",
-    "load_fashion",
-    "plan",
-    "pool_from_estimator",
-    "read_label_studio",
-    "read_labels",
-    "read_pool",
-    "simulate",
-    "to_datatree",
-    "whole",
-    "write_label_studio",
-]
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fewlabels' has no attribute {name!r}")
-    value = getattr(import_module(f"fewlabels.{_MODULE_OF[name]}"), name)
+    if name == "testing":
+        return import_module("fewlabels.testing")
+    if name in _MODULE_OF:
+        value: Any = getattr(import_module(f"fewlabels.{_MODULE_OF[name]}"), name)
+    else:
+        # Metrics, tasks, policies and priors have their names from the packages of their families.
+        parts = {} if name.startswith("_") and name != "__all__" else import_module("fewlabels.parts").own()
+        if name not in {*parts, "__all__"}:
+            raise AttributeError(f"module 'fewlabels' has no attribute {name!r}")
+        value = sorted([*_MODULE_OF, *parts]) if name == "__all__" else parts[name]
     globals()[name] = value  # the next time it is found without asking
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(__getattr__("__all__"))

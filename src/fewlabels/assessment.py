@@ -16,7 +16,7 @@ from fewlabels.partition import Partition, by_predicted, by_score, columns_of, c
 from fewlabels.policies import Policy, default_policy
 from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
-from fewlabels.spec import Spec
+from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
 from fewlabels.table import Table
@@ -192,9 +192,7 @@ class Assessment(Labelling):
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
-        names = ("seq", "at", "kind", "item", "label", "step", "annotator", "note")
-        events = self._store.events(self.name, after)
-        return Table({name: [getattr(event, name) for event in events] for name in names})
+        return self._store.log(self.name, after)
 
     def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
         """A plot: a notebook shows it with values where you point, `.plot(ax)` draws it, `.save(path)` writes it.
@@ -357,6 +355,7 @@ def create(
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups are not of this pool: made from it, they are others. Make them from this pool.")
     spec.cells(pool, groups)
+    check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)
     return Assessment(store, name, pool, groups, spec, shared=store is address)

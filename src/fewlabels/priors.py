@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from fewlabels.belief import Belief, Target
 from fewlabels.errors import InputError, SpecError
 from fewlabels.learned.items import ItemBelief, learn
 from fewlabels.learned.rows import RowBelief, learn_rows
+from fewlabels.parts import Family, Part, Takes, register
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,11 +26,17 @@ _FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
-class Prior(ABC):
+class Prior(Part, ABC):
     """Turns the labels so far into a belief about each cell."""
 
+    family: ClassVar[Family] = "prior"
     looks_at_items: ClassVar[bool] = False
     """Whether the belief depends on which items were labelled, not only on the counts of their cells."""
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Priors of this kind on which `fewlabels.testing` and the contract tests can be run."""
+        return (cls(),)
 
     def check(self, cells: Cells) -> None:
         """SpecError if the prior cannot be used on these cells."""
@@ -51,6 +58,8 @@ class Counts(Prior):
     """
 
     strength: float | None = None
+
+    takes: ClassVar[Takes] = "NUMBER"
 
     def __post_init__(self) -> None:
         if self.strength is None:
@@ -77,6 +86,7 @@ class Counts(Prior):
         return Belief(strength * self.shares(cells), counts, cells.size, target)
 
 
+@register
 @dataclass(frozen=True)
 class Uniform(Counts):
     """Nothing is known: Beta(N0/2, N0/2), or N0/K for each of K classes.
@@ -86,11 +96,22 @@ class Uniform(Counts):
     Uniform(strength=4)
     """
 
+    phrase: ClassVar[str] = (
+        "Beforehand every value was held equally likely in each {noun}; what the classifier says of its own "
+        "certainty plays no part. This pulls {nouns} with few labels towards the middle."
+    )
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """The paper's strength, and hardly any."""
+        return (cls(), cls(1e-6))
+
     def shares(self, cells: Cells) -> NDArray[np.float64]:
         """The prior mean, shape (cells, outcomes)."""
         return cells.blank
 
 
+@register
 @dataclass(frozen=True)
 class Informed(Counts):
     """The classifier's own scores are taken at their word, with the weight of a few labels.
@@ -102,6 +123,16 @@ class Informed(Counts):
     >>> fl.Informed()
     Informed(strength=None)
     """
+
+    phrase: ClassVar[str] = (
+        "The classifier's own scores were taken at their word, with the weight of a few labels in each {noun}. "
+        "Where they are wrong, {nouns} with few labels are off in the same direction."
+    )
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """The paper's strength, and that of many labels."""
+        return (cls(), cls(20))
 
     def check(self, cells: Cells) -> None:
         """SpecError if the pool has neither scores nor confidence."""
@@ -120,6 +151,7 @@ class Informed(Counts):
         return shares / shares.sum(axis=-1, keepdims=True)
 
 
+@register
 @dataclass(frozen=True)
 class Learned(Prior):
     """How far the classifier's scores can be trusted is learned from the labels, of all groups together.
@@ -135,6 +167,11 @@ class Learned(Prior):
     Learned()
     """
 
+    phrase: ClassVar[str] = (
+        "How far the classifier's scores can be trusted was learned from the labels of all {nouns} together, so "
+        "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
+        "range until it has labels of its own, all the more where labels went to few {nouns}."
+    )
     looks_at_items: ClassVar[bool] = True
 
     def belief(self, cells: Cells, counts: NDArray[np.float64], target: Target, labels: Labels | None = None) -> Belief:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from fewlabels import metrics, policies, priors, tasks
+from fewlabels import metrics, parts, policies, priors, tasks
 from fewlabels.belief import Target
 from fewlabels.errors import SpecError
 from fewlabels.partition import Partition, partition_from_recipe
@@ -15,36 +16,6 @@ from fewlabels.stopping import Stop
 if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.pool import Pool
-
-# The plain classes that may stand in a spec, by name.
-KINDS: Mapping[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        metrics.Accuracy,
-        metrics.CalibrationError,
-        metrics.Confusion,
-        metrics.Cost,
-        metrics.F1,
-        metrics.FalsePositiveRate,
-        metrics.Precision,
-        metrics.Recall,
-        tasks.Compare,
-        tasks.Estimate,
-        tasks.Identify,
-        policies.Boundary,
-        policies.EpsilonGreedy,
-        policies.Greedy,
-        policies.Thompson,
-        policies.TopTwo,
-        policies.UCB,
-        policies.UniformGroups,
-        policies.UniformItems,
-        priors.Informed,
-        priors.Learned,
-        priors.Uniform,
-        Stop,
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -132,12 +103,18 @@ class Spec:
 def to_json(value: object) -> Any:
     """Plain JSON values: a dataclass becomes an object whose "kind" is its name.
 
+    A part of another package also says which module it is "from", a word that no setting can have as its name.
+
     >>> import fewlabels as fl
     >>> to_json(fl.Identify(fl.Accuracy(), lowest=3))
     {'kind': 'Identify', 'metric': {'kind': 'Accuracy'}, 'lowest': 3, 'highest': None}
     """
     if is_dataclass(value):
-        return {"kind": type(value).__name__} | {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
+        part = type(value)
+        data = {"kind": part.__name__}
+        if issubclass(part, parts.Part) and not parts.is_own(part):
+            data["from"] = parts.origin(part)
+        return data | {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -153,16 +130,78 @@ def from_json(data: Any) -> Any:
     """
     if not isinstance(data, Mapping):
         return data
-    fields_ = {name: from_json(value) for name, value in data.items() if name != "kind"}
-    if data.get("kind") not in KINDS:
+    if "kind" not in data:
+        return {name: from_json(value) for name, value in data.items()}
+    settings = {name: from_json(value) for name, value in data.items() if name not in ("kind", "from")}
+    kind: Any = Stop if data["kind"] == "Stop" else parts.kind(data["kind"])
+    if kind is None:
+        raise SpecError(_missing(data))
+    if unknown := settings.keys() - {field.name for field in fields(kind)}:
         raise SpecError(
-            f"unknown kind {data.get('kind')!r}: this version of fewlabels does not have it. "
+            f"{kind.__name__} has settings that this version of it does not know: {sorted(unknown)}. "
             "Use the version the assessment was made with, or a newer one."
         )
-    kind = KINDS[data["kind"]]
-    if unknown := fields_.keys() - {field.name for field in fields(kind)}:
-        raise SpecError(
-            f"{kind.__name__} has settings that this version of fewlabels does not know: {sorted(unknown)}. "
-            "Use the version the assessment was made with, or a newer one."
+    return kind(**settings)
+
+
+def _missing(data: Mapping[str, Any]) -> str:
+    """What to do where a part that an assessment needs is not registered."""
+    kind, origin = data["kind"], data.get("from")
+    if origin is None:
+        begin = (
+            f"unknown kind {kind!r}: this version of fewlabels does not have it. Use the version the assessment was "
+            "made with, or a newer one. If the part is your own, import the module that registers it first"
         )
-    return kind(**fields_)
+    else:
+        begin = (
+            f"this assessment needs the part {kind!r} from {origin}, which is not registered here. Import the module "
+            "that registers it before load()"
+        )
+    broken = "".join(f" The entry point {point} could not be loaded ({why})." for point, why in parts.broken().items())
+    file = origin if origin and origin != "__main__" else "FILE"
+    return (
+        f"{begin}, or on the command line: fewlabels --import {file} ...{broken} Its labels and log are safe: "
+        "`fewlabels export` writes them without any part, as Store(address).labels(name) and .log(name) do."
+    )
+
+
+def check_saved(spec: Spec) -> None:
+    """SpecError if an assessment could not be loaded again, because one of its parts is not found by its name."""
+    for part in (spec.task, spec.task.metric, spec.policy, spec.prior):
+        _check_registered(part)
+    try:
+        again = Spec.from_json(json.loads(json.dumps(spec.to_json(), allow_nan=False)))
+        same = bool(again == spec)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"this assessment could not be loaded again: {error}. {_PLAIN}") from error
+    if not same:
+        names = ("task", "policy", "prior", "stop")
+        pairs = [(getattr(spec, name), getattr(again, name)) for name in names]
+        was, now = next((pair for pair in pairs if pair[0] != pair[1]), (spec.groups, again.groups))
+        raise SpecError(f"{was!r} could not be loaded again: it would come back as {now!r}. {_PLAIN}")
+
+
+_PLAIN = (
+    "The settings of a part must be numbers, texts, lists or other parts; where you take a tuple or an array, "
+    "turn it into one form in __post_init__, as Cost does."
+)
+
+
+def _check_registered(part: parts.Part) -> None:
+    """SpecError if a part, or one among its settings, is not registered."""
+    kind = type(part)
+    name, other = kind.__name__, parts.kind(kind.__name__)
+    if other is None:
+        raise SpecError(
+            f"{name}() could not be loaded again, and its labels with it: the class is not registered. Say "
+            f"fl.register({name}) after the class, or put @fl.register above it."
+        )
+    if other is not kind:
+        raise SpecError(
+            f"{name}() could not be loaded again: the name {name!r} now belongs to another class, of "
+            f"{parts.origin(other)}. If you have defined the class anew, make {name}() anew as well; otherwise give it "
+            "another name and register it."
+        )
+    for setting in fields(part):  # type: ignore[arg-type]  # every part is a dataclass
+        if isinstance(value := getattr(part, setting.name), parts.Part):
+            _check_registered(value)

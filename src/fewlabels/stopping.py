@@ -88,7 +88,7 @@ class Stop:
             )
         for name in ("width", "overall"):
             value = getattr(self, name)
-            if value is not None and value > 1 and task.metric.share:
+            if value is not None and value > 1 and task.metric.in_unit_interval:
                 raise SpecError(
                     f"The '{name}' of Stop() must be at most 1, since {type(task.metric).__name__}() lies between 0 "
                     f"and 1; 0.1 is ten percentage points. Got {value!r} instead."

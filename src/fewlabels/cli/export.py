@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fewlabels.assessment import Assessment
+    from fewlabels.store import Store
 
 _HELP = """Write what an assessment holds to a file, or to stdout.
 
@@ -39,32 +40,37 @@ Examples:
 @output_options
 def export(address: str, words: Sequence[str], output: str | None, *, format_: str | None, excel: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import name_and_rest, open_assessment, shown, talk
+    from fewlabels.cli.common import name_and_rest, open_assessment, open_store, resolve, shown, talk
     from fewlabels.cli.output import check_output, write
     from fewlabels.errors import InputError
 
     name, rest = name_and_rest(address, words)
     what = rest[-1] if rest else "labels"
-    if len(rest) > 1 or what not in EXPORTS:
+    known = (*STORED, *EXPORTS)
+    if len(rest) > 1 or what not in known:
         raise InputError(
-            f"{' '.join(rest)!r} is neither an assessment of {shown(address)} nor one of {', '.join(EXPORTS)}. "
+            f"{' '.join(rest)!r} is neither an assessment of {shown(address)} nor one of {', '.join(known)}. "
             f"See: fewlabels list {shown(address)}"
         )
     style = check_output(output, format_)
-    columns = EXPORTS[what](open_assessment(address, name))
+    if what in STORED:
+        with open_store(address) as store:
+            columns = STORED[what](store, resolve(address, name))
+    else:
+        columns = EXPORTS[what](open_assessment(address, name))
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     write(rows, list(columns), output, style, excel=excel)
     if output not in (None, "-"):
         talk(f"{counted(len(rows), 'row')} written to {output}.")
 
 
-def _labels(audit: Assessment) -> dict[str, list[Any]]:
-    labels = audit.labels()
+def _labels(store: Store, name: str) -> dict[str, list[Any]]:
+    labels = store.labels(name)
     return {"id": list(labels), "label": list(labels.values())}
 
 
-def _log(audit: Assessment) -> dict[str, list[Any]]:
-    return {name: list(values) for name, values in audit.log().columns.items()}
+def _log(store: Store, name: str) -> dict[str, list[Any]]:
+    return {column: list(values) for column, values in store.log(name).columns.items()}
 
 
 def _estimates(audit: Assessment) -> dict[str, list[Any]]:
@@ -87,9 +93,9 @@ def _disputed(audit: Assessment) -> dict[str, list[Any]]:
     return {"id": [one.id for one in found], **content, "label": [""] * len(found), "votes": said, "skips": skips}
 
 
+# What people gave comes from the database itself: it can be had even if a part of the assessment is missing.
+STORED: dict[str, Callable[[Store, str], dict[str, list[Any]]]] = {"labels": _labels, "log": _log}
 EXPORTS: dict[str, Callable[[Assessment], dict[str, list[Any]]]] = {
-    "labels": _labels,
-    "log": _log,
     "estimates": _estimates,
     "batch": _batch,
     "disputed": _disputed,

@@ -23,7 +23,8 @@ Examples:
 def list_(address: str, *, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels.assessment import load
-    from fewlabels.cli.common import emit, names_in
+    from fewlabels.cli.common import emit, names_in, talk
+    from fewlabels.errors import SpecError
     from fewlabels.findings.phrases import question
     from fewlabels.store import Store
     from fewlabels.table import Table
@@ -31,18 +32,22 @@ def list_(address: str, *, as_json: bool) -> None:
     rows = []
     names = names_in(address)
     with closing(Store(address, existing=True)) as store:
-        created = {name: store.open(name).created_at for name in names}
-    for name in names:
-        with closing(load(address, name)) as audit:
-            rows.append(
-                {
-                    "name": name,
-                    "question": question(audit),
-                    "items": len(audit.pool),
-                    "groups": len(audit.groups),
-                    "labels": len(audit.labels()),
-                    "pending": len(audit.pending()),
-                    "created": created[name].strftime("%Y-%m-%d %H:%M"),
-                }
-            )
+        for name in names:
+            record = store.open(name)
+            row: dict[str, object] = {"name": name}
+            try:
+                with closing(load(address, name)) as audit:
+                    row |= {
+                        "question": question(audit),
+                        "items": len(audit.pool),
+                        "groups": len(audit.groups),
+                        "labels": len(audit.labels()),
+                        "pending": len(audit.pending()),
+                    }
+            except SpecError as error:
+                # One assessment whose part is missing must not hide the others.
+                talk(f"{name}: {error}")
+                items, labels = len(store.pool(record.fingerprint)), len(store.labels(name))
+                row |= {"question": None, "items": items, "groups": None, "labels": labels, "pending": None}
+            rows.append(row | {"created": record.created_at.strftime("%Y-%m-%d %H:%M")})
     emit(Table({key: [row[key] for row in rows] for key in rows[0]}), as_json)

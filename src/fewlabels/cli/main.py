@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fewlabels.cli import imports
 from fewlabels.errors import FewlabelsError
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ _IN_PYTHON = re.compile(
 
 class Commands(click.Group):
     """A group whose commands are imported on use, and that says in one line what is wrong, then ends with code 2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What is to be imported comes first, wherever it stands."""
+        return super().parse_args(ctx, imports.first(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
@@ -182,9 +187,18 @@ A first assessment, from a file with one row per item and the classifier's score
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="fewlabels", message="%(prog)s %(version)s")
+@click.option(
+    imports.OPTION,
+    "modules",
+    multiple=True,
+    metavar="FILE_OR_MODULE",
+    help="Python with parts of your own, such as my_metrics.py; anywhere on the line.",
+)
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(ctx: click.Context, modules: Sequence[str]) -> None:
     """See `_HELP`."""
+    for module in modules:
+        imports.import_parts(module)
     if os.environ.get("NO_COLOR"):
         ctx.color = False
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fewlabels import metrics
 from fewlabels.cli.common import quoted
 from fewlabels.cli.predictions import MOST_NAMES
 from fewlabels.errors import InputError, SpecError
@@ -15,7 +14,8 @@ from fewlabels.io.columns import as_numbers, as_text
 from fewlabels.io.opening import open_source
 from fewlabels.io.source import listed
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
-from fewlabels.simulation.methods import POLICIES, PRIORS
+from fewlabels.parts import build, registered
+from fewlabels.parts import listed as names_of
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from fewlabels.io.source import Source
     from fewlabels.metrics import Metric
+    from fewlabels.parts import Family
     from fewlabels.policies import Policy
     from fewlabels.pool import Pool
     from fewlabels.priors import Prior
     from fewlabels.tasks.compare import RewardName
 
-METRICS = "accuracy, calibration, confusion, cost:FILE.csv, f1, precision, recall, fpr"
 GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
 
 
@@ -80,26 +80,30 @@ def metric_from(text: str, pool: Pool) -> Metric:
     >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
     Recall(positive='spam')
     """
-    kind, _, rest = text.partition(":")
-    makers: dict[str, Callable[[], Metric]] = {
-        "accuracy": metrics.Accuracy,
-        "calibration": lambda: metrics.CalibrationError(_whole_number(rest or "10", "--metric calibration")),
-        "confusion": metrics.Confusion,
-        "cost": lambda: metrics.Cost(_cost_matrix(rest, pool)),
-        "f1": lambda: metrics.F1(rest or None),
-        "precision": lambda: metrics.Precision(rest or None),
-        "recall": lambda: metrics.Recall(rest or None),
-        "fpr": lambda: metrics.FalsePositiveRate(rest or None),
-    }
-    if kind not in makers or (kind in ("accuracy", "confusion") and rest) or (kind == "cost" and not rest):
-        raise SpecError(f"--metric {text!r} is not known. Use one of {METRICS}; f1:CLASS and so on for one class.")
-    if kind in ("f1", "precision", "recall", "fpr") and rest and rest not in pool.classes:
-        near = difflib.get_close_matches(rest, pool.classes, 1)
-        hint = f"Did you mean {kind}:{near[0]}? " if near else ""
+    readers = {"CLASS": lambda name: _class_of(text, name, pool), "FILE": lambda file: _prices(file, pool)}
+    return _part("metric", text, readers)
+
+
+def _part(family: Family, text: str, readers: Mapping[str, Callable[[str], object]] | None = None) -> Any:
+    """The part of a family that an option of the same name names: a name, or a name and its first setting."""
+    kind, _, argument = text.partition(":")
+    known = registered(family)
+    if kind not in known:
+        near = difflib.get_close_matches(kind, known, 1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise SpecError(f"--{family} {text!r} is not known. {hint}Use one of {names_of(family)}.")
+    return build(known[kind], argument, readers, f"--{family}")
+
+
+def _class_of(text: str, name: str, pool: Pool) -> str:
+    """A class of the pool."""
+    if name not in pool.classes:
+        near = difflib.get_close_matches(name, pool.classes, 1)
+        hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
         raise SpecError(
-            f"--metric {text}: there is no class {rest!r}. {hint}The classes are {listed(pool.classes, MOST_NAMES)}."
+            f"--metric {text}: there is no class {name!r}. {hint}The classes are {listed(pool.classes, MOST_NAMES)}."
         )
-    return makers[kind]()
+    return name
 
 
 def task_from(
@@ -136,10 +140,26 @@ def task_from(
         return Identify(metric, lowest, highest)
     if kind == "estimate":
         return Estimate(metric)
+    if kind != "compare":
+        return _other_task(kind, metric)
     if compare is None:
         raise SpecError("--task compare needs --compare A,B: the names of two groups.")
     a, b = _pair(compare, partition, pool)
     return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+
+
+def _other_task(kind: str, metric: Metric) -> Task:
+    """A task that somebody else has registered: it is made from a metric alone."""
+    known = registered("task")
+    if kind not in known:
+        raise SpecError(f"--task {kind!r} is not known. Use one of {', '.join(known)}.")
+    try:
+        return known[kind](metric)
+    except TypeError:
+        raise SpecError(
+            f"--task {kind} needs more than a metric, which the command line cannot say. "
+            f"Create the assessment in Python, with {known[kind].__name__}(...)."
+        ) from None
 
 
 def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
@@ -193,17 +213,7 @@ def prior_from(text: str) -> Prior:
     >>> prior_from("informed:10")
     Informed(strength=10.0)
     """
-    kind, colon, strength = text.partition(":")
-    if kind not in PRIORS:
-        raise SpecError(
-            f"--prior {text!r} is not known. Use one of {', '.join(PRIORS)}; or informed:10 for a strength."
-        )
-    try:
-        return PRIORS[kind](float(strength) if colon else None)
-    except ValueError as error:
-        if isinstance(error, SpecError):
-            raise
-        raise SpecError(f"--prior {text}: the strength of a prior is a number, as in informed:10.") from None
+    return _part("prior", text)
 
 
 def policy_from(text: str | None) -> Policy | None:
@@ -212,11 +222,7 @@ def policy_from(text: str | None) -> Policy | None:
     >>> policy_from("thompson")
     Thompson(plays=None)
     """
-    if text is None:
-        return None
-    if text not in POLICIES:
-        raise SpecError(f"--policy {text!r} is not known. Use one of {', '.join(POLICIES)}.")
-    return POLICIES[text]()
+    return None if text is None else _part("policy", text)
 
 
 def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[object]:
@@ -245,7 +251,7 @@ def _class_map(file: str) -> dict[str, str]:
     return read_labels(file, id="class", label="group")
 
 
-def _cost_matrix(file: str, pool: Pool) -> list[list[float]]:
+def _prices(file: str, pool: Pool) -> list[list[float]]:
     """Costs from a file: a row for each true class with its name in the column "true", a column for each predicted."""
     source = open_source(file)
     source.need("true", "cost")

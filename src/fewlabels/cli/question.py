@@ -9,6 +9,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from click.shell_completion import CompletionItem
+
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.stopping import Stop
@@ -19,25 +21,50 @@ if TYPE_CHECKING:
 _GROUPS = (
     "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; several with commas: crossed."
 )
-_METRICS = "accuracy, calibration, confusion, cost:FILE, f1, precision, recall, fpr."
-_TASKS = click.Choice(["estimate", "identify", "compare"])
+_METRICS = "{names}. For one class: f1:CLASS, and so on."
+_TASKS = "{names}.  [default: as the others say]"
 _BY = click.Choice(["neyman", "information", "confidence"])
-_PRIORS = "uniform, informed, learned; with a strength: informed:10."
+_PRIORS = "{names}; with a strength: informed:10."
 _POLICIES = (
-    "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random).  [default: boundary to find groups "
-    "by their accuracy with the learned prior, else thompson]"
+    "{names}. Items and groups are at random.  [default: boundary to find groups by their accuracy with the learned "
+    "prior, else thompson]"
 )
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
+class PartOption(click.Option):
+    """An option that names a metric, task, policy or prior; its help lists those that are registered.
+
+    The list is made when the help is shown: making it imports every part.
+    """
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option and its help, with the names filled in."""
+        from fewlabels.parts import listed, registered
+
+        family: Any = self.name
+        names = ", ".join(registered(family)) if family == "task" else listed(family)
+        self.help = (self.help or "").replace("{names}", names)
+        return super().get_help_record(ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names that begin like this."""
+        from click.shell_completion import CompletionItem
+
+        from fewlabels.parts import registered
+
+        family: Any = self.name
+        return [CompletionItem(name) for name in registered(family) if name.startswith(incomplete)]
+
+
 def question_options(command: Decorated) -> Decorated:
     """--groups, --task, --metric, --lowest, --highest, --compare, --rope and --by."""
     for option in reversed((
         click.option("--groups", default="predicted", metavar="HOW", show_default=True, help=_GROUPS),
-        click.option("--task", type=_TASKS, help="[default: as the others say]"),
-        click.option("--metric", default="accuracy", metavar="NAME", show_default=True, help=_METRICS),
+        click.option("--task", cls=PartOption, metavar="NAME", help=_TASKS),
+        click.option("--metric", cls=PartOption, default="accuracy", metavar="NAME", show_default=True, help=_METRICS),
         click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
         click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
         click.option("--compare", metavar="A,B", help="Compare two groups."),
@@ -51,8 +78,8 @@ def question_options(command: Decorated) -> Decorated:
 def method_options(command: Decorated) -> Decorated:
     """--prior, --policy and --target."""
     for option in reversed((
-        click.option("--prior", default="learned", metavar="NAME", show_default=True, help=_PRIORS),
-        click.option("--policy", metavar="NAME", help=_POLICIES),
+        click.option("--prior", cls=PartOption, default="learned", metavar="NAME", show_default=True, help=_PRIORS),
+        click.option("--policy", cls=PartOption, metavar="NAME", help=_POLICIES),
         click.option("--target", type=_TARGETS, default="population", show_default=True, help=_ABOUT),
     )):  # fmt: skip
         command = option(command)

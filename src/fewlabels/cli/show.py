@@ -92,7 +92,7 @@ def _title(metric: Metric, groups: Partition, level: float) -> str:
     from fewlabels.wording import Style, chosen
 
     name = metric.name
-    best = "" if metric.vector else f"; {Style(metric.share).value(0 if metric.high_is_bad else 1)} is best"
+    best = "" if metric.vector else f"; {Style(metric.in_percent).value(0 if metric.high_is_bad else 1)} is best"
     truth = f"The true value lies between low and high with a probability of {chosen(level)}"
     return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
 

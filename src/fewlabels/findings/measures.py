@@ -30,7 +30,7 @@ def measure(metric: Metric) -> Measure:
     >>> measure(fl.FalsePositiveRate("high risk"))
     Measure(name='false positive rate of high risk', share=True, high_is_bad=True)
     """
-    return Measure(metric.name, metric.share, metric.high_is_bad)
+    return Measure(metric.name, metric.in_percent, metric.high_is_bad)
 
 
 def is_thin(labelled: int, n: int, target: str) -> bool:

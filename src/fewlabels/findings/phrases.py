@@ -45,42 +45,9 @@ class Words:
         return Style(self.share)
 
 
-POLICIES = {
-    "Thompson": "Again and again, the program imagined one way things could be that fits the labels so far, and asked "
-    "where a label would help the answer most if things were like that (Thompson sampling). So labels went where they "
-    "still mattered.",
-    "TopTwo": "Again and again, the program looked for the {noun} that is most probably the answer and for its closest "
-    "rival, and asked in one of the two (top-two Thompson sampling). So labels went where they still mattered.",
-    "Boundary": "Each label was asked where it was most likely to change which {nouns} are the answer.",
-    "Greedy": "Each label was asked where, going by the best guess so far, it would help the answer most.",
-    "EpsilonGreedy": "Each label was asked where, going by the best guess so far, it would help the answer most; now "
-    "and then, at random, it was asked anywhere.",
-    "UCB": "Each label was asked where it could, on a favourable view of what is not yet known, help the answer most.",
-    "UniformGroups": "Labels were spread evenly over the {nouns}, whatever the answers were.",
-    "UniformItems": "The items were taken at random from all of them, whatever the answers were.",
-}
-PRIORS = {
-    "Uniform": "Beforehand every value was held equally likely in each {noun}; what the classifier says of its own "
-    "certainty plays no part. This pulls {nouns} with few labels towards the middle.",
-    "Informed": "The classifier's own scores were taken at their word, with the weight of a few labels in each {noun}. "
-    "Where they are wrong, {nouns} with few labels are off in the same direction.",
-    "Learned": "How far the classifier's scores can be trusted was learned from the labels of all {nouns} together, so "
-    "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
-    "range until it has labels of its own, all the more where labels went to few {nouns}.",
-}
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
     "pool": "The numbers are about exactly these items.",
-}
-METRICS = {
-    "Accuracy": "the share of items for which the classifier is right",
-    "CalibrationError": "how far, on average, the classifier's confidence is from how often it is right",
-    "Confusion": "how often each class is the true one where the classifier says another",
-    "Cost": "what a prediction costs on average, by the prices that were given",
-    "F1": "a mean of precision and recall; 100% is perfect",
-    "FalsePositiveRate": "of the items that are not of a class, the share that it takes for one",
-    "Precision": "of the items that it takes for a class, the share that truly is",
-    "Recall": "of the items that truly are of a class, the share that it finds",
 }
 
 
@@ -108,7 +75,7 @@ def asked(task: Task, groups: Partition) -> str:
 
 def meaning(audit: Assessment) -> str:
     """What the metric is, in words."""
-    return METRICS.get(type(audit.spec.task.metric).__name__, measure(audit.spec.task.metric).name)
+    return audit.spec.task.metric.phrase or measure(audit.spec.task.metric).name
 
 
 def groups(audit: Assessment) -> str:
@@ -123,7 +90,7 @@ def groups(audit: Assessment) -> str:
 
 def policy(audit: Assessment) -> str:
     """How the items were chosen."""
-    words, pair = _filled(POLICIES, audit.spec.policy, audit), audit.spec.task.pair
+    words, pair = _filled(audit.spec.policy, audit), audit.spec.task.pair
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
     if audit.spec.policy.ignorable or len(audit.groups) == 1:
@@ -133,13 +100,12 @@ def policy(audit: Assessment) -> str:
 
 def prior(audit: Assessment) -> str:
     """What was assumed before the first label."""
-    return _filled(PRIORS, audit.spec.prior, audit)
+    return _filled(audit.spec.prior, audit)
 
 
-def _filled(phrases: dict[str, str], thing: Policy | Prior, audit: Assessment) -> str:
+def _filled(part: Policy | Prior, audit: Assessment) -> str:
     noun = noun_of(audit.groups)
-    words = phrases.get(type(thing).__name__)
-    return f"{thing!r}." if words is None else words.format(noun=noun, nouns=plural(noun))
+    return part.phrase.format(noun=noun, nouns=plural(noun)) if part.phrase else f"{part!r}."
 
 
 def how_to_read(level: float) -> str:

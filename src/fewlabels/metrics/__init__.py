@@ -1,21 +1,12 @@
-"""The metrics: what is asked about each group."""
+"""The metrics: what is asked about each group. A metric is a file here, and its line below."""
 
-from fewlabels.metrics.accuracy import Accuracy
-from fewlabels.metrics.base import Metric
-from fewlabels.metrics.calibration import CalibrationError
-from fewlabels.metrics.confusion import Confusion
-from fewlabels.metrics.cost import Cost
-from fewlabels.metrics.rates import F1, FalsePositiveRate, Precision, Recall, TruePositiveRate
-
-__all__ = [
-    "F1",
-    "Accuracy",
-    "CalibrationError",
-    "Confusion",
-    "Cost",
-    "FalsePositiveRate",
-    "Metric",
-    "Precision",
-    "Recall",
-    "TruePositiveRate",
-]
+from fewlabels.metrics.accuracy import Accuracy as Accuracy
+from fewlabels.metrics.base import Metric as Metric
+from fewlabels.metrics.calibration import CalibrationError as CalibrationError
+from fewlabels.metrics.confusion import Confusion as Confusion
+from fewlabels.metrics.cost import Cost as Cost
+from fewlabels.metrics.rates import F1 as F1
+from fewlabels.metrics.rates import FalsePositiveRate as FalsePositiveRate
+from fewlabels.metrics.rates import Precision as Precision
+from fewlabels.metrics.rates import Recall as Recall
+from fewlabels.metrics.rates import TruePositiveRate as TruePositiveRate

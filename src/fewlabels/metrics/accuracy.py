@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.metrics.base import Metric, right_or_wrong
+from fewlabels.parts import register
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,7 @@ class RightOrWrong(Metric):
         return (pool.predicted[items] != true).astype(np.int64)
 
 
+@register
 @dataclass(frozen=True)
 class Accuracy(RightOrWrong):
     """θ_g, the share of items of a group whose predicted class is the true one.
@@ -37,6 +39,7 @@ class Accuracy(RightOrWrong):
     array([0.7, 0.9])
     """
 
+    phrase: ClassVar[str] = "the share of items for which the classifier is right"
     linear: ClassVar[bool] = True
     marginal: ClassVar[bool] = True
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from fewlabels.cells import Cells, cell_means, split
+from fewlabels.errors import SpecError
+from fewlabels.parts import Family, Part
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
@@ -20,23 +24,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Metric(ABC):
+class Metric(Part, ABC):
     """A number for each group that would be known if all items were labelled.
 
     A metric names its cells, says which outcome a label shows, and computes its value from the outcome shares θ
     of the cells. It has no inference of its own: its posterior is `value(belief.draws(...))`.
     """
 
+    family: ClassVar[Family] = "metric"
     linear: ClassVar[bool] = False
     """Whether `value` is linear in θ, so that its posterior mean is its value at the mean."""
     marginal: ClassVar[bool] = False
     """Whether the value of a group is the share of the first outcome in its only cell."""
     vector: ClassVar[bool] = False
     """Whether a group has one value for each outcome instead of one number."""
-    share: ClassVar[bool] = True
-    """Whether values lie between 0 and 1, and are shown in percent."""
+    in_unit_interval: ClassVar[bool] = True
+    """Whether values lie between 0 and 1."""
+    in_percent: ClassVar[bool] = True
+    """Whether values are shown in percent: 0.62 as 62 %."""
     high_is_bad: ClassVar[bool] = False
     """Whether a high value speaks against the classifier."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if isinstance(vars(cls).get("share"), bool):
+            raise SpecError(
+                f"{cls.__name__}.share has become two: in_unit_interval (values lie between 0 and 1) and in_percent "
+                f"(they are shown in percent). Say both instead of share = {vars(cls)['share']}."
+            )
+
+    @classmethod
+    def examples(cls, classes: Sequence[str]) -> tuple[Self, ...]:
+        """Metrics of this kind on which `fewlabels.testing` and the contract tests can be run, for these classes."""
+        return (cls(),)
 
     @property
     def name(self) -> str:

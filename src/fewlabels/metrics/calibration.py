@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from fewlabels.errors import SpecError
 from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.metrics.base import right_or_wrong
 from fewlabels.partition import score_bins
+from fewlabels.parts import Takes, register
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 
+@register
 @dataclass(frozen=True)
 class CalibrationError(RightOrWrong):
     """ECE_g = Σ_b p_gb |θ_gb − s_gb| over the score bins b of a group (the paper's ECE with `whole(pool)`).
@@ -39,6 +43,9 @@ class CalibrationError(RightOrWrong):
     bins: int = 10
     equal: Literal["width", "weight"] = "width"
 
+    cli_name: ClassVar[str] = "calibration"
+    takes: ClassVar[Takes] = "COUNT"
+    phrase: ClassVar[str] = "how far, on average, the classifier's confidence is from how often it is right"
     high_is_bad: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -50,6 +57,11 @@ class CalibrationError(RightOrWrong):
             raise SpecError(
                 f"The 'equal' of CalibrationError() must be 'width' or 'weight'. Got {self.equal!r} instead."
             )
+
+    @classmethod
+    def examples(cls, classes: Sequence[str]) -> tuple[Self, ...]:
+        """Ten bins of equal width, and three of equal weight."""
+        return (cls(), cls(bins=3, equal="weight"))
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """One cell for each score bin of a group."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.metrics.base import Metric, true_classes
+from fewlabels.parts import register
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 
+@register
 @dataclass(frozen=True)
 class Confusion(Metric):
     """θ_jk, the probability that class j is the true one where class k is predicted: a value for each j.
@@ -31,6 +33,7 @@ class Confusion(Metric):
     ('cat', 'dog')
     """
 
+    phrase: ClassVar[str] = "how often each class is the true one where the classifier says another"
     linear: ClassVar[bool] = True
     vector: ClassVar[bool] = True
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.metrics.base import Metric, true_classes
+from fewlabels.parts import Takes, register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 
+@register
 @dataclass(frozen=True)
 class Cost(Metric):
     """Σ_k p_gk Σ_j c_jk θ_gjk: the expected cost of a prediction in a group (the paper's with `by_predicted`).
@@ -41,8 +43,11 @@ class Cost(Metric):
 
     matrix: Sequence[Sequence[float]] = ()
 
+    takes: ClassVar[Takes] = "FILE"
+    phrase: ClassVar[str] = "what a prediction costs on average, by the prices that were given"
     linear: ClassVar[bool] = True
-    share: ClassVar[bool] = False
+    in_unit_interval: ClassVar[bool] = False
+    in_percent: ClassVar[bool] = False
     high_is_bad: ClassVar[bool] = True
 
     @property
@@ -65,6 +70,12 @@ class Cost(Metric):
             )
         # Plain tuples of floats, so that two equal costs are equal and the metric goes to JSON and back.
         object.__setattr__(self, "matrix", tuple(map(tuple, costs.tolist())))
+
+    @classmethod
+    def examples(cls, classes: Sequence[str]) -> tuple[Self, ...]:
+        """Prices from −2 to 2, and the same price for everything."""
+        k = len(classes)
+        return (cls(np.random.default_rng(8).integers(-2, 3, (k, k)).tolist()), cls(np.ones((k, k)).tolist()))
 
     @cached_property
     def _levels(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from fewlabels.cells import split
 from fewlabels.errors import SpecError
 from fewlabels.metrics.base import Metric, true_classes
+from fewlabels.parts import Takes, register
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
@@ -55,6 +58,12 @@ class Rate(Metric):
         return f"mean {super().name}" if self.positive is None else f"{super().name} of {self.positive}"
 
     ratio: ClassVar[Ratio]
+    takes: ClassVar[Takes] = "CLASS"
+
+    @classmethod
+    def examples(cls, classes: Sequence[str]) -> tuple[Self, ...]:
+        """The mean over classes, and one for the first and the last class."""
+        return (cls(), cls(classes[0]), cls(classes[-1]))
 
     def check(self, pool: Pool, partition: Partition) -> None:
         """SpecError if the groups fix the predicted class, so that there is nothing to compare."""
@@ -139,6 +148,7 @@ def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> tuple[NDA
     return np.divide(top, bottom, out=np.zeros_like(top), where=there), there
 
 
+@register
 @dataclass(frozen=True)
 class Precision(Rate):
     """TP / PP: of the items predicted as a class, the share that truly is.
@@ -149,8 +159,10 @@ class Precision(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=0, false=0, predicted=1)
+    phrase: ClassVar[str] = "of the items that it takes for a class, the share that truly is"
 
 
+@register
 @dataclass(frozen=True)
 class Recall(Rate):
     """TP / T: of the items truly of a class, the share predicted as it; also called true-positive rate.
@@ -164,8 +176,10 @@ class Recall(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
+    phrase: ClassVar[str] = "of the items that truly are of a class, the share that it finds"
 
 
+@register
 @dataclass(frozen=True)
 class F1(Rate):
     """2·TP / (PP + T): the harmonic mean of precision and recall.
@@ -176,8 +190,10 @@ class F1(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=2, called=0, true=1, false=0, predicted=1)
+    phrase: ClassVar[str] = "a mean of precision and recall; 100 % is perfect"
 
 
+@register
 @dataclass(frozen=True)
 class FalsePositiveRate(Rate):
     """(PP − TP) / (1 − T): of the items not of a class, the share predicted as it.
@@ -188,6 +204,8 @@ class FalsePositiveRate(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=-1, called=1, true=0, false=1, predicted=0)
+    cli_name: ClassVar[str] = "fpr"
+    phrase: ClassVar[str] = "of the items that are not of a class, the share that it takes for one"
     high_is_bad: ClassVar[bool] = True
 
 

@@ -1,21 +1,12 @@
-"""The policies: in which groups to ask next."""
+"""The policies: in which groups to ask next. A policy is a file here, and its line below."""
 
-from fewlabels.policies.base import Policy
-from fewlabels.policies.boundary import Boundary
-from fewlabels.policies.default import default_policy
-from fewlabels.policies.greedy import UCB, EpsilonGreedy, Greedy
-from fewlabels.policies.thompson import Thompson, TopTwo
-from fewlabels.policies.uniform import UniformGroups, UniformItems
-
-__all__ = [
-    "UCB",
-    "Boundary",
-    "EpsilonGreedy",
-    "Greedy",
-    "Policy",
-    "Thompson",
-    "TopTwo",
-    "UniformGroups",
-    "UniformItems",
-    "default_policy",
-]
+from fewlabels.policies.base import Policy as Policy
+from fewlabels.policies.boundary import Boundary as Boundary
+from fewlabels.policies.default import default_policy as default_policy
+from fewlabels.policies.greedy import UCB as UCB
+from fewlabels.policies.greedy import EpsilonGreedy as EpsilonGreedy
+from fewlabels.policies.greedy import Greedy as Greedy
+from fewlabels.policies.thompson import Thompson as Thompson
+from fewlabels.policies.thompson import TopTwo as TopTwo
+from fewlabels.policies.uniform import UniformGroups as UniformGroups
+from fewlabels.policies.uniform import UniformItems as UniformItems

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+
+from fewlabels.parts import Family, Part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,13 +17,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Policy(ABC):
+class Policy(Part, ABC):
     """Chooses the groups of one step of asking. It sees arrays, never the assessment."""
 
+    family: ClassVar[Family] = "policy"
     ignorable: ClassVar[bool] = False
     """Whether every item is equally likely to be asked, so that labels can be counted in any other groups."""
     uses_belief: ClassVar[bool] = True
     """Whether it looks at the rewards; a policy that does not can be asked without working out a belief."""
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Policies of this kind on which `fewlabels.testing` and the contract tests can be run."""
+        return (cls(),)
 
     @abstractmethod
     def choose(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fewlabels.parts import register
 from fewlabels.policies.base import Policy, best
 from fewlabels.tasks.estimate import variance_drop
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _LEAST = 1e-200
 
 
+@register
 @dataclass(frozen=True)
 class Boundary(Policy):
     """For `Identify`: ask where the answer is most likely to change.
@@ -32,6 +34,8 @@ class Boundary(Policy):
     >>> fl.Boundary()
     Boundary()
     """
+
+    phrase: ClassVar[str] = "Each label was asked where it was most likely to change which {nouns} are the answer."
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from fewlabels.errors import SpecError
+from fewlabels.parts import Takes, register
 from fewlabels.policies.base import Policy, best
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.base import Rewards
 
 
+@register
 @dataclass(frozen=True)
 class Greedy(Policy):
     """Ask in the group with the largest reward at the belief's mean.
@@ -25,6 +27,8 @@ class Greedy(Policy):
     Greedy()
     """
 
+    phrase: ClassVar[str] = "Each label was asked where, going by the best guess so far, it would help the answer most."
+
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
@@ -32,6 +36,7 @@ class Greedy(Policy):
         return best(rewards.mean(), room, plays, rng)
 
 
+@register
 @dataclass(frozen=True)
 class EpsilonGreedy(Policy):
     """Greedy, but with probability ε ask in groups taken at random.
@@ -43,9 +48,21 @@ class EpsilonGreedy(Policy):
 
     epsilon: float = 0.1
 
+    cli_name: ClassVar[str] = "epsilon"
+    takes: ClassVar[Takes] = "NUMBER"
+    phrase: ClassVar[str] = (
+        "Each label was asked where, going by the best guess so far, it would help the answer most; now "
+        "and then, at random, it was asked anywhere."
+    )
+
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon <= 1:
             raise SpecError(f"The 'epsilon' of EpsilonGreedy() must lie between 0 and 1. Got {self.epsilon!r} instead.")
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Often enough at random to be seen in a short run."""
+        return (cls(0.3),)
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
@@ -55,6 +72,7 @@ class EpsilonGreedy(Policy):
         return best(reward, room, plays, rng)
 
 
+@register
 @dataclass(frozen=True)
 class UCB(Policy):
     """Bayesian upper confidence bound: ask where the q-quantile of the reward is largest.
@@ -68,6 +86,11 @@ class UCB(Policy):
     """
 
     quantile: float = 0.975
+
+    takes: ClassVar[Takes] = "NUMBER"
+    phrase: ClassVar[str] = (
+        "Each label was asked where it could, on a favourable view of what is not yet known, help the answer most."
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.quantile < 1:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.errors import SpecError
+from fewlabels.parts import Takes, register
 from fewlabels.policies.base import Policy, best
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _REDRAWS = 100
 
 
+@register
 @dataclass(frozen=True)
 class Thompson(Policy):
     """Draw θ~ once and ask in the group with the largest reward under it (the paper's algorithm 1).
@@ -30,6 +32,13 @@ class Thompson(Policy):
 
     plays: int | None = None
 
+    takes: ClassVar[Takes] = "COUNT"
+    phrase: ClassVar[str] = (
+        "Again and again, the program imagined one way things could be that fits the labels so far, and asked where a "
+        "label would help the answer most if things were like that (Thompson sampling). So labels went where they "
+        "still mattered."
+    )
+
     def __post_init__(self) -> None:
         if self.plays is None:
             return
@@ -38,6 +47,11 @@ class Thompson(Policy):
                 f"The 'plays' of Thompson() must be a whole number from 1 up, or None. Got {self.plays!r} instead."
             )
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """One draw for several groups, and for one."""
+        return (cls(), cls(plays=1))
+
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
@@ -45,6 +59,7 @@ class Thompson(Policy):
         return best(rewards.draw(rng)[0], room, self.plays or plays, rng)
 
 
+@register
 @dataclass(frozen=True)
 class TopTwo(Policy):
     """Top-two Thompson sampling: with probability β keep the best group of a draw, else redraw until another wins.
@@ -57,6 +72,13 @@ class TopTwo(Policy):
     """
 
     beta: float = 0.5
+
+    cli_name: ClassVar[str] = "toptwo"
+    takes: ClassVar[Takes] = "NUMBER"
+    phrase: ClassVar[str] = (
+        "Again and again, the program looked for the {noun} that is most probably the answer and for its closest "
+        "rival, and asked in one of the two (top-two Thompson sampling). So labels went where they still mattered."
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.beta <= 1:

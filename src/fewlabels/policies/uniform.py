@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fewlabels.parts import register
 from fewlabels.policies.base import Policy, best
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.base import Rewards
 
 
+@register
 @dataclass(frozen=True)
 class UniformItems(Policy):
     """Every item that is left is equally likely: the plain random sample, and the baseline of the paper's tables.
@@ -24,6 +26,8 @@ class UniformItems(Policy):
     UniformItems()
     """
 
+    cli_name: ClassVar[str] = "items"
+    phrase: ClassVar[str] = "The items were taken at random from all of them, whatever the answers were."
     ignorable: ClassVar[bool] = True
     uses_belief: ClassVar[bool] = False
 
@@ -41,6 +45,7 @@ class UniformItems(Policy):
         return np.searchsorted(edge, [rng.integers(edge[-1])], side="right")
 
 
+@register
 @dataclass(frozen=True)
 class UniformGroups(Policy):
     """Every group that has room is equally likely.
@@ -50,6 +55,8 @@ class UniformGroups(Policy):
     UniformGroups()
     """
 
+    cli_name: ClassVar[str] = "groups"
+    phrase: ClassVar[str] = "Labels were spread evenly over the {nouns}, whatever the answers were."
     uses_belief: ClassVar[bool] = False
 
     def choose(

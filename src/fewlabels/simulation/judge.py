@@ -99,7 +99,7 @@ class EstimateJudge(Judge):
         self._ece = float(self._gap(truth.value)) if binned else 0.0
         if self._ece > 0:
             self.better = {"rmse": "low", "ece-error": "low"}
-        self._unit = 100.0 if truth.task.metric.share else 1.0
+        self._unit = 100.0 if truth.task.metric.in_percent else 1.0
         if isinstance(truth.task.metric, Confusion):
             prior = Informed() if truth.cells.expected is not None else Uniform()
             blank = prior.belief(truth.cells, np.zeros_like(truth.counts), "population")

@@ -4,49 +4,17 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.errors import SpecError
-from fewlabels.policies import (
-    UCB,
-    Boundary,
-    EpsilonGreedy,
-    Greedy,
-    Policy,
-    Thompson,
-    TopTwo,
-    UniformGroups,
-    UniformItems,
-)
-from fewlabels.priors import Informed, Learned, Prior, Uniform
+from fewlabels.parts import build, listed, registered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fewlabels.belief import Target
-
-
-def _learned(strength: float | None) -> Learned:
-    if strength is not None:
-        raise SpecError("the learned prior takes no strength: it is learned too. Write learned, without a number.")
-    return Learned()
-
-
-PRIORS: Mapping[str, Callable[[float | None], Prior]] = {
-    "uniform": Uniform,
-    "informed": Informed,
-    "learned": _learned,
-}
-POLICIES: Mapping[str, Callable[[], Policy]] = {
-    "items": UniformItems,
-    "groups": UniformGroups,
-    "thompson": Thompson,
-    "toptwo": TopTwo,
-    "greedy": Greedy,
-    "epsilon": EpsilonGreedy,
-    "ucb": UCB,
-    "boundary": Boundary,
-}
+    from fewlabels.policies import Policy
+    from fewlabels.priors import Prior
 
 
 @dataclass(frozen=True)
@@ -69,23 +37,18 @@ class Method:
 def method(name: str) -> Method:
     """The method with a name: `prior+policy`, or `prior+policy+pool` for the pool's own items as the target.
 
-    A prior may be followed by its strength, the number of labels that it counts for.
+    Either may be followed by a colon and its first setting: for a prior, the number of labels that it counts for.
 
     >>> method("informed:10+thompson+pool")
     Method(name='informed:10+thompson+pool', prior=Informed(strength=10.0), policy=Thompson(plays=None), target='pool')
     """
-    parts = [part.strip() for part in name.split("+")]
-    if not 2 <= len(parts) <= 3:
+    words = [word.strip() for word in name.split("+")]
+    if not 2 <= len(words) <= 3:
         raise _unknown(name, "A method is a prior and a policy, as in informed+thompson")
-    kind, colon, strength = parts[0].partition(":")
-    if kind not in PRIORS:
-        raise _unknown(name, f"There is no prior {kind!r}{_near(kind, PRIORS)}")
-    if parts[1] not in POLICIES:
-        raise _unknown(name, f"There is no policy {parts[1]!r}{_near(parts[1], POLICIES)}")
-    if len(parts) == 3 and parts[2] != "pool":
-        raise _unknown(name, f"After prior and policy only +pool may follow, not {parts[2]!r}")
-    prior = PRIORS[kind](_strength(name, strength) if colon else None)
-    return Method(name, prior, POLICIES[parts[1]](), "pool" if len(parts) == 3 else "population")
+    prior, policy = _part(name, "prior", words[0]), _part(name, "policy", words[1])
+    if len(words) == 3 and words[2] != "pool":
+        raise _unknown(name, f"After prior and policy only +pool may follow, not {words[2]!r}")
+    return Method(name, prior, policy, "pool" if len(words) == 3 else "population")
 
 
 def methods_from(given: Sequence[str | Method] | str) -> tuple[Method, ...]:
@@ -100,11 +63,13 @@ def methods_from(given: Sequence[str | Method] | str) -> tuple[Method, ...]:
     return made
 
 
-def _strength(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise _unknown(name, f"The strength of a prior is a number, as in informed:10, not {text!r}") from None
+def _part(name: str, family: Literal["prior", "policy"], word: str) -> Any:
+    """The prior or policy that a word of a method's name stands for."""
+    kind, _, argument = word.partition(":")
+    known = registered(family)
+    if kind not in known:
+        raise _unknown(name, f"There is no {family} {kind!r}{_near(kind, known)}")
+    return build(known[kind], argument, option=f"method {name!r}:")
 
 
 def _near(word: str, known: Mapping[str, object]) -> str:
@@ -117,4 +82,4 @@ def _unknown(name: str, why: str) -> SpecError:
 
 
 def _known() -> str:
-    return f"Priors are {', '.join(PRIORS)}; policies are {', '.join(POLICIES)}; +pool may follow."
+    return f"Priors are {listed('prior')}; policies are {listed('policy')}; +pool may follow."

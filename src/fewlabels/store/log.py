@@ -14,6 +14,7 @@ from fewlabels.errors import PoolChangedError, StoreError
 from fewlabels.store.archive import pack_pool, unpack_pool
 from fewlabels.store.database import Database
 from fewlabels.store.schema import assessments, events, pool_parts, pools
+from fewlabels.table import Table
 
 if TYPE_CHECKING:
     import os
@@ -68,6 +69,7 @@ class Event:
     key: str | None = None
 
 
+_LOG = ("seq", "at", "kind", "item", "label", "step", "annotator", "note")
 _COLUMNS = tuple(events.c[field.name] for field in fields(Event))
 
 
@@ -197,6 +199,21 @@ class Store:
             if not found and name not in _names(connection):
                 raise self._unknown(connection, name)
             return found
+
+    def log(self, name: str, after: int = 0) -> Table:
+        """The events of an assessment after event number `after`, in order, even if its parts are missing.
+
+        Columns seq, at, kind, item, label, step, annotator, note.
+        """
+        rows = self.events(name, after)
+        return Table({column: [getattr(event, column) for event in rows] for column in _LOG})
+
+    def labels(self, name: str) -> dict[str, str]:
+        """The labels of an assessment that count now, id to class name, even if its parts are missing."""
+        from fewlabels.labelling.settled import settled_labels
+
+        record = self.open(name)
+        return settled_labels(self.pool(record.fingerprint), self.events(name), record.spec.get("overlap", 1))
 
     @contextmanager
     def transaction(self, name: str, after: int = 0) -> Iterator[Transaction]:

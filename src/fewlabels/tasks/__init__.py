@@ -1,18 +1,10 @@
-"""The tasks: what the metric is asked for."""
+"""The tasks: what the metric is asked for. A task is a file here, and its line below."""
 
-from fewlabels.tasks.base import Answer, Rewards, Task
-from fewlabels.tasks.compare import Compare
-from fewlabels.tasks.estimate import Estimate
-from fewlabels.tasks.identify import Identify
-from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
-
-__all__ = [
-    "Answer",
-    "Compare",
-    "Estimate",
-    "Identify",
-    "Rewards",
-    "Task",
-    "pool_rope_probabilities",
-    "rope_probabilities",
-]
+from fewlabels.tasks.base import Answer as Answer
+from fewlabels.tasks.base import Rewards as Rewards
+from fewlabels.tasks.base import Task as Task
+from fewlabels.tasks.compare import Compare as Compare
+from fewlabels.tasks.estimate import Estimate as Estimate
+from fewlabels.tasks.identify import Identify as Identify
+from fewlabels.tasks.rope import pool_rope_probabilities as pool_rope_probabilities
+from fewlabels.tasks.rope import rope_probabilities as rope_probabilities

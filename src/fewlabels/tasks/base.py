@@ -5,16 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import betaincinv
 
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable
+from fewlabels.parts import Family, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,17 +99,23 @@ class Conclusion:
 
 
 @dataclass(frozen=True)
-class Task(ABC):
+class Task(Part, ABC):
     """A question about the groups: which metric, and what for.
 
     Two methods make a task: `reward` and `answer`. What else it says about itself has a default, so that no other
     module needs to know which task it has before it.
     """
 
+    family: ClassVar[Family] = "task"
     conclusive: ClassVar[bool] = False
     """Whether its answer is right or wrong, and so has a probability. Then `right` says which answer is right."""
 
     metric: Metric
+
+    @classmethod
+    def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:
+        """Tasks of this kind on which `fewlabels.testing` and the contract tests can be run, for these groups."""
+        return (cls(metric),)
 
     @property
     def sought(self) -> Direction | None:

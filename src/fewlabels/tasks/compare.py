@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import rel_entr
@@ -11,6 +11,7 @@ from scipy.special import rel_entr
 from fewlabels.belief import Belief
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, holding, interval, value_draws
+from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import compare_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
@@ -19,11 +20,12 @@ from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 from fewlabels.wording import probability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
     from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
 
@@ -32,6 +34,7 @@ RewardName = Literal["neyman", "information", "confidence"]
 _LEAST = 1e-12
 
 
+@register
 @dataclass(frozen=True)
 class Compare(Task):
     """Is group a below b, about equal to it, or above it? Δ = θ_a − θ_b against the rope [−ε, ε].
@@ -71,6 +74,16 @@ class Compare(Task):
             raise SpecError(
                 f"The 'by' of Compare() must be 'neyman', 'information' or 'confidence'. Got {self.by!r} instead."
             )
+
+    @classmethod
+    def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:
+        """The first two groups, by each of the three rewards."""
+        a, b, *_ = groups
+        return (
+            cls(metric, a, b),
+            cls(metric, a, b, rope=0, by="information"),
+            cls(metric, a, b, rope=0.1, by="confidence"),
+        )
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 def question(task: Compare) -> str:
     """The task as a question."""
-    apart = Style(task.metric.share).change(task.rope)
+    apart = Style(task.metric.in_percent).change(task.rope)
     return f"Is the {task.metric.name} lower, about equal (within {apart}) or higher for {task.a} than for {task.b}?"
 
 
 def headline(task: Compare, grounds: Grounds) -> str:
     """Whether they differ, or that it is too early to say."""
-    style, row = Style(task.metric.share), next(grounds.answer.table.rows())
+    style, row = Style(task.metric.in_percent), next(grounds.answer.table.rows())
     region = max(("less", "equal", "more"), key=lambda name: row[name])
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
     name, apart, sure = task.metric.name, style.change(task.rope), probability(row[region])
@@ -56,5 +56,5 @@ def legend(task: Compare) -> str:
     """What the columns of the answer mean."""
     return (
         f"less, equal, more: the chances that the {task.metric.name} of {task.a} is lower than that of {task.b}, "
-        f"about the same (within {Style(task.metric.share).change(task.rope)}), or higher."
+        f"about the same (within {Style(task.metric.in_percent).change(task.rope)}), or higher."
     )

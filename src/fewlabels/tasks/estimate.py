@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.estimates import affordable, average_draws, holding, interval
+from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import estimate_words
 from fewlabels.tasks.base import Answer, Task
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Ahead, Grounds
 
 
+@register
 @dataclass(frozen=True)
 class Estimate(Task):
     """Know the metric of every group as exactly as the labels allow.
@@ -59,7 +61,7 @@ class Estimate(Task):
         name = type(self.metric).__name__
         table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
         row = next(table.rows())
-        style = Style(self.metric.share)
+        style = Style(self.metric.in_percent)
         value = style.value(row.get("median", row["mean"]))
         words = (
             f"The {self.metric.name}, averaged over the pool's groups, is {value}; "

@@ -61,7 +61,7 @@ def _accuracy(grounds: Grounds) -> str:
 
 
 def _averaged(task: Estimate, grounds: Grounds) -> str:
-    style, row, overall = Style(task.metric.share), next(grounds.answer.table.rows()), grounds.overall
+    style, row, overall = Style(task.metric.in_percent), next(grounds.answer.table.rows()), grounds.overall
     between = style.between(row["low"], row["high"])
     if isinstance(task.metric, CalibrationError):
         ends = [f"{100 * end:.1f}" for end in (row["low"], row["high"])]
@@ -85,7 +85,7 @@ def _worst(task: Estimate, grounds: Grounds) -> str:
         return ""
     bad = task.metric.high_is_bad
     worst = (max if bad else min)(known, key=lambda row: row.mean or 0.0)
-    style = Style(task.metric.share)
+    style = Style(task.metric.in_percent)
     which = "all" if len(known) == len(grounds.rows) else f"the {len(known):,} with enough labels"
     value = f"{worst.short} ({style.value(worst.mean)}, {style.between(worst.low, worst.high)})"
     return f"Of {which}, the {grounds.noun} with the {task.leading} estimate is {value}."

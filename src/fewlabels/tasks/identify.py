@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from fewlabels import wording
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, interval, value_draws
+from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import identify_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
     from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
 
 
+@register
 @dataclass(frozen=True)
 class Identify(Task):
     """Find the m groups with the lowest, or the highest, value of a metric.
@@ -45,6 +50,11 @@ class Identify(Task):
             raise SpecError("Identify() needs either lowest=m or highest=m, such as Identify(Accuracy(), lowest=1).")
         if isinstance(given[0], bool) or not isinstance(given[0], int) or given[0] < 1:
             raise SpecError(f"The number of groups in Identify() must be a whole number from 1 up. Got {given[0]!r}.")
+
+    @classmethod
+    def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:
+        """The two lowest groups, and the highest."""
+        return (cls(metric, lowest=2), cls(metric, highest=1))
 
     @property
     def sought(self) -> Direction:

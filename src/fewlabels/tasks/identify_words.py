@@ -122,7 +122,7 @@ def _split(task: Identify, which: str, certain: list[GroupRow], named: list[Grou
 
 def _with_numbers(task: Identify, named: Sequence[GroupRow]) -> str:
     """Groups by name, each with its number and interval; not more than can be read."""
-    style = Style(task.metric.share)
+    style = Style(task.metric.in_percent)
     right = isinstance(task.metric, Accuracy)
     parts: list[str] = []
     for row in named[:NAMED]:

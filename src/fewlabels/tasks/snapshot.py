@@ -96,7 +96,7 @@ class Snapshot:
     def _interval(
         self, mean: NDArray[np.float64], variance: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if not self.task.metric.share:
+        if not self.task.metric.in_unit_interval:
             half = -ndtri(_TAIL) * np.sqrt(variance)
             return mean - half, mean + half
         some = variance > 1e-14
