@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.errors import Argument, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -133,7 +133,11 @@ def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], ND
     if pool.confidence is None:
         raise InputError(
             f"the pool (from {pool.source}) has predicted classes but no confidence, so it has no score bins. "
-            "Read it with scores= or confidence=."
+            "Read it with ",
+            Argument("scores"),
+            " or ",
+            Argument("confidence"),
+            ".",
         )
     score = pool.confidence
     if equal == "width":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.belief import Belief, Target
-from fewlabels.errors import InputError, SpecError
+from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.learned.items import ItemBelief, learn
 from fewlabels.learned.rows import RowBelief, learn_rows
 
@@ -108,7 +108,11 @@ class Informed(Counts):
         if cells.expected is None:
             raise SpecError(
                 "Informed() needs the classifier's scores or confidence, and this pool has predicted classes only. "
-                "Use prior=Uniform(), or read the pool with scores= or confidence=."
+                "Use prior=Uniform(), or read the pool with ",
+                Argument("scores"),
+                " or ",
+                Argument("confidence"),
+                ".",
             )
 
     def shares(self, cells: Cells) -> NDArray[np.float64]:

@@ -67,4 +67,4 @@ def outlook(audit: Assessment) -> str:
 
 def _words(found: Forecast) -> str:
     """What a forecast says beyond the standing: that no rule is set is said there."""
-    return found.words.removeprefix("No stopping rule is set. ")
+    return found.sentence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from fewlabels.errors import SpecError
+from fewlabels.errors import Argument, SpecError
 from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.metrics.base import right_or_wrong
 from fewlabels.partition import score_bins
@@ -56,7 +56,11 @@ class CalibrationError(RightOrWrong):
         if pool.confidence is None:
             raise SpecError(
                 "CalibrationError() compares accuracy with confidence, and this pool has predicted classes only. "
-                "Read it with scores= or confidence=, or use Accuracy()."
+                "Read it with ",
+                Argument("scores"),
+                " or ",
+                Argument("confidence"),
+                ", or use Accuracy().",
             )
         bins, _ = score_bins(pool, self.bins, self.equal)
         return right_or_wrong(pool, partition, bins)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prior
 
-_UNSET = "No stopping rule is set."
 # Draws for where a rule stands that is not the assessment's own.
 _DRAWS = 2_000
 # The worlds that are played: fewer where one draw has many numbers.
@@ -53,8 +52,8 @@ class Forecast:
         The rule.
     is_set
         Whether that is the assessment's own rule, or a usual one because it has none.
-    words
-        All of it in a sentence or two.
+    sentence
+        All of it in a sentence or two, except whether a rule is set.
 
     >>> import fewlabels as fl
     >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
@@ -70,7 +69,12 @@ class Forecast:
     runs: int
     stop: Stop
     is_set: bool
-    words: str
+    sentence: str
+
+    @property
+    def words(self) -> str:
+        """All of it in words, with the note that no rule is set where none is."""
+        return self.sentence if self.is_set else f"No stopping rule is set. {self.sentence}"
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -201,10 +205,12 @@ def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
 def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
     """What needs no simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
-        words = now.words if is_set else f"{_UNSET} {now.words.replace('Enough:', 'By a usual one it is enough:')}"
+        met = "; ".join(rule.words for rule in now.rules if rule.reached)
+        words = now.words if is_set else f"By a usual one it is enough: {met}."
         return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
     if not ahead:
-        words = f"Nothing is left to ask. What was wanted is not reached: {aim(stop)}."
+        missed = "What was wanted is not reached" if is_set else "A usual rule is not met"
+        words = f"Nothing is left to ask. {missed}: {aim(stop)}."
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
     left = int(stop.labels or 0) - int(now.rules[0].now)
     if left > ahead:
@@ -222,6 +228,4 @@ def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end
     share = float(np.isfinite(needed).mean())
     found = [None if np.isinf(count) else round(count) for count in (more, low, high)]
     words = more_labels(low, more, high, share, stop, ahead, end)
-    if not is_set:
-        words = f"{_UNSET} {words}"
     return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words)
