@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
 
 if TYPE_CHECKING:
@@ -119,8 +120,7 @@ def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "wi
     >>> fl.by_score(pool, bins=2, equal="weight").names
     ('0.500-0.800', '0.900-1.000')
     """
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-        raise InputError(f"The 'bins' of by_score() must be a whole number from 1 up. Got {bins!r} instead.")
+    bins = whole_number(bins, "The 'bins' of by_score()")
     if equal not in ("width", "weight"):
         raise InputError(f"The 'equal' of by_score() must be 'width' or 'weight'. Got {equal!r} instead.")
     recipe = {"by": "score", "bins": bins, "equal": equal}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.belief import Belief, Target
+from fewlabels.checks import number_field
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.learned.items import ItemBelief, learn
 from fewlabels.learned.rows import RowBelief, learn_rows
@@ -53,13 +54,8 @@ class Counts(Prior):
     strength: float | None = None
 
     def __post_init__(self) -> None:
-        if self.strength is None:
-            return
-        if not isinstance(self.strength, (int, float)) or not 0 < self.strength < np.inf:
-            raise SpecError(
-                f"The 'strength' of {type(self).__name__}() must be a number above 0, such as 2. "
-                f"Got {self.strength!r} instead."
-            )
+        if self.strength is not None:
+            number_field(self, "strength", f"The 'strength' of {type(self).__name__}()", hint="such as 2")
 
     @abstractmethod
     def shares(self, cells: Cells) -> NDArray[np.float64]:

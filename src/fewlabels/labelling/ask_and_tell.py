@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part
 from fewlabels.io.labels import checked, said, skip_reason
 from fewlabels.io.source import listed
@@ -67,20 +67,19 @@ class Labelling:
         of the step's groups. With `again`, what this person has and has not answered comes first, and is part of the n:
         for somebody who comes back.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InputError(f"The 'n' of ask() must be a whole number from 1 up. Got {n!r} instead.")
+        n = whole_number(n, "The 'n' of ask()")
         self._check_name("ask", annotator)
         if again:
             with self._current():
-                held = self._held([annotator])[: int(n)]
+                held = self._held([annotator])[:n]
             if len(held) == n:
                 return Batch(held)  # nothing is written, so nobody has to wait for it
         if self.spec.policy.uses_belief and self.spec.prior.looks_at_items:
             with self._current() as ledger:
                 self._believe(ledger)  # fitted now, and not while others wait for the log
         with self._writing() as log:
-            held = self._held([annotator])[: int(n)] if again else ()
-            steps = self._chosen(annotator, int(n) - len(held)) if len(held) < n else {}
+            held = self._held([annotator])[:n] if again else ()
+            steps = self._chosen(annotator, n - len(held)) if len(held) < n else {}
             log.append(
                 [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
             )
@@ -101,10 +100,8 @@ class Labelling:
         The items are handed out again before any new one, so what people put aside is not left out. An answer that
         comes later is taken all the same.
         """
-        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
-        if not is_number or not 0 <= seconds <= _LONGEST:
-            raise InputError(f"The 'seconds' of expire() must be a number from 0 up. Got {seconds!r} instead.")
-        before = datetime.now(UTC) - timedelta(seconds=float(seconds))
+        seconds = number_in(seconds, "The 'seconds' of expire()", high=_LONGEST, ends=True)
+        before = datetime.now(UTC) - timedelta(seconds=seconds)
         with self._current() as ledger:
             if not ledger.held_since(before, people):
                 return 0  # nearly always, and nobody has to wait for it

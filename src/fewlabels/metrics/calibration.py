@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from fewlabels.checks import whole_field
 from fewlabels.errors import Argument, SpecError
 from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.metrics.base import right_or_wrong
@@ -42,10 +43,7 @@ class CalibrationError(RightOrWrong):
     high_is_bad: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.bins, bool) or not isinstance(self.bins, int) or self.bins < 1:
-            raise SpecError(
-                f"The 'bins' of CalibrationError() must be a whole number from 1 up. Got {self.bins!r} instead."
-            )
+        whole_field(self, "bins", "The 'bins' of CalibrationError()")
         if self.equal not in ("width", "weight"):
             raise SpecError(
                 f"The 'equal' of CalibrationError() must be 'width' or 'weight'. Got {self.equal!r} instead."

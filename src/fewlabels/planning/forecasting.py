@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.checks import whole_number
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import End, aim, more_labels
@@ -126,8 +126,7 @@ def forecast(
         return _known(goal, is_set, now, ahead)
     belief = _believed(worlds or Learned(), game)
     runs = affordable_runs(audit.belief().numbers) if runs is None else runs
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise InputError(f"The 'runs' of forecast() must be a whole number from 1 up. Got {runs!r} instead.")
+    runs = whole_number(runs, "The 'runs' of forecast()")
     needed: list[float] = []
     for run in range(runs):
         rng = generator(seed, run)
@@ -189,9 +188,7 @@ def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[
 
 def _ahead(game: Game, stop: Stop, labels: int, most: int | None) -> int:
     """How many more labels to try: as far as asked, and as there is budget and there are items."""
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-        raise InputError(f"The 'most' of forecast() must be a whole number from 1 up. Got {most!r} instead.")
-    far = max(_AHEAD, _TIMES * labels) if most is None else most
+    far = max(_AHEAD, _TIMES * labels) if most is None else whole_number(most, "The 'most' of forecast()")
     return min(far, game.open, *([] if stop.labels is None else [max(stop.labels - labels, 0)]))
 
 
