@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "fewlabels"
 # The layers from the ground up. A layer is a module, or a folder whose modules may import each other.
 ORDER = (
     "errors",
+    "checks",
     "wording",
     "parts",
     "table",

@@ -1,26 +1,139 @@
-"""What can go wrong, in five kinds. Every message says what was done, what is needed, and what to do."""
+"""What can go wrong, in five kinds. Every message says what was done, what is needed, and what to do.
+
+An error is raised in one statement, with the parts of its message: texts, and the arguments of Python that it mentions.
+What else is known about it is a field (the place in a file, the items), so that no face has to read a message to find
+out. A face that has other names for the arguments, as the command line has, spells the parts itself.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MOST_NAMED = 10  # rows or items that a message names; of the others it gives the number
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of Python that a message mentions, with a value where one is proposed.
+
+    >>> str(Argument("id")), str(Argument("normalize", True)), str(Argument("scores", "p_*"))
+    ('id=', 'normalize=True', "scores='p_*'")
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return f"{self.name}={'' if self.value is None else repr(self.value)}"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that a message proposes, with the arguments that matter.
+
+    >>> str(Call("read_pool", (Argument("scores", "p_*"),)))
+    "read_pool(..., scores='p_*')"
+    """
+
+    function: str
+    arguments: tuple[Argument, ...]
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(['...', *map(str, self.arguments)])})"
+
+
+Part = str | Argument | Call
+"""A piece of a message."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is wrong: a file or frame, and in it rows (from 1, with their lines in a file) and columns.
+
+    >>> print(Place("a.csv", (1, 3), (2, 4), ("score",)))
+    a.csv, rows 1, 3 (lines 2, 4), column 'score'
+    >>> print(Place("a.csv", tuple(range(1, 13))).inside)
+    rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more
+    """
+
+    source: str
+    rows: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.source, self.inside)))
+
+    @property
+    def inside(self) -> str:
+        """The place within its source; empty if it is all of it."""
+        lines = _numbered("line", self.lines[:MOST_NAMED])
+        rows = _numbered("row", self.rows[:MOST_NAMED])
+        rows = f"{rows} ({lines})" if rows and lines else rows or lines
+        rows += f" and {len(self.rows) - MOST_NAMED:,} more" if len(self.rows) > MOST_NAMED else ""
+        columns = f"column {self.columns[0]!r}" if self.columns else ""
+        if len(self.columns) > 1:
+            columns = f"columns {self.columns[0]!r} to {self.columns[-1]!r}"
+        return ", ".join(filter(None, (rows, columns)))
+
 
 class FewlabelsError(Exception):
-    """The base of every error that fewlabels raises on purpose."""
+    """The base of every error that fewlabels raises on purpose.
+
+    Parameters
+    ----------
+    message
+        The message, in one or more parts.
+    at
+        Where the trouble is; the message begins with it.
+    items
+        The ids of the items that the trouble is about.
+
+    >>> error = InputError("the id is missing. Name another column with ", Argument("id"), ".", at=Place("a.csv", (3,)))
+    >>> print(error)
+    a.csv, row 3: the id is missing. Name another column with id=.
+    >>> print(error.spelt(lambda part: f"--{part.name}"))
+    a.csv, row 3: the id is missing. Name another column with --id.
+    """
+
+    def __init__(self, *message: Part, at: Place | None = None, items: Sequence[str] = ()) -> None:
+        super().__init__(*message)
+        self.at = at
+        self.items = tuple(items)
+
+    def __str__(self) -> str:
+        return self.spelt(str)
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments of Python that the message mentions."""
+        calls = (part.arguments if isinstance(part, Call) else (part,) for part in self.args)
+        return tuple(part for parts in calls for part in parts if isinstance(part, Argument))
+
+    def spelt(self, spell: Callable[[Argument | Call], str]) -> str:
+        """The message, with its arguments and calls as `spell` writes them."""
+        words = "".join(part if isinstance(part, str) else spell(part) for part in self.args)
+        return words if self.at is None else f"{self.at}: {words}"
 
 
 class InputError(FewlabelsError, ValueError):
-    """A file, frame, array or argument that cannot be used as it is."""
+    """A file, frame, array or argument cannot be used as it is."""
 
 
 class SpecError(FewlabelsError, ValueError):
-    """Parts that do not go together, such as a task with a metric it cannot use."""
+    """Parts do not go together, such as a task with a metric it cannot use."""
 
 
 class LabelError(FewlabelsError, ValueError):
-    """A label that cannot be taken: unknown item, unknown class, or an item nobody asked about."""
+    """A label cannot be taken: unknown item, unknown class, or an item nobody asked about."""
 
 
 class StoreError(FewlabelsError, RuntimeError):
-    """The database refuses: unreachable, of another version, or without that assessment."""
+    """The database refuses: it is unreachable, of another version, or without that assessment."""
 
 
 class PoolChangedError(StoreError):
@@ -28,7 +141,7 @@ class PoolChangedError(StoreError):
 
 
 def needs(what: str, package: str, extra: str) -> str:
-    """The message where a package of an extra is missing: true for a copy of the source and for an index of packages.
+    """Say how to install the missing package of an extra, from a copy of the source or from an index of packages.
 
     >>> needs("drawing", "matplotlib", "plots")
     "drawing needs matplotlib, which is not installed. In the project's folder: pip install '.[plots]'; ..."
@@ -37,3 +150,18 @@ def needs(what: str, package: str, extra: str) -> str:
         f"{what} needs {package}, which is not installed. In the project's folder: pip install '.[{extra}]'; "
         f"or, where it is published: pip install 'fewlabels[{extra}]'"
     )
+
+
+def sentence(clause: str) -> str:
+    """A clause as a sentence; empty if it is empty.
+
+    >>> sentence("did you mean 'cat'?"), sentence("keep one of the two")
+    ("Did you mean 'cat'?", 'Keep one of the two.')
+    """
+    return f"{clause[0].upper()}{clause[1:]}{'' if clause.endswith('?') else '.'}" if clause else ""
+
+
+def _numbered(noun: str, numbers: Sequence[int]) -> str:
+    if not numbers:
+        return ""
+    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(f'{number:,}' for number in numbers)}"

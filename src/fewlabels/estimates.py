@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from fewlabels.belief import Belief, Strata
+from fewlabels.checks import number_in
 from fewlabels.errors import InputError
 from fewlabels.table import Table
 
@@ -60,8 +61,7 @@ def _parts(
 
 def check_level(level: float) -> None:
     """InputError unless a level lies between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"The 'level' must be between 0 and 1, such as 0.95. Got {level!r} instead.")
+    number_in(level, "The 'level'", high=1, hint="such as 0.95")
 
 
 def interval(draws: NDArray[np.float64], level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.checks import whole_number
+from fewlabels.errors import Argument, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -119,8 +120,7 @@ def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "wi
     >>> fl.by_score(pool, bins=2, equal="weight").names
     ('0.500-0.800', '0.900-1.000')
     """
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-        raise InputError(f"The 'bins' of by_score() must be a whole number from 1 up. Got {bins!r} instead.")
+    bins = whole_number(bins, "The 'bins' of by_score()")
     if equal not in ("width", "weight"):
         raise InputError(f"The 'equal' of by_score() must be 'width' or 'weight'. Got {equal!r} instead.")
     recipe = {"by": "score", "bins": bins, "equal": equal}
@@ -133,7 +133,11 @@ def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], ND
     if pool.confidence is None:
         raise InputError(
             f"the pool (from {pool.source}) has predicted classes but no confidence, so it has no score bins. "
-            "Read it with scores= or confidence=."
+            "Read it with ",
+            Argument("scores"),
+            " or ",
+            Argument("confidence"),
+            ".",
         )
     score = pool.confidence
     if equal == "width":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError, LabelError
+from fewlabels.errors import Argument, InputError, LabelError, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,7 +128,8 @@ class Pool:
         if unknown:
             raise LabelError(
                 f"unknown {_listed('item', unknown)}: not in the pool (from {self.source}). Nothing was changed. "
-                f"{self._hint(unknown[0])}"
+                f"{sentence(self.meant(unknown[0]))}",
+                items=unknown,
             )
         return np.array([known[item] for item in wanted], dtype=np.int64)
 
@@ -143,18 +144,20 @@ class Pool:
             raise LabelError(
                 f"unknown {_listed('class', unknown)}. Nothing was changed. {hint}The classes are "
                 f"{_shortened(self.classes, 30)}. A class that is never predicted must be named when the pool is "
-                "read, with classes=."
+                "read, with ",
+                Argument("classes"),
+                ".",
             )
         return np.array([known[name] for name in wanted], dtype=np.int32)
 
-    def _hint(self, unknown: str) -> str:
-        """What an unknown id may have been meant to be."""
+    def meant(self, unknown: str) -> str:
+        """What an unknown id may have been meant to be, or which ids there are, as a clause."""
         wide = max((len(item) for item in self._position_of_id), default=0)
         for padded in (unknown.zfill(width) for width in range(len(unknown) + 1, wide + 1)):
             if unknown.isdecimal() and padded in self._position_of_id:
-                return f"The pool has {padded!r}: did a spreadsheet drop the zeros?"
+                return f"the pool has {padded!r}: did a spreadsheet drop the zeros?"
         example = f"such as {self.ids[0].as_py()!r}" if len(self) else "of which there are none"
-        return f"Use the pool's own ids, {example}."
+        return f"use the pool's own ids, {example}"
 
     def column(self, name: str) -> pa.ChunkedArray[Any]:
         """One of the further columns; a name that is not there is an InputError that lists those that are."""

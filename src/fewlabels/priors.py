@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.belief import Belief, Target
-from fewlabels.errors import InputError, SpecError
+from fewlabels.checks import number_field
+from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.learned.items import ItemBelief, learn
 from fewlabels.learned.rows import RowBelief, learn_rows
 from fewlabels.parts import Family, Part, Takes, register
@@ -62,13 +63,8 @@ class Counts(Prior):
     takes: ClassVar[Takes] = "NUMBER"
 
     def __post_init__(self) -> None:
-        if self.strength is None:
-            return
-        if not isinstance(self.strength, (int, float)) or not 0 < self.strength < np.inf:
-            raise SpecError(
-                f"The 'strength' of {type(self).__name__}() must be a number above 0, such as 2. "
-                f"Got {self.strength!r} instead."
-            )
+        if self.strength is not None:
+            number_field(self, "strength", f"The 'strength' of {type(self).__name__}()", hint="such as 2")
 
     @abstractmethod
     def shares(self, cells: Cells) -> NDArray[np.float64]:
@@ -139,7 +135,11 @@ class Informed(Counts):
         if cells.expected is None:
             raise SpecError(
                 "Informed() needs the classifier's scores or confidence, and this pool has predicted classes only. "
-                "Use prior=Uniform(), or read the pool with scores= or confidence=."
+                "Use prior=Uniform(), or read the pool with ",
+                Argument("scores"),
+                " or ",
+                Argument("confidence"),
+                ".",
             )
 
     def shares(self, cells: Cells) -> NDArray[np.float64]:

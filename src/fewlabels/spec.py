@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from fewlabels import metrics, parts, policies, priors, tasks
 from fewlabels.belief import Target
+from fewlabels.checks import whole_field
 from fewlabels.errors import SpecError
 from fewlabels.partition import Partition, partition_from_recipe
 from fewlabels.stopping import Stop
@@ -63,13 +64,11 @@ class Spec:
             raise SpecError(f"The metric of a task must be one such as Accuracy(). Got {self.task.metric!r} instead.")
         if self.target not in get_args(Target):
             raise SpecError(f"The 'target' must be 'population' or 'pool'. Got {self.target!r} instead.")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise SpecError(f"The 'seed' must be a whole number from 0 up. Got {self.seed!r} instead.")
+        whole_field(self, "seed", "The 'seed'", least=0)
         if not isinstance(self.stop, Stop):
             raise SpecError(f"The 'stop' must be one such as Stop(labels=500). Got {self.stop!r} instead.")
         self.stop.check(self.task)
-        if isinstance(self.overlap, bool) or not isinstance(self.overlap, int) or self.overlap < 1:
-            raise SpecError(f"The 'overlap' must be a whole number from 1 up. Got {self.overlap!r} instead.")
+        whole_field(self, "overlap", "The 'overlap'")
 
     def partition(self, pool: Pool) -> Partition:
         """The groups, made from the pool."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.checks import number_field, whole_field
 from fewlabels.errors import SpecError
 from fewlabels.estimates import estimate
 from fewlabels.table import Table
@@ -55,18 +56,14 @@ class Stop:
     overall: float | None = None
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.labels, int) and not isinstance(self.labels, bool) and self.labels >= 1
-        if self.labels is not None and not whole:
-            raise SpecError(f"The 'labels' of Stop() must be a whole number from 1 up. Got {self.labels!r} instead.")
-        if self.probability is not None and not (_is_number(self.probability) and 0 < self.probability < 1):
-            raise SpecError(
-                "The 'probability' of Stop() must lie between 0 and 1, such as 0.95; no labels make an answer "
-                f"certain. Got {self.probability!r} instead."
-            )
+        if self.labels is not None:
+            whole_field(self, "labels", "The 'labels' of Stop()")
+        if self.probability is not None:
+            hint = "such as 0.95; no labels make an answer certain"
+            number_field(self, "probability", "The 'probability' of Stop()", high=1, hint=hint)
         for name in ("width", "overall"):
-            value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 < value < np.inf):
-                raise SpecError(f"The '{name}' of Stop() must be a number above 0, such as 0.1. Got {value!r} instead.")
+            if getattr(self, name) is not None:
+                number_field(self, name, f"The '{name}' of Stop()", hint="such as 0.1")
 
     @property
     def rules(self) -> dict[str, float]:
@@ -232,7 +229,3 @@ def _words(stop: Stop, rules: list[Rule], met: list[Rule], exhausted: bool) -> s
     if met:
         return f"Enough: {'; '.join(rule.words for rule in met)}."
     return f"Not yet: {listed}.{last}" if stop.rules else f"No stopping rule is set. So far: {listed}.{last}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -78,13 +78,13 @@ def _bad_settings() -> list[tuple[Callable[..., object], dict[str, Any], str]]:
     """A kind, a setting it cannot have, and what it needs instead."""
     table: list[tuple[Callable[..., object], str, list[Any], str]] = [
         (lambda lowest: fl.Identify(ACCURACY, lowest=lowest), "lowest", [0, -1, True, 1.5], "whole number from 1 up"),
-        (lambda rope: fl.Compare(ACCURACY, "a", "b", rope=rope), "rope", [-0.1, NAN, INF], "0 or more, such as 0.05"),
+        (lambda rope: fl.Compare(ACCURACY, "a", "b", rope=rope), "rope", [-0.1, NAN, INF], "from 0 up, such as 0.05"),
         (fl.Cost, "matrix", [(), [1, 2], [[1, 2, 3], [4, 5, 6]], [[0, NAN], [1, 0]]], "must be square, with a finite"),
         (fl.Cost, "matrix", [[[1, 2], [3]], [["dear"]]], "rows of numbers, all of the same length"),
         (fl.CalibrationError, "bins", [0, 2.5, True], "whole number from 1 up"),
         (fl.Uniform, "strength", [0, -1, NAN, INF, "two"], "a number above 0, such as 2"),
         (fl.Informed, "strength", [0, -1, NAN, INF, "two"], "a number above 0, such as 2"),
-        (fl.Thompson, "plays", [0, 1.5, True], "whole number from 1 up, or None"),
+        (fl.Thompson, "plays", [0, 1.5, True], "whole number from 1 up"),
         (fl.EpsilonGreedy, "epsilon", [-0.1, 1.1, NAN], "between 0 and 1"),
         (fl.TopTwo, "beta", [-0.1, 1.1, NAN], "between 0 and 1"),
         (fl.UCB, "quantile", [0, 1, NAN], "between 0 and 1"),

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fewlabels as fl
-from fewlabels.cli.main import cli, in_options
-from fewlabels.io.guess import Guess, guess
+from fewlabels.cli.main import as_options, cli
+from fewlabels.errors import Argument, Call, InputError
+from fewlabels.io.finder import Guess, guess
 
 SHARES = [(0.7, 0.2), (0.1, 0.8), (0.3, 0.3), (0.25, 0.25), (0.5, 0.1)] * 4
 EXCEL = "\ufeffID;Text;cat;dog;bird\r\n" + "".join(
@@ -314,8 +315,10 @@ def test_any_table_is_read_or_refused_in_words(tmp_path_factory, names: list[str
 
 
 def test_messages_of_python_become_options() -> None:
-    assert in_options("pass normalize=True, or id=.") == "pass --normalize, or --id."
-    assert (
-        in_options("so ask() needs a name: ask(..., annotator='ann').") == "so ask() needs a name: --annotator 'ann'."
-    )
-    assert in_options("the class 'id=3' is unknown") == "the class 'id=3' is unknown"
+    error = InputError("pass ", Argument("normalize", value=True), ", or ", Argument("id"), ", not 'id='.")
+    assert str(error) == "pass normalize=True, or id=, not 'id='."
+    assert error.spelt(as_options) == "pass --normalize, or --id, not 'id='."
+    error = InputError("ask() needs a name: ", Call("ask", (Argument("annotator", "Ann B"),)), ".")
+    assert str(error) == "ask() needs a name: ask(..., annotator='Ann B')."
+    assert error.spelt(as_options) == "ask() needs a name: --annotator 'Ann B'."
+    assert [argument.name for argument in error.arguments] == ["annotator"]

@@ -127,7 +127,7 @@ def test_asking_names_the_classes_and_knows_the_budget(folder) -> None:
 @pytest.mark.parametrize("words", [["new", "tickets.csv", "audit.db"], ["show", "tickets.csv"], ["ask", "tickets.csv"]])
 def test_a_file_in_place_of_the_database_is_said(folder, words: list[str]) -> None:
     said = run(*words, code=2).stderr
-    assert "tickets.csv is no database of fewlabels but a file of another kind. The database comes first" in said
+    assert "tickets.csv is not a fewlabels database. The database comes first" in said
     assert "sqlite:///" not in said
 
 

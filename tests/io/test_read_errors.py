@@ -96,7 +96,7 @@ BAD_CSV = {
     "content missing": (HEAD, {"content": "text"}, ["'text'", "content=", "'p_a'"]),
     "content not blind": (PREDICTED, {"content": "predicted"}, ["'predicted'", "blind"]),
     "kept column missing": (HEAD, {"columns": ["sex"]}, ["'sex'", "columns="]),
-    "nothing recognised": ("x,y\n1,2\n", {}, ["'x', 'y'", 'scores="p_*"', "predicted="]),
+    "nothing recognised": ("x,y\n1,2\n", {}, ["'x', 'y'", "scores='p_*'", "predicted="]),
     "confidence alone": ("x,y\n1,2\n", {"confidence": "y"}, ["'x', 'y'", "predicted="]),
     "column twice": ("p_a,p_a\n1,0\n", {}, ["two columns", "'p_a'", "Rename"]),
     "no rows": ("id,p_a,p_b\n", {}, ["no rows"]),
@@ -202,7 +202,7 @@ def test_python_objects_in_npz_and_npy_are_refused_unread(tmp_path):
     np.save(tmp_path / "p.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.savez(tmp_path / "p.npz", scores=np.array([{}], dtype=object))
     for name in ("p.npy", "p.npz"):
-        with pytest.raises(InputError, match=rf"{name}.*not of Python objects"):
+        with pytest.raises(InputError, match=rf"{name}.*holds Python objects"):
             read_pool(tmp_path / name)
 
 

@@ -63,7 +63,7 @@ def test_bad_labels(tmp_path, text, words):
 
 
 def test_a_mapping_that_is_neither_columns_nor_labels():
-    with pytest.raises(InputError, match=r"item 'ids': .*no class name"):
+    with pytest.raises(InputError, match=r"item 'ids': .*not a class name"):
         read_labels({"ids": ["a"], "label": ["x"]})
 
 

@@ -230,7 +230,7 @@ def test_spaces_around_a_class_are_no_part_of_it():
     assert read_pool({"predicted": ["spam", " spam", "ham", "spam "]}).classes == ("ham", "spam")
     named = read_pool({"predicted": ["spam", " spam", "ham"]}, classes=["spam", "ham "])
     assert (named.classes, named.predicted.tolist()) == (("spam", "ham"), [0, 0, 1])
-    with pytest.raises(InputError, match=r"the class 'spam' is twice in the list of classes"):
+    with pytest.raises(InputError, match=r"the class 'spam' is in the list of classes twice"):
         read_pool({"predicted": ["spam", " spam", "ham"]}, classes=["spam", " spam", "ham"])
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
+import shlex
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fewlabels.cli import imports
-from fewlabels.errors import FewlabelsError
+from fewlabels.errors import Argument, Call, FewlabelsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,14 +58,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 }
 _PLACES = {name: place for section in COMMANDS.values() for name, place in section.items()}
 
-# Errors speak Python; at the command line the same things are options. What stands in quotes is the user's own.
-_ROLES = "id|label|scores|predicted|confidence|classes|columns|content|annotator"
-_IN_PYTHON = re.compile(
-    r"'[^']*'"
-    r"|(?P<flag>\b(?:normalize|logits|adopt)=True)"
-    r"|\w+\(\.\.\., (?P<call>[^)]*)\)"
-    rf"|\b(?P<option>{_ROLES})=(?P<value>'[^']*'|\"[^\"]*\")?"
-)
+# The arguments of Python that are options of the command line, by the same name.
+_OPTIONS = (
+    "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
+    "normalize", "logits", "adopt",
+)  # fmt: skip
 
 
 class Commands(click.Group):
@@ -122,7 +120,7 @@ class Commands(click.Group):
             _say(_with_usage(error))
             sys.exit(2)
         except FewlabelsError as error:
-            _say(in_options(str(error)))
+            _say(error.spelt(as_options))
             sys.exit(2)
         except (click.Abort, KeyboardInterrupt):
             _say("stopped.")
@@ -134,26 +132,23 @@ class Commands(click.Group):
         sys.exit(result if isinstance(result, int) else 0)
 
 
-def in_options(message: str) -> str:
-    """A message of the library with the options of the command line in place of Python's arguments.
+def as_options(part: Argument | Call) -> str:
+    """What a message of the library mentions, as this command line has it; what is not an option stays Python.
 
-    >>> in_options("Pass normalize=True, or name another column with id=.")
-    'Pass --normalize, or name another column with --id.'
-    >>> in_options('''Say read_pool(..., scores="p_*"); not 'id='.''')
-    "Say --scores 'p_*'; not 'id='."
+    >>> as_options(Argument("normalize", value=True)), as_options(Argument("id")), as_options(Argument("draws", 9))
+    ('--normalize', '--id', 'draws=9')
+    >>> as_options(Call("read_pool", (Argument("scores", ["cat", "wild dog"]), Argument("id", "key"))))
+    "--scores 'cat,wild dog' --id key"
     """
-
-    def option(found: re.Match[str]) -> str:
-        if found["flag"]:
-            return f"--{found['flag'].removesuffix('=True')}"
-        if found["call"]:
-            return in_options(found["call"]).replace(", --", " --")
-        if found["option"]:
-            value = (found["value"] or "").replace('"', "'")
-            return f"--{found['option']}" + (f" {value}" if value else "")
-        return found.group()
-
-    return _IN_PYTHON.sub(option, message)
+    if isinstance(part, Call):
+        return " ".join(map(as_options, part.arguments))
+    if part.name not in _OPTIONS:
+        return str(part)
+    if part.value is None or part.value is True:
+        return f"--{part.name}"
+    names = [part.value] if isinstance(part.value, str) else part.value
+    assert isinstance(names, Iterable)
+    return f"--{part.name} {shlex.quote(','.join(map(str, names)))}"
 
 
 def _with_usage(error: click.ClickException) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +83,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         talk(small)
     talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
     if as_json:
-        about = {one.what: one.words for one in understood}
+        about = {line.what: line.text for line in understood}
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
 
 
@@ -153,9 +152,9 @@ def _say(head: str, lines: Sequence[Understood]) -> None:
     from fewlabels.cli.common import filled, talk
 
     talk(f"{head}. What was understood, and the option to change it:")
-    wide = min(max(len(line.words) for line in lines), 60)
+    wide = min(max(len(line.text) for line in lines), 60)
     for line in lines:
-        first, *rest = filled(re.split(r"(?<=,) (?=['\"])", line.words), wide, " ")
+        first, *rest = filled(line.pieces, wide, " ")
         talk(f"  {line.what:10}  {first:{wide}}  {line.option}")
         for more in rest:
             talk(f"{'':14}{more}")

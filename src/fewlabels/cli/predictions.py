@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fewlabels.io.guess import Guess
+    from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
 
@@ -37,11 +37,25 @@ def pool_options(command: Decorated) -> Decorated:
 
 @dataclasses.dataclass(frozen=True)
 class Understood:
-    """What was understood of one thing, and the option that says it otherwise."""
+    """What was understood of one thing, and the option that says it otherwise.
+
+    `names` are the pieces of a list that follows the words; lines may be broken between them.
+    """
 
     what: str
     words: str
     option: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def pieces(self) -> list[str]:
+        """All of it, in the pieces between which a line may be broken."""
+        return [self.words + self.names[0], *self.names[1:]] if self.names else [self.words]
+
+    @property
+    def text(self) -> str:
+        """All of it on one line."""
+        return " ".join(self.pieces)
 
 
 def read_predictions(
@@ -58,7 +72,7 @@ def read_predictions(
     from fewlabels.cli.parsing import group_columns
     from fewlabels.errors import InputError
     from fewlabels.io import read_pool
-    from fewlabels.io.guess import guess
+    from fewlabels.io.finder import guess
 
     source = opened(file) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
@@ -122,7 +136,7 @@ def opened(file: str) -> Source:
 
 def _without_confidence(source: Source) -> Source:
     """The source without any column that could be taken for a confidence."""
-    from fewlabels.io.guess import guess
+    from fewlabels.io.finder import guess
 
     while (name := guess(source).confidence) is not None:
         source = dataclasses.replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
@@ -185,7 +199,7 @@ def _unclear(source: Source, truth: str | None) -> str:
 
 def _unused(source: Source, found: Guess, others: Sequence[str]) -> list[str]:
     """The columns that play no part."""
-    from fewlabels.io.guess import columns_of
+    from fewlabels.io.finder import columns_of
 
     used = {found.id, found.predicted, found.confidence, found.content, found.truth, found.verbal, *others}
     used |= set(columns_of(source, found.scores))
@@ -194,7 +208,7 @@ def _unused(source: Source, found: Guess, others: Sequence[str]) -> list[str]:
 
 def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Sequence[str]) -> list[Understood]:
     from fewlabels.cli.common import quoted
-    from fewlabels.io.source import listed
+    from fewlabels.io.source import listed_pieces
 
     unit = "logits" if found.logits or options["logits"] else "percentages" if found.normalize else "probabilities"
     lines = [
@@ -204,8 +218,9 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Seque
         lines.append(Understood("", found.not_id, "--id NAME, after that is put right"))
     if pool.score_sums is not None:
         names = [found.scores] if isinstance(found.scores, str) else found.scores or ()
-        few = listed(names, 4 if sum(map(len, names[:4])) < 30 else 2)
-        lines.append(Understood("scores", f"{few}, {len(pool.classes):,} classes, {unit}", "--scores"))
+        *few, last = listed_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
+        last = f"{last}, {len(pool.classes):,} classes, {unit}"
+        lines.append(Understood("scores", "", "--scores", (*few, last)))
     best = "the class with the largest score"
     lines.append(Understood("predicted", f"column {found.predicted!r}" if found.predicted else best, "--predicted"))
     if found.verbal is not None:
@@ -214,7 +229,8 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Seque
     elif pool.score_sums is None:
         given = f"column {found.confidence!r}, {unit}" if found.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
-    lines.append(Understood("classes", f"{len(pool.classes):,}: {listed(pool.classes, MOST_NAMES)}", "--classes"))
+    classes = tuple(listed_pieces(pool.classes, MOST_NAMES))
+    lines.append(Understood("classes", f"{len(pool.classes):,}: ", "--classes", classes))
     shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
     lines.append(Understood("content", shown, "--content NAME"))
     if found.truth is not None and found.truth != found.predicted:
@@ -223,5 +239,6 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Seque
         how = "".join(f" {option} {quoted(name)}" for option, name, usual in roles if name and name.casefold() != usual)
         lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
     if unused:
-        lines.append(Understood("not used", listed(unused), "to group by one: --groups column:NAME"))
+        how = "to group by one: --groups column:NAME"
+        lines.append(Understood("not used", "", how, tuple(listed_pieces(unused))))
     return lines

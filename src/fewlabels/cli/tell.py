@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from fewlabels.assessment import Assessment
+    from fewlabels.errors import Place
     from fewlabels.io.labels import LabelRow
     from fewlabels.pool import Pool
 
@@ -85,8 +85,8 @@ def tell(
         take = audit.decide if decide else audit.tell
         told = take(labels, annotator=annotator, note=note, adopt=adopt) if labels else 0
     except LabelError as error:
-        row = next((row for row in spelt if re.match(rf"cannot \w+ {re.escape(repr(row.item))}", str(error))), None)
-        raise LabelError(f"{row.source.at(row.row)}: {error}" if row and row.source else str(error)) from None
+        error.at = _place(spelt, error.items)
+        raise
     counts = {
         "told": told - skipped,
         "skipped": skipped,
@@ -131,6 +131,14 @@ def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelR
     if word != "-" and not Path(word).exists():
         raise InputError(f"{word!r} is neither a file nor ID=LABEL, nor an assessment of this database. Check it.")
     return label_rows(opened(word), id=id_, label=label)
+
+
+def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
+    """Where the items are, in the first file that has any of them; None if they were typed."""
+    wrong = [row for row in rows if row.item in set(items) and row.source is not None]
+    if not wrong or wrong[0].source is None:
+        return None
+    return wrong[0].source.at([row.row for row in wrong if row.source is wrong[0].source])
 
 
 def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple[list[LabelRow], list[str]]:

@@ -66,5 +66,5 @@ def outlook(audit: Assessment) -> str:
 
 
 def _words(ahead: Forecast) -> str:
-    """What a forecast says beyond the standing, which has said already that no rule is set."""
-    return ahead.outlook or ahead.words
+    """What a forecast says beyond the standing: that no rule is set is said there."""
+    return ahead.sentence

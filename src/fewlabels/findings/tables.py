@@ -64,7 +64,7 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     The share of the prior and the kind of evidence are left out, since the note says what matters of them. The values
     are of the task's metric, or of another.
     """
-    style = Style((metric or task.metric).share)
+    style = Style((metric or task.metric).in_percent)
     # In the answer of a comparison the value is a difference; its table is not by group.
     write = style.value if "group" in table.columns or task.pair is None else style.difference
     columns: dict[str, Sequence[Any]] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.errors import Argument, InputError
 from fewlabels.io import read_pool
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def pool_from_estimator(
         raise InputError(f"{type(estimator).__name__} has no predict(). Give a fitted classifier.")
     further = dict(columns or {})
     if content is not None and content not in further:
-        raise InputError(f"there is no column {content!r} for annotators to look at. Put it into columns=.")
+        raise InputError(
+            f"there is no column {content!r} for annotators to look at. Put it into ", Argument("columns"), "."
+        )
     names = _ids(X) if ids is None else list(ids)
     given: dict[str, Any] = {"id": [str(one) for one in names], **further}
     classes = [str(one) for one in getattr(estimator, "classes_", ())]

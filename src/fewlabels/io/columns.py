@@ -31,7 +31,10 @@ def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.Chunk
     if pa.types.is_floating(kind):
         return _whole(source, name, column)
     if _is_list(kind) or pa.types.is_struct(kind) or _is_binary(kind):
-        raise InputError(f"{source.at(column=name)}: holds {kind}; text or whole numbers are needed.")
+        raise InputError(
+            f"the column holds {kind}, not text or whole numbers. Convert it or name another column.",
+            at=source.at(column=name),
+        )
     return column.cast(pa.string())
 
 
@@ -40,7 +43,7 @@ def _whole(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.Chunke
     wrong = np.flatnonzero(~np.isnan(values) & (values != np.rint(values)) | (np.abs(values) >= 2**53))
     if len(wrong):
         at = source.at(int(wrong[0]) + 1, name)
-        raise InputError(f"{at}: {values[wrong[0]]!s} is neither text nor a whole number. Write it as text.")
+        raise InputError(f"{values[wrong[0]]!s} is neither text nor a whole number. Write it as text.", at=at)
     return pa.chunked_array([pa.array(values, from_pandas=True).cast(pa.int64()).cast(pa.string())])
 
 
@@ -57,11 +60,13 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
             found = [not_a_number("" if text is None else text, source.comma, percent) for text in texts]
             wrong = next((one for one in found if one), None)
             if wrong is None:  # Python knows more spellings of numbers than Arrow
-                raise InputError(f"{source.at(column=name)}: {error}. Write numbers as 0.746.") from None
+                raise InputError(f"{error}. Write numbers as 0.746.", at=source.at(column=name)) from None
             rows = [row for row, one in enumerate(found, 1) if one and one.what == wrong.what]
-            raise InputError(f"{source.at(rows, name)}: {wrong}") from None
+            raise InputError(str(wrong), at=source.at(rows, name)) from None
     if not is_number(kind):
-        raise InputError(f"{source.at(column=name)}: holds {kind}, not numbers. Convert it or name another column.")
+        raise InputError(
+            f"the column holds {kind}, not numbers. Convert it or name another column.", at=source.at(column=name)
+        )
     return column.cast(pa.float64(), safe=False).to_numpy()
 
 

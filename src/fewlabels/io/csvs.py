@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, Place
 from fewlabels.io.columns import NotANumber, not_a_number
 from fewlabels.io.columns import numbers as as_numbers
 from fewlabels.io.source import Source, check_names, no_rows
@@ -96,7 +96,7 @@ class _CsvFile:
             check_encoding(self.path, self.name)
             for row, (line, fields) in enumerate(self.records(), 1):
                 if len(fields) != len(self.columns):
-                    return self._ragged(f"{self.name}, row {row:,} (line {line:,})", fields)
+                    return self._ragged(Place(self.name, (row,), (line,)), fields)
                 for place, name in places:
                     wrong = not_a_number(fields[place], self.comma, name in self.percent)
                     if wrong and first is None:
@@ -104,22 +104,21 @@ class _CsvFile:
                     if wrong and first and (name, wrong.what) == (first[0], first[1].what):
                         rows.append((row, line))
             if first is not None:
-                line_of = dict(rows)
-                at = Source(self.name, pa.schema([]), self.batches, line_of.get).at(list(line_of), first[0])
-                return InputError(f"{at}: {first[1]}")
+                at = Place(self.name, tuple(row for row, _ in rows), tuple(line for _, line in rows), (first[0],))
+                return InputError(str(first[1]), at=at)
         except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
             return not_unpacked(self.name, broken)
         except csv.Error:
             pass  # then Arrow's own words have to do
         return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
 
-    def _ragged(self, at: str, fields: list[str]) -> InputError:
+    def _ragged(self, at: Place, fields: list[str]) -> InputError:
         where = f"column {self.columns[len(fields)]!r} and after" if len(fields) < len(self.columns) else "the end"
         what = "missing" if len(fields) < len(self.columns) else "too many"
         return InputError(
-            f"{at}: {len(fields):,} fields where the header has {len(self.columns):,} columns; "
-            f"{what} at {where}. "
-            f"Correct the row; a text that contains {self.delimiter!r} must stand in double quotes."
+            f"{len(fields):,} fields where the header has {len(self.columns):,} columns; {what} at {where}. "
+            f"Correct the row; a text that contains {self.delimiter!r} must stand in double quotes.",
+            at=at,
         )
 
 
@@ -179,7 +178,7 @@ def check_start(path: Path, name: str) -> None:
     if not start.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError(f"{name} is empty: no column names and no rows. Check how it was written.")
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
-        raise InputError(f"{name}, line 1: this is UTF-16 or no text at all. Save it as UTF-8.")
+        raise InputError("this is UTF-16, or not text at all. Save it as UTF-8.", at=Place(name, lines=(1,)))
 
 
 def check_encoding(path: Path, name: str) -> None:
@@ -191,8 +190,9 @@ def check_encoding(path: Path, name: str) -> None:
             except UnicodeDecodeError as error:
                 part = line[max(error.start - 10, 0) : error.start + 10].decode("latin-1").strip()
                 raise InputError(
-                    f"{name}, line {number:,}: not UTF-8 text near {part!r} (perhaps Latin-1 or "
-                    "Windows-1252). Save the file as UTF-8; in Excel that is the type CSV UTF-8."
+                    f"not UTF-8 text near {part!r} (perhaps Latin-1 or Windows-1252). "
+                    "Save the file as UTF-8; in Excel that is the type CSV UTF-8.",
+                    at=Place(name, lines=(number,)),
                 ) from None
 
 

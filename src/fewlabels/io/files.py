@@ -6,13 +6,13 @@ import json
 import zipfile
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, Place
 from fewlabels.io.arrays import from_arrays, matrix
 from fewlabels.io.csvs import check_encoding, check_start, open_csv
 from fewlabels.io.source import Source, check_names, no_rows, table_source
@@ -118,7 +118,7 @@ def _open_json_lines(path: Path, name: str) -> Source:
     with path.open(encoding="utf-8-sig") as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
-                rows.append(_json_row(line, f"{name}, line {number:,}"))
+                rows.append(_json_row(line, Place(name, lines=(number,))))
                 lines.append(number)
     names = dict.fromkeys(key for row in rows for key in row)
     columns = {key: [row.get(key) for row in rows] for key in names}
@@ -126,13 +126,13 @@ def _open_json_lines(path: Path, name: str) -> Source:
     return Source(name, opened.schema, opened.reader, lambda row: lines[row - 1])
 
 
-def _json_row(line: str, at: str) -> dict[str, object]:
+def _json_row(line: str, at: Place) -> dict[str, object]:
     try:
         row = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{at}: not JSON ({error}). Every line must be one JSON object.") from None
+        raise InputError(f"not JSON ({error}). Every line must be one JSON object.", at=at) from None
     if not isinstance(row, dict):
-        raise InputError(f'{at}: not a JSON object. Every line must look like {{"id": ..., "predicted": ...}}.')
+        raise InputError('not a JSON object. Every line must look like {"id": ..., "predicted": ...}.', at=at)
     return row
 
 
@@ -140,14 +140,15 @@ def _open_json(path: Path, name: str) -> Source:
     """A list of objects, alone or as "rows" (as `--json` prints them), lists by column, or labels by id."""
     check_start(path, name)
     check_encoding(path, name)
+    text = path.read_text(encoding="utf-8-sig")
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        data, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
     except json.JSONDecodeError as error:
-        if "Extra data" in str(error):
-            return _open_json_lines(path, name)
-        raise InputError(f"{name}, line {error.lineno:,}: not JSON ({error.msg}). Write it again.") from None
+        raise InputError(f"not JSON ({error.msg}). Write it again.", at=Place(name, lines=(error.lineno,))) from None
     except RecursionError:
         raise InputError(f"{name}: not a table but lists within lists. Write a list of objects.") from None
+    if end < len(text.rstrip()):  # more than one value: one on each line
+        return _open_json_lines(path, name)
     rows = data.get("rows", data) if isinstance(data, dict) else data
     if isinstance(rows, dict) and all(isinstance(column, list) for column in rows.values()):
         return from_arrays(name, rows, strict=True)
@@ -163,7 +164,7 @@ def _open_json(path: Path, name: str) -> Source:
 
 
 def _open_npz(path: Path, name: str) -> Source:
-    with path.open("rb") as file, _no_objects(name):
+    with path.open("rb") as file, _no_objects(path, name):
         opened = np.load(file, allow_pickle=False)
         if isinstance(opened, np.ndarray):
             raise InputError(f"{name} holds one array without a name. Rename it to end in .npy.")
@@ -171,7 +172,7 @@ def _open_npz(path: Path, name: str) -> Source:
 
 
 def _open_npy(path: Path, name: str) -> Source:
-    with _no_objects(name):
+    with _no_objects(path, name):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):
         array.close()
@@ -180,13 +181,38 @@ def _open_npy(path: Path, name: str) -> Source:
 
 
 @contextmanager
-def _no_objects(name: str) -> Iterator[None]:
-    """NumPy refuses to unpickle, as it was told to: a pickle can run any code."""
+def _no_objects(path: Path, name: str) -> Iterator[None]:
+    """Explain that NumPy refuses to unpickle, as it was told to: a pickle can run any code."""
     try:
         yield
-    except ValueError as error:
-        if "allow_pickle" not in str(error) and "Python objects" not in str(error):
+    except InputError:
+        raise
+    except ValueError:
+        if not _needs_pickle(path):
             raise
         raise InputError(
-            f"{name}: no NumPy file, or one of Python objects. Save arrays of numbers or text, not of Python objects."
+            f"{name} is not a NumPy file, or it holds Python objects. Save arrays of numbers or text."
         ) from None
+
+
+def _needs_pickle(path: Path) -> bool:
+    """Whether NumPy would have to unpickle something: an array of Python objects, or a file of another kind."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            kinds = [_array_kind(archive.open(member)) for member in archive.namelist()]
+        return any(kind is not None and kind.hasobject for kind in kinds)
+    with path.open("rb") as stream:
+        kind = _array_kind(stream)
+    return kind is None or kind.hasobject
+
+
+def _array_kind(stream: IO[bytes]) -> np.dtype[Any] | None:
+    """The type that the header of an array in NumPy's format names; None if the stream has no such header."""
+    try:
+        version = np.lib.format.read_magic(stream)
+    except ValueError:
+        return None
+    old = version == (1, 0)
+    header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    kind: np.dtype[Any] = header(stream)[2]
+    return kind

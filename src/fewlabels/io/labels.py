@@ -6,12 +6,12 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from fewlabels.errors import InputError, LabelError
+from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
 from fewlabels.io.columns import as_text
 from fewlabels.io.opening import open_source
-from fewlabels.io.source import MOST_ROWS, listed
+from fewlabels.io.source import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -26,12 +26,36 @@ _SKIP = re.compile(r"\(skip(?::(.*))?\)", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True)
 class LabelRow:
-    """What was said about an item, and the row (from 1) where it stands; no source if it came by itself."""
+    """The label of an item, and the row (from 1) of the source that it is in; no source if it came by itself."""
 
     item: str
     label: str
     source: Source | None = None
     row: int = 0
+
+
+@dataclass(frozen=True)
+class _Trouble:
+    """One thing that is wrong with labels, and the rows in which it is wrong; all are of the same source."""
+
+    kind: Literal["item", "class", "twice"]
+    what: str
+    rows: list[LabelRow]
+
+    @property
+    def place(self) -> Place | None:
+        source = self.rows[0].source
+        return None if source is None else source.at([row.row for row in self.rows])
+
+    @property
+    def items(self) -> str:
+        return listed((row.item for row in self.rows), MOST_NAMED)
+
+    def hint(self, pool: Pool) -> str:
+        """What to do, as a clause; empty if nothing comes to mind."""
+        if self.kind == "class":
+            return _meant(self.rows[0].label, pool.classes)
+        return pool.meant(self.rows[0].item) if self.kind == "item" else "keep one of the two"
 
 
 def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict[str, str]:  # noqa: A002
@@ -60,8 +84,10 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
         before = first.setdefault(row.item, row)
         if before.label != row.label and row.source is not None:
             raise InputError(
-                f"{row.source.at(row.row, row.source.called(label))}: {row.item!r} is labelled {row.label!r}, but "
-                f"{before.label!r} in row {before.row:,}. Keep one of the two rows."
+                f"{row.item!r} is labelled {row.label!r}, but {before.label!r} in row {before.row:,}. "
+                "Keep one of the two rows.",
+                at=row.source.at(row.row, row.source.called(label)),
+                items=[row.item],
             )
     return {item: row.label for item, row in first.items()}
 
@@ -92,7 +118,7 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
     rows = []
     for row, (item, name) in enumerate(zip(items, names, strict=True), 1):
         if name and not item:
-            raise InputError(f"{source.at(row, id)}: the id is missing, but there is a label, {name!r}. Fill it in.")
+            raise InputError(f"the id is missing, but there is a label, {name!r}. Fill it in.", at=source.at(row, id))
         rows.append(LabelRow(str(item or ""), str(name or ""), source, row))
     return rows
 
@@ -123,19 +149,20 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     """
     strangers, classes = _strangers(rows, pool), set(pool.classes)
     labels: dict[str, str] = {}
-    wrong: dict[tuple[int, str], list[LabelRow]] = {}
+    wrong: dict[tuple[int, str], _Trouble] = {}
+
+    def note(kind: Literal["item", "class", "twice"], what: str, row: LabelRow) -> None:
+        wrong.setdefault((id(row.source), what), _Trouble(kind, what, [])).rows.append(row)
+
     for row in rows:
         if row.item in strangers:
-            what = f"unknown item {row.item!r}: not in the pool"
-            wrong.setdefault((id(row.source), what), []).append(row)
+            note("item", f"unknown item {row.item!r}: not in the pool", row)
         if row.label not in classes and not (skips and skip_reason(row.label, classes)):
-            wrong.setdefault((id(row.source), f"unknown class {row.label!r}"), []).append(row)
+            note("class", f"unknown class {row.label!r}", row)
         elif (first := labels.setdefault(row.item, row.label)) != row.label:
-            what = f"{row.item!r} is labelled {row.label!r} here and {first!r} before"
-            wrong.setdefault((id(row.source), what), []).append(row)
+            note("twice", f"{row.item!r} is labelled {row.label!r} here and {first!r} before", row)
     if wrong:
-        parts = [(what, rows) for (_, what), rows in wrong.items()]
-        raise LabelError(_refusal(parts, strangers, pool, _MARK if skips else ""))
+        raise _refusal(list(wrong.values()), pool, _MARK if skips else "")
     return labels
 
 
@@ -149,58 +176,45 @@ def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:
     return set()
 
 
-def _refusal(wrong: Sequence[tuple[str, list[LabelRow]]], strangers: set[str], pool: Pool, mark: str) -> str:
+def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:
     """What cannot be taken: the first ten things with their rows, the number of the others, and what to do."""
-    known = ""
-    if any(what.startswith("unknown class") for what, _ in wrong):
-        known = (
-            f" The classes are {listed(pool.classes, _MOST_CLASSES)}. A class that is never predicted must be named "
-            f"when the pool is read, with classes=.{mark}"
-        )
-    hints = [_hint(what, rows[0], strangers, pool) for what, rows in wrong[:MOST_ROWS]]
+    items = list(dict.fromkeys(row.item for trouble in wrong for row in trouble.rows))
+    known: list[Part] = []
+    if any(trouble.kind == "class" for trouble in wrong):
+        names = listed(pool.classes, _MOST_CLASSES)
+        known = [
+            f" The classes are {names}. A class that is never predicted must be named when the pool is read, with ",
+            Argument("classes"),
+            f".{mark}",
+        ]
     if len(wrong) == 1:
-        ((what, rows),) = wrong
-        return f"{_place(rows)}: {what}. Nothing was changed.{f' {hints[0]}' * bool(hints[0])}{known}"
-    parts, name = [], None
-    for (what, rows), hint in zip(wrong, hints, strict=False):
-        place = _place(rows)
-        if rows[0].source is not None:
-            place = place.removeprefix(f"{name}, ")  # one file need not be named ten times
-            name = rows[0].source.name
-        parts.append(f"{place}: {what}" + (f" ({hint[0].lower()}{hint[1:].removesuffix('.')})" if hint else ""))
-    if more := sum(len(rows) for _, rows in wrong[MOST_ROWS:]):
+        (trouble,) = wrong
+        begin = "" if trouble.place else f"{trouble.items}: "
+        words = f"{begin}{trouble.what}. Nothing was changed. {sentence(trouble.hint(pool))}".rstrip()
+        return LabelError(words, *known, at=trouble.place, items=items)
+    parts = []
+    named = None
+    for trouble in wrong[:MOST_NAMED]:
+        place, hint = trouble.place, trouble.hint(pool)
+        if place is None:
+            where = trouble.items
+        else:  # one file need not be named ten times
+            where, named = place.inside if place.source == named else str(place), place.source
+        parts.append(f"{where}: {trouble.what}" + (f" ({hint})" if hint else ""))
+    if more := sum(len(trouble.rows) for trouble in wrong[MOST_NAMED:]):
         parts.append(f"and {more:,} more")
-    count = len({(id(row.source), row.item, row.row) for _, rows in wrong for row in rows})
-    return f"{count:,} labels cannot be taken. Nothing was changed. {'; '.join(parts)}.{known}"
-
-
-def _hint(what: str, row: LabelRow, strangers: set[str], pool: Pool) -> str:
-    if what.startswith("unknown class"):
-        return _meant(row.label, pool.classes)
-    return _who(row.item, pool) if row.item in strangers else "Keep one of the two."
-
-
-def _place(rows: Sequence[LabelRow]) -> str:
-    source = rows[0].source
-    return listed((row.item for row in rows), MOST_ROWS) if source is None else source.at([row.row for row in rows])
+    count = len({(id(row.source), row.item, row.row) for trouble in wrong for row in trouble.rows})
+    begin = f"{count:,} labels cannot be taken. Nothing was changed. {'; '.join(parts)}."
+    return LabelError(begin, *known, items=items)
 
 
 def _meant(label: str, classes: Sequence[str]) -> str:
-    """What a name that is no class may have been meant to be."""
+    """What an unknown class name may have been meant to be, as a clause."""
     alike = [name for name in classes if plain(name) == plain(label)]
     if len(alike) > 1:
-        return f"It could be {' or '.join(map(repr, alike))}: write it exactly so."
+        return f"it could be {' or '.join(map(repr, alike))}: write it exactly so"
     near = alike or difflib.get_close_matches(label.strip(), classes, 1, cutoff=0.5)
-    return f"Did you mean {near[0]!r}?" if near else ""
-
-
-def _who(item: str, pool: Pool) -> str:
-    """What the pool says about an id that it does not have."""
-    try:
-        pool.positions([item])
-    except LabelError as error:
-        return str(error).partition(" Nothing was changed. ")[2]
-    return ""
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def _has_columns(source: Mapping[object, object], *names: str) -> bool:
@@ -216,8 +230,13 @@ def _from_mapping(source: Mapping[object, object]) -> dict[str, str]:
             continue
         if hasattr(name, "__len__") and not isinstance(name, str):
             raise InputError(
-                f"labels of item {item!r}: {name!r} is no class name. "
-                'Pass {id: label, ...}, or {"id": [...], "label": [...]} with the names in id= and label=.'
+                f"labels of item {item!r}: {name!r} is not a class name. "
+                'Pass {id: label, ...}, or {"id": [...], "label": [...]} with the names in ',
+                Argument("id"),
+                " and ",
+                Argument("label"),
+                ".",
+                items=[str(item)],
             )
         labels[str(item)] = str(name)
     return labels

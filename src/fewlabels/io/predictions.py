@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from fewlabels.errors import InputError
+from fewlabels.errors import Argument, InputError, Part, Place
 from fewlabels.io.columns import as_numbers, as_text, kept
+from fewlabels.io.finder import MOST_SCORE_COLUMNS, Roles, find_roles
 from fewlabels.io.opening import open_source
-from fewlabels.io.roles import MOST_SCORE_COLUMNS, Roles, find_roles
 from fewlabels.io.scores import EDGE, summarise, vector_width
 from fewlabels.io.source import NO_ANSWER, Source, listed
 from fewlabels.pool import Pool
@@ -86,7 +86,10 @@ def read_pool(
     """
     if normalize and logits:
         raise InputError(
-            "normalize=True and logits=True exclude each other: logits are normalised as they are. Drop one."
+            Argument("normalize", value=True),
+            " and ",
+            Argument("logits", value=True),
+            " exclude each other: logits are normalised as they are. Drop one.",
         )
     opened = open_source(source)
     roles = find_roles(
@@ -100,7 +103,14 @@ def read_pool(
         content=content,
     )
     if not roles.scores and (logits or (normalize and roles.confidence is None)):
-        raise InputError("normalize= and logits= are about scores, and there are none here. Name them with scores=.")
+        raise InputError(
+            Argument("normalize"),
+            " and ",
+            Argument("logits"),
+            " are about scores, and there are none here. Name them with ",
+            Argument("scores"),
+            ".",
+        )
     table = opened.table(roles.whole) if roles.whole else None
     ids = _ids(opened, roles.id, table)
     names, answers = _classes_and_predicted(opened, roles, table)
@@ -127,7 +137,8 @@ def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[A
     missing = _missing(ids)
     if missing:
         at = source.at(missing, name)
-        raise InputError(f"{at}: the id is missing. Every item needs one: fill it in, or name another column with id=.")
+        advice = "Every item needs one: fill it in, or name another column with "
+        raise InputError(f"the id is missing. {advice}", Argument("id"), ".", at=at)
     encoded = ids.dictionary_encode()
     if len(encoded.dictionary) < len(ids):
         code = encoded.indices.to_numpy()
@@ -135,8 +146,9 @@ def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[A
         later = order[1:][code[order[1:]] == code[order[:-1]]].min()
         earlier = int(np.flatnonzero(code == code[later])[0])
         raise InputError(
-            f"{source.at(int(later) + 1, name)}: the id {ids[int(later)].as_py()!r} is already that of "
-            f"row {earlier + 1:,}. Every item needs an id of its own: change one, or leave one row out."
+            f"the id {ids[int(later)].as_py()!r} is already that of row {earlier + 1:,}. "
+            "Every item needs an id of its own: change one, or leave one row out.",
+            at=source.at(int(later) + 1, name),
         )
     return ids
 
@@ -150,8 +162,8 @@ def _classes_and_predicted(
         width = vector_width(source, roles.scores[0])
         if not 2 <= width <= MOST_SCORE_COLUMNS:
             raise InputError(
-                f"{source.at(1, roles.scores[0])}: {width:,} scores. "
-                f"One for each class is needed, of which there must be 2 to {MOST_SCORE_COLUMNS:,}."
+                f"{width:,} scores. One for each class is needed, of which there must be 2 to {MOST_SCORE_COLUMNS:,}.",
+                at=source.at(1, roles.scores[0]),
             )
         known = tuple(str(k) for k in range(width))
     if roles.predicted is None or table is None:
@@ -162,7 +174,10 @@ def _classes_and_predicted(
     text = pc.utf8_trim_whitespace(as_text(source, name, table[name]).combine_chunks())
     missing = _missing(text)
     if missing:
-        raise InputError(f"{source.at(missing, name)}: the predicted class is missing. Fill it in. {NO_ANSWER}.")
+        raise InputError(
+            f"the predicted class is missing. Fill it in. {NO_ANSWER}.",
+            at=source.at(missing, name),
+        )
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
@@ -170,8 +185,10 @@ def _classes_and_predicted(
         _check_alike(source, name, text, known)
     if len(known) < 2:
         raise InputError(
-            f"{source.at(column=name)}: all items are predicted as {known[0]!r}, so the other classes are "
-            "unknown. Pass classes= with the names of all classes."
+            f"all items are predicted as {known[0]!r}, so the other classes are unknown. Pass ",
+            Argument("classes"),
+            " with the names of all classes.",
+            at=source.at(column=name),
         )
     _check_spaces(source.at(column=name), known)
     place = _class_places(distinct, known)
@@ -182,13 +199,13 @@ def _classes_and_predicted(
     return known, np.array([place[value] for value in distinct], dtype=np.int32)[code]
 
 
-def _check_spaces(at: str, classes: tuple[str, ...]) -> None:
+def _check_spaces(at: Place, classes: tuple[str, ...]) -> None:
     """Names that differ only in spaces around them are one class to everybody but a computer."""
     seen: dict[str, str] = {}
     for name in classes:
         other = seen.setdefault(name.strip(), name)
         if other != name:
-            raise InputError(f"{at}: {other!r} and {name!r} differ only in spaces. Take the spaces out of the column.")
+            raise InputError(f"{other!r} and {name!r} differ only in spaces. Take the spaces out of the column.", at=at)
 
 
 def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes: tuple[str, ...]) -> None:
@@ -201,8 +218,11 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
             rare, usual = sorted(where, key=lambda one: len(where[one]))
             at = source.at(where[rare].tolist(), column)
             raise InputError(
-                f"{at}: {rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only "
-                "in case or spaces. Write both the same way; or if they are two classes, name all with classes=."
+                f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
+                "Write both the same way; or if they are two classes, name all with ",
+                Argument("classes"),
+                ".",
+                at=at,
             )
 
 
@@ -223,16 +243,22 @@ def _is_whole(text: str) -> bool:
     return text.removeprefix("-").isdecimal()
 
 
-def _unknown_class(at: str, value: str, classes: tuple[str, ...]) -> InputError:
+def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputError:
     if _is_whole(value) and _are_positions(classes):
         return InputError(
-            f"{at}: {value} is no position in the list of classes, which has 0 to {len(classes) - 1:,}. "
-            "Correct it, or complete classes=."
+            f"{value} is not a position in the list of classes, which has 0 to {len(classes) - 1:,}. "
+            "Correct it, or complete ",
+            Argument("classes"),
+            ".",
+            at=at,
         )
     near = difflib.get_close_matches(value, classes, 1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return InputError(
-        f"{at}: {value!r} is not one of the classes {listed(classes)}. {hint}Correct it, or add it to classes=."
+        f"{value!r} is not one of the classes {listed(classes)}. {hint}Correct it, or add it to ",
+        Argument("classes"),
+        ".",
+        at=at,
     )
 
 
@@ -245,16 +271,17 @@ def _confidence(source: Source, name: str, table: pa.Table, unit: float) -> NDAr
         if np.isnan(value):
             at = source.at((np.flatnonzero(np.isnan(values)) + 1).tolist(), name)
             raise InputError(
-                f"{at}: the confidence is missing (empty or NaN). Fill it in, or read without that column "
-                f"(--confidence none). {NO_ANSWER}."
+                "the confidence is missing (empty or NaN). Fill it in, or read without that column "
+                f"(--confidence none). {NO_ANSWER}.",
+                at=at,
             )
+        fix: tuple[Part, ...] = (f"{value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column.",)
         if name in source.percent:
-            words = f"the confidence is {100 * value:.6g}%, and it is a probability from 0% to 100%. Correct it."
+            fix = (f"{100 * value:.6g}%, and it is a probability from 0% to 100%. Correct it.",)
         elif unit == 1 < value <= 100:
-            words = f"the confidence is {value:.6g}, not 0 to 1. If it is percent, normalize=True divides it by 100."
-        else:
-            words = f"the confidence is {value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column."
-        raise InputError(f"{source.at(int(wrong[0]) + 1, name)}: {words}")
+            percent = Argument("normalize", value=True)
+            fix = (f"{value:.6g}, not 0 to 1. If it is percent, ", percent, " divides it by 100.")
+        raise InputError("the confidence is ", *fix, at=source.at(int(wrong[0]) + 1, name))
     return np.clip(values, 0, 1)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from fewlabels.errors import InputError
+from fewlabels.errors import Argument, InputError, Part
 from fewlabels.io.columns import is_number
 from fewlabels.io.source import NO_ANSWER
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.io.roles import Roles
+    from fewlabels.io.finder import Roles
     from fewlabels.io.source import Source
 
 BLOCK = 1 << 21  # scores held at a time: 16 MB
 SLACK = 0.01  # how far from 1 a row may sum: float16 and a few hundred scores rounded to 4 digits stay within
 EDGE = 1e-6  # how far outside 0..1 a score may be by rounding
 GRAIN = 2.0**32  # scores are summed as whole multiples of 1 / GRAIN
+_NORMALIZE, _LOGITS = Argument("normalize", value=True), Argument("logits", value=True)
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,11 @@ class _Block:
     names: tuple[str, ...]
     source: Source
 
-    def wrong(self, row: int, k: int, words: str) -> InputError:
-        return InputError(f"{self.source.at(self.first + row + 1, self.names[k])}: {words}")
+    def wrong(self, row: int, k: int, *words: Part) -> InputError:
+        return InputError(*words, at=self.source.at(self.first + row + 1, self.names[k]))
 
-    def wrong_row(self, row: int, words: str) -> InputError:
-        at = self.source.at(self.first + row + 1)
-        return InputError(f"{at}, columns {self.names[0]!r} to {self.names[-1]!r}: {words}")
+    def wrong_row(self, row: int, *words: Part) -> InputError:
+        return InputError(*words, at=self.source.at(self.first + row + 1, self.names))
 
 
 def summarise(
@@ -97,7 +97,9 @@ def _blocks(source: Source, roles: Roles) -> Iterator[_Block]:
     for name in roles.scores:
         kind = source.schema.field(name).type
         if not (is_number(kind) or source.untyped):
-            raise InputError(f"{source.at(column=name)}: holds {kind}, not numbers. Convert it or name other columns.")
+            raise InputError(
+                f"the column holds {kind}, not numbers. Convert it or name other columns.", at=source.at(column=name)
+            )
     for batch in source.batches(roles.scores, max(256, BLOCK // len(roles.scores)), numbers=True):
         scores = np.empty((len(roles.scores), batch.num_rows))
         for k, column in enumerate(batch.columns):
@@ -120,8 +122,8 @@ def _unpacked(source: Source, name: str, column: pa.Array[Any], width: int, firs
     wrong = np.flatnonzero(length != width)
     if len(wrong):
         raise InputError(
-            f"{source.at(first + int(wrong[0]) + 1, name)}: {length[wrong[0]]:,} scores where {width:,} "
-            "are needed. Every row needs one score for each class."
+            f"{length[wrong[0]]:,} scores where {width:,} are needed. Every row needs one score for each class.",
+            at=source.at(first + int(wrong[0]) + 1, name),
         )
     flat = pc.list_flatten(column).to_numpy(zero_copy_only=False)
     # Always a copy: the block is changed in place, and the values may be the caller's.
@@ -138,7 +140,7 @@ def _check_and_scale(block: _Block, *, normalize: bool, logits: bool) -> None:
         if np.isnan(scores[k, row]):
             at = block.source.at((np.flatnonzero(np.isnan(scores[k])) + block.first + 1).tolist(), block.names[k])
             own = "a column with 1 there and 0 elsewhere"
-            raise InputError(f"{at}: the score is missing (empty or NaN). Fill it in. {NO_ANSWER} ({own}).")
+            raise InputError(f"the score is missing (empty or NaN). Fill it in. {NO_ANSWER} ({own}).", at=at)
         raise block.wrong(row, k, f"the score is {scores[k, row]}. Correct it; every score must be a number.")
     if logits:
         np.exp(np.subtract(scores, high, out=scores), out=scores)
@@ -173,13 +175,14 @@ def _total_low_high(
 def _outside(block: _Block, row: int, total: float, limit: float) -> InputError:
     column = block.scores[:, row]
     k = int(np.flatnonzero((column < -EDGE) | (column > limit))[0])
+    fix: tuple[Part, ...]
     if column[k] < 0 and limit > 1 + EDGE:
-        fix = "normalize=True needs scores from 0 up; are these logits? Then pass logits=True instead."
+        fix = (_NORMALIZE, " needs scores from 0 up; are these logits? Then pass ", _LOGITS, " instead.")
     elif abs(total - 100) <= 100 * SLACK and column.min() >= 0:
-        fix = f"The row sums to {total:.6g}, so these look like percentages: pass normalize=True."
+        fix = (f"The row sums to {total:.6g}, so these look like percentages: pass ", _NORMALIZE, ".")
     else:
-        fix = "Pass logits=True if these are logits, or normalize=True if they are weights or percentages."
-    return block.wrong(row, k, f"the score is {column[k]:.6g}, and a score is a probability from 0 to 1. {fix}")
+        fix = ("Pass ", _LOGITS, " if these are logits, or ", _NORMALIZE, " if they are weights or percentages.")
+    return block.wrong(row, k, f"the score is {column[k]:.6g}, and a score is a probability from 0 to 1. ", *fix)
 
 
 def _wrong_sum(block: _Block, row: int, total: float) -> InputError:
@@ -187,8 +190,13 @@ def _wrong_sum(block: _Block, row: int, total: float) -> InputError:
         return block.wrong_row(row, "all scores are 0, so no class can be told. Correct the row or leave it out.")
     return block.wrong_row(
         row,
-        f"the scores sum to {total:.6g}, not to 1 (within {SLACK}). Pass normalize=True to divide each row "
-        "by its sum, or logits=True if these are logits; or check that scores= has a column for every class.",
+        f"the scores sum to {total:.6g}, not to 1 (within {SLACK}). Pass ",
+        _NORMALIZE,
+        " to divide each row by its sum, or ",
+        _LOGITS,
+        " if these are logits; or check that ",
+        Argument("scores"),
+        " has a column for every class.",
     )
 
 

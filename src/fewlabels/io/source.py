@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fewlabels.errors import InputError
+from fewlabels.errors import MOST_NAMED, Argument, InputError, Place
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
-MOST_ROWS = 10  # that a message names
 NO_ANSWER = (
     "If the classifier gave no answer, let that be a class of its own such as '(none)': it counts as an error. "
     "To find the worst classes leave such rows out, or it will be one of them"
@@ -67,30 +66,34 @@ class Source:
         batches = [batch.select(list(columns)) for batch in self.reader(list(columns), False)]
         return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
 
-    def at(self, row: int | Sequence[int] | None = None, column: str | None = None) -> str:
-        """Where something is, for a message: file, row from 1 (and line), column. Of many rows the first ten."""
-        words = self.name
-        if row is not None:
-            rows = [row] if isinstance(row, int) else list(row)
-            lines = [line for one in rows[:MOST_ROWS] if (line := self.line(one))]
-            words += f", {_numbered('row', rows[:MOST_ROWS])}" + (f" ({_numbered('line', lines)})" if lines else "")
-            words += f" and {len(rows) - MOST_ROWS:,} more" if len(rows) > MOST_ROWS else ""
-        return words + (f", column {column!r}" if column is not None else "")
+    def at(self, row: int | Sequence[int] = (), column: str | Sequence[str] = ()) -> Place:
+        """The place of one or more rows (from 1) and columns, for an error. Lines are looked up for a few rows only."""
+        rows = (row,) if isinstance(row, int) else tuple(row)
+        lines = tuple(line for number in rows[:MOST_NAMED] if (line := self.line(number)))
+        return Place(self.name, rows, lines, (column,) if isinstance(column, str) else tuple(column))
 
     def called(self, name: str) -> str:
         """The one column of that name whatever its case ("ID" for "id"), or the name back."""
         alike = [column for column in self.columns if column.casefold() == name]
         return alike[0] if len(alike) == 1 and name not in self.columns else name
 
+    def need_all(self, **columns: str | None) -> None:
+        """Check that every column that is named, by role, exists."""
+        for role, column in columns.items():
+            if column is not None:
+                self.need(column, role)
+
     def need(self, column: str, role: str) -> str:
         """The column name back, if there is such a column."""
         if not isinstance(column, str):
-            raise InputError(f"{role}= must be the name of a column. Got {column!r} instead.")
+            raise InputError(Argument(role), f" must be the name of a column. Got {column!r} instead.")
         if column not in self.schema.names:
             near = difflib.get_close_matches(column, self.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             raise InputError(
-                f"{self.name} has no column {column!r}, named by {role}=. {hint}The columns are {listed(self.columns)}."
+                f"{self.name} has no column {column!r}, named by ",
+                Argument(role),
+                f". {hint}The columns are {listed(self.columns)}.",
             )
         return column
 
@@ -120,12 +123,18 @@ def no_rows(name: str) -> InputError:
     return InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
 
 
-def _numbered(noun: str, numbers: Sequence[int]) -> str:
-    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(f'{number:,}' for number in numbers)}"
-
-
 def listed(names: Iterable[str], most: int = 8) -> str:
     """Names for a message, not too many of them."""
+    return " ".join(listed_pieces(names, most))
+
+
+def listed_pieces(names: Iterable[str], most: int = 8) -> list[str]:
+    """The pieces of `listed` between which a line may be broken.
+
+    >>> listed_pieces(["a", "b", "c"], 2)
+    ["'a',", "'b' and 1 more"]
+    """
     names = list(names)
-    text = ", ".join(repr(name) for name in names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
+    *first, last = [repr(name) for name in names[:most]] or [""]
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return [*(f"{name}," for name in first), last + more]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError, LabelError
+from fewlabels.checks import number_in, whole_number
+from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part
 from fewlabels.io.labels import checked, said, skip_reason
-from fewlabels.io.source import MOST_ROWS, listed
+from fewlabels.io.source import listed
 from fewlabels.labelling.batch import Batch, Request
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.next_items import choose
@@ -67,20 +67,19 @@ class Labelling:
         of the step's groups. With `again`, what this person has and has not answered comes first, and is part of the n:
         for somebody who comes back.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InputError(f"The 'n' of ask() must be a whole number from 1 up. Got {n!r} instead.")
+        n = whole_number(n, "The 'n' of ask()")
         self._check_name("ask", annotator)
         if again:
             with self._current():
-                held = self._held([annotator])[: int(n)]
+                held = self._held([annotator])[:n]
             if len(held) == n:
                 return Batch(held)  # nothing is written, so nobody has to wait for it
         if self.spec.policy.uses_belief and self.spec.prior.looks_at_items:
             with self._current() as ledger:
                 self._believe(ledger)  # fitted now, and not while others wait for the log
         with self._writing() as log:
-            held = self._held([annotator])[: int(n)] if again else ()
-            steps = self._chosen(annotator, int(n) - len(held)) if len(held) < n else {}
+            held = self._held([annotator])[:n] if again else ()
+            steps = self._chosen(annotator, n - len(held)) if len(held) < n else {}
             log.append(
                 [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
             )
@@ -101,10 +100,8 @@ class Labelling:
         The items are handed out again before any new one, so what people put aside is not left out. An answer that
         comes later is taken all the same.
         """
-        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
-        if not is_number or not 0 <= seconds <= _LONGEST:
-            raise InputError(f"The 'seconds' of expire() must be a number from 0 up. Got {seconds!r} instead.")
-        before = datetime.now(UTC) - timedelta(seconds=float(seconds))
+        seconds = number_in(seconds, "The 'seconds' of expire()", high=_LONGEST, ends=True)
+        before = datetime.now(UTC) - timedelta(seconds=seconds)
         with self._current() as ledger:
             if not ledger.held_since(before, people):
                 return 0  # nearly always, and nobody has to wait for it
@@ -218,7 +215,8 @@ class Labelling:
                 if other := [item for item in items if item not in answered]:
                     lost = other[0] in self._ledger.lost.get(annotator, ())
                     why = "it was withdrawn" if lost else f"{annotator or 'nobody without a name'} has no answer there"
-                    raise LabelError(f"cannot retract {self._id(other[0])!r}: {why}. Nothing was changed.")
+                    first = self._id(other[0])
+                    raise LabelError(f"cannot retract {first!r}: {why}. Nothing was changed.", items=[first])
                 log.append(new)
         return len(wanted)
 
@@ -233,7 +231,8 @@ class Labelling:
         with self._writing() as log:
             if free := [item for item in items if self._ledger.is_free(item)]:
                 raise LabelError(
-                    f"cannot withdraw {self._id(free[0])!r}: it is neither pending nor labelled. Nothing was changed."
+                    f"cannot withdraw {self._id(free[0])!r}: it is neither pending nor labelled. Nothing was changed.",
+                    items=[self._id(item) for item in free],
                 )
             log.append([Event("withdraw", item, annotator=annotator, note=note) for item in wanted])
         return len(wanted)
@@ -319,13 +318,17 @@ class Labelling:
             if not asked[item] and not (adopt and event.label is not None)
         ]
         if strangers:
-            which = listed((event.item for event in strangers), MOST_ROWS)
-            were = "it was" if len(strangers) == 1 else "they were"
-            what = "Ask first."
-            if strangers[0].kind != "skip":
-                what = "Ask first, or pass adopt=True to take labels collected elsewhere."
+            ids = [event.item for event in strangers]
+            call, were = _CALLS[strangers[0].kind], "it was" if len(strangers) == 1 else "they were"
+            what: tuple[Part, ...] = (
+                ", or pass ",
+                Argument("adopt", value=True),
+                " to take labels collected elsewhere.",
+            )
             raise LabelError(
-                f"cannot {_CALLS[strangers[0].kind]} {which}: {were} never asked for. Nothing was changed. {what}"
+                f"cannot {call} {listed(ids, MOST_NAMED)}: {were} never asked for. Nothing was changed. Ask first",
+                *(what if strangers[0].kind != "skip" else (".",)),
+                items=ids,
             )
 
     def _check_own(self, new: list[Event], items: list[int]) -> None:
@@ -334,15 +337,19 @@ class Labelling:
             if not self._ledger.was_handed(item, who):
                 lost = item in self._ledger.lost.get(who, ())
                 why = f"withdrawn after {who} got it, so it needs no answer now" if lost else f"not handed to {who}"
-                raise LabelError(f"cannot {_CALLS[event.kind]} {event.item!r}: it was {why}. Nothing was changed.")
+                raise LabelError(
+                    f"cannot {_CALLS[event.kind]} {event.item!r}: it was {why}. Nothing was changed.",
+                    items=[event.item],
+                )
 
     def _check_name(self, call: str, annotator: str | None) -> None:
         if annotator is not None and (not isinstance(annotator, str) or not annotator.strip()):
             raise InputError(f"The 'annotator' of {call}() must be a name. Got {annotator!r} instead.")
         if annotator is None and self.spec.overlap > 1:
             raise InputError(
-                f"{self.spec.overlap} different people are asked about each item here, so {call}() needs a name: "
-                f"{call}(..., annotator='ann')."
+                f"{self.spec.overlap} different people are asked about each item here, so a name is needed: ",
+                Call(call, (Argument("annotator", "ann"),)),
+                ".",
             )
 
     def _id(self, item: int) -> str:

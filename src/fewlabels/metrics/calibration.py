@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
-from fewlabels.errors import SpecError
+from fewlabels.checks import whole_field
+from fewlabels.errors import Argument, SpecError
 from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.metrics.base import right_or_wrong
 from fewlabels.partition import score_bins
@@ -49,10 +50,7 @@ class CalibrationError(RightOrWrong):
     high_is_bad: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.bins, bool) or not isinstance(self.bins, int) or self.bins < 1:
-            raise SpecError(
-                f"The 'bins' of CalibrationError() must be a whole number from 1 up. Got {self.bins!r} instead."
-            )
+        whole_field(self, "bins", "The 'bins' of CalibrationError()")
         if self.equal not in ("width", "weight"):
             raise SpecError(
                 f"The 'equal' of CalibrationError() must be 'width' or 'weight'. Got {self.equal!r} instead."
@@ -68,7 +66,11 @@ class CalibrationError(RightOrWrong):
         if pool.confidence is None:
             raise SpecError(
                 "CalibrationError() compares accuracy with confidence, and this pool has predicted classes only. "
-                "Read it with scores= or confidence=, or use Accuracy()."
+                "Read it with ",
+                Argument("scores"),
+                " or ",
+                Argument("confidence"),
+                ", or use Accuracy().",
             )
         bins, _ = score_bins(pool, self.bins, self.equal)
         return right_or_wrong(pool, partition, bins)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import InputError, SpecError
 from fewlabels.metrics import Accuracy
 from fewlabels.partition import by_predicted
@@ -170,8 +171,7 @@ def plan(
     _check(expect)
     blank = source.belief(game.cells, np.zeros((len(game.cells), len(game.cells.outcomes))), target)
     runs = affordable_runs(spec, game.cells) if runs is None else runs
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise InputError(f"The 'runs' of plan() must be a whole number from 1 up. Got {runs!r} instead.")
+    runs = whole_number(runs, "The 'runs' of plan()")
     goal = spec.stop if spec.stop.rules.keys() - {"labels"} else usual_stop(task)
     courses = []
     for run in range(runs):
@@ -190,21 +190,19 @@ def affordable_runs(spec: Spec, cells: Cells) -> int:
 
 
 def _check(expect: float | None) -> None:
-    if expect is not None and (isinstance(expect, bool) or not 0 < expect < 1):
-        raise InputError(f"The 'expect' of plan() must lie between 0 and 1, such as 0.9. Got {expect!r} instead.")
+    if expect is not None:
+        number_in(expect, "The 'expect' of plan()", high=1, hint="such as 0.9")
 
 
 def _budgets(given: Iterable[int], stop: Stop, room: int) -> list[int]:
     """Label counts, ascending, none beyond the items there are; the budget of the rule is one of them."""
     counts = [*given, *([] if stop.labels is None else [stop.labels])]
-    for count in counts:
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise InputError(f"The 'budgets' of plan() must be whole numbers from 1 up. Got {count!r} instead.")
+    counts = [whole_number(count, "Each of the 'budgets' of plan()") for count in counts]
     if not counts:
         raise InputError("plan() needs at least one budget, such as budgets=[200].")
     if not room:
         raise SpecError("plan() cannot plan for a pool without items. Read one that has some.")
-    return sorted({min(int(count), room) for count in counts})
+    return sorted({min(count, room) for count in counts})
 
 
 def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: np.random.Generator) -> _Course:

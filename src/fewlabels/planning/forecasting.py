@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.checks import whole_number
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import End, aim, more_labels
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prior
 
-_UNSET = "No stopping rule is set."
 # Draws for where a rule stands that is not the assessment's own.
 _DRAWS = 2_000
 # The worlds that are played: fewer where one draw has many numbers.
@@ -53,10 +52,8 @@ class Forecast:
         The rule.
     is_set
         Whether that is the assessment's own rule, or a usual one because it has none.
-    words
-        All of it in a sentence or two.
-    outlook
-        The words without the sentence that no stopping rule is set, to follow those of the standing.
+    sentence
+        All of it in a sentence or two, except whether a rule is set.
 
     >>> import fewlabels as fl
     >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
@@ -72,8 +69,12 @@ class Forecast:
     runs: int
     stop: Stop
     is_set: bool
-    words: str
-    outlook: str = ""
+    sentence: str
+
+    @property
+    def words(self) -> str:
+        """All of it in words, with the note that no rule is set where none is."""
+        return self.sentence if self.is_set else f"No stopping rule is set. {self.sentence}"
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -125,8 +126,7 @@ def forecast(
         return _known(goal, is_set, now, ahead)
     belief = _believed(worlds or Learned(), game)
     runs = affordable_runs(audit.belief().numbers) if runs is None else runs
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise InputError(f"The 'runs' of forecast() must be a whole number from 1 up. Got {runs!r} instead.")
+    runs = whole_number(runs, "The 'runs' of forecast()")
     needed: list[float] = []
     for run in range(runs):
         rng = generator(seed, run)
@@ -188,9 +188,7 @@ def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[
 
 def _ahead(game: Game, stop: Stop, labels: int, most: int | None) -> int:
     """How many more labels to try: as far as asked, and as there is budget and there are items."""
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-        raise InputError(f"The 'most' of forecast() must be a whole number from 1 up. Got {most!r} instead.")
-    far = max(_AHEAD, _TIMES * labels) if most is None else most
+    far = max(_AHEAD, _TIMES * labels) if most is None else whole_number(most, "The 'most' of forecast()")
     return min(far, game.open, *([] if stop.labels is None else [max(stop.labels - labels, 0)]))
 
 
@@ -204,11 +202,12 @@ def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
 def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
     """What needs no simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
-        outlook = now.words if is_set else now.words.replace("Enough:", "By a usual one it is enough:")
-        words = outlook if is_set else f"{_UNSET} {outlook}"
-        return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words, outlook)
+        met = "; ".join(rule.words for rule in now.rules if rule.reached)
+        words = now.words if is_set else f"By a usual one it is enough: {met}."
+        return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
     if not ahead:
-        words = f"Nothing is left to ask. What was wanted is not reached: {aim(stop)}."
+        missed = "What was wanted is not reached" if is_set else "A usual rule is not met"
+        words = f"Nothing is left to ask. {missed}: {aim(stop)}."
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
     left = int(stop.labels or 0) - int(now.rules[0].now)
     if left > ahead:
@@ -225,6 +224,5 @@ def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end
     low, more, high = (quantile(needed, q) for q in (0.1, 0.5, 0.9))
     share = float(np.isfinite(needed).mean())
     found = [None if np.isinf(count) else round(count) for count in (more, low, high)]
-    outlook = more_labels(low, more, high, share, stop, ahead, end)
-    words = outlook if is_set else f"{_UNSET} {outlook}"
-    return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words, outlook)
+    words = more_labels(low, more, high, share, stop, ahead, end)
+    return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words)

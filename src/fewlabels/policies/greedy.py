@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.errors import SpecError
+from fewlabels.checks import number_field
 from fewlabels.parts import Takes, register
 from fewlabels.policies.base import Policy, best
 
@@ -56,8 +56,7 @@ class EpsilonGreedy(Policy):
     )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.epsilon <= 1:
-            raise SpecError(f"The 'epsilon' of EpsilonGreedy() must lie between 0 and 1. Got {self.epsilon!r} instead.")
+        number_field(self, "epsilon", "The 'epsilon' of EpsilonGreedy()", high=1, ends=True)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -93,8 +92,7 @@ class UCB(Policy):
     )
 
     def __post_init__(self) -> None:
-        if not 0 < self.quantile < 1:
-            raise SpecError(f"The 'quantile' of UCB() must lie between 0 and 1. Got {self.quantile!r} instead.")
+        number_field(self, "quantile", "The 'quantile' of UCB()", high=1, hint="such as 0.975")
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.errors import SpecError
+from fewlabels.checks import number_field, whole_field
 from fewlabels.parts import Takes, register
 from fewlabels.policies.base import Policy, best
 
@@ -40,12 +40,8 @@ class Thompson(Policy):
     )
 
     def __post_init__(self) -> None:
-        if self.plays is None:
-            return
-        if isinstance(self.plays, bool) or not isinstance(self.plays, int) or self.plays < 1:
-            raise SpecError(
-                f"The 'plays' of Thompson() must be a whole number from 1 up, or None. Got {self.plays!r} instead."
-            )
+        if self.plays is not None:
+            whole_field(self, "plays", "The 'plays' of Thompson()")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -81,8 +77,7 @@ class TopTwo(Policy):
     )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.beta <= 1:
-            raise SpecError(f"The 'beta' of TopTwo() must lie between 0 and 1. Got {self.beta!r} instead.")
+        number_field(self, "beta", "The 'beta' of TopTwo()", high=1, ends=True)
 
     def choose(
         self,

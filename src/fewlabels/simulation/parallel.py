@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.checks import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,9 +64,7 @@ def gather(
     """
     if executor is not None:
         return _on(executor, work, progress)
-    jobs = processors() if jobs is None else jobs
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"The 'jobs' must be a whole number from 1 up, or None. Got {jobs!r} instead.")
+    jobs = processors() if jobs is None else whole_number(jobs, "The 'jobs'")
     if jobs > 1:
         with ThreadPoolExecutor(jobs) as threads:
             return _on(threads, work, progress)

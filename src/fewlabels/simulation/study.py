@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError, SpecError
+from fewlabels.checks import whole_number
+from fewlabels.errors import SpecError
 from fewlabels.partition import by_predicted
 from fewlabels.simulation.judge import IdentifyJudge, Judge, judge
 from fewlabels.simulation.kernels.jit import need_compiler
@@ -96,11 +97,8 @@ def simulate(
     [('uniform+items', 50, 'rmse'), ('uniform+items', 200, 'rmse')]
     """
     need_compiler()
-    for name, value, least in (("runs", runs, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(
-                f"The '{name}' of simulate() must be a whole number from {least} up. Got {value!r} instead."
-            )
+    runs = whole_number(runs, "The 'runs' of simulate()")
+    seed = whole_number(seed, "The 'seed' of simulate()", least=0)
     tried = methods_from(methods)
     partition = by_predicted(pool) if groups is None else groups
     case = truth_of(pool, labels, partition, task, tried)

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from fewlabels.errors import StoreError, needs
 from fewlabels.store import schema
+from fewlabels.store.refusals import refusal, sqlite_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
 
 _WAIT = 60  # seconds to wait for whoever holds the lock; a transaction takes milliseconds
+_HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
 
 
@@ -107,7 +109,7 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            raise StoreError(_in_words(error, self.shown)) from error
+            raise StoreError(refusal(error, self.shown)) from error
 
     def _prepare(self) -> None:
         with self.reading() as connection:
@@ -134,8 +136,8 @@ def _url(address: str | os.PathLike[str] | None) -> URL:
     except (ArgumentError, ValueError):
         if "://" not in text and Path(text).is_file():
             raise StoreError(
-                f"{text} is no database of fewlabels but a file of another kind. The database comes first, and its "
-                "name ends in .db, as in 'audit.db'; a file of predictions comes after it."
+                f"{text} is not a fewlabels database. The database comes first, and its name ends in .db, as in "
+                "'audit.db'; a file of predictions comes after it."
             ) from None
         # Not shown and not chained: the address may hold a password.
         raise StoreError(f"the address of the database cannot be read. {_ADDRESSES}") from None
@@ -227,10 +229,10 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if "readonly" in str(error):
+            if sqlite_code(error) == sqlite3.SQLITE_READONLY:
                 return  # reading goes without
             # SQLite gives up at once, whatever the timeout, when two processes switch the same file.
-            if "locked" not in str(error) or time.monotonic() > patience:
+            if sqlite_code(error) not in _HELD or time.monotonic() > patience:
                 raise
             time.sleep(0.01)
         else:
@@ -244,29 +246,3 @@ def _begin_sqlite(connection: Connection) -> None:
 def _dispose(engine: Engine, pid: int) -> None:
     if os.getpid() == pid:  # after a fork the connections are the parent's
         engine.dispose()
-
-
-_ADVICE = (
-    ("not a database", "The file is of another kind: choose another name."),
-    ("malformed", "The file is damaged: restore it from a backup."),
-    ("unable to open", "It must be a file that you may write, in a directory that you may write."),
-    ("readonly", "Make the file and its directory writable, or work on a copy."),
-    ("read-only", "Connect to a server that takes writes."),
-    ("locked", "Another program holds it: close that, or try again."),
-    ("lock timeout", "Another program holds it: close that, or try again."),
-    ("QueuePool limit", "Too many calls at once: try again."),
-    ("full", "Make room on the disk. Nothing was written."),
-    ("No space left", "Make room on the disk. Nothing was written."),
-    ("append-only", "Tell another label instead: it replaces the earlier one."),
-    ("permission denied", "Ask its owner for the right to create and write tables."),
-    ("authentication failed", "Check user and password."),
-    ("connect", "Check that the server runs and that host, port, user and database are right."),
-)
-
-
-def _in_words(error: SQLAlchemyError, shown: str) -> str:
-    """One line: which database, what it said, what to do. Never the statement or its parameters."""
-    said = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
-    advice = next((advice for fragment, advice in _ADVICE if fragment in said), "")
-    stop = "" if said.endswith((".", "?", "!")) else "."
-    return f"the database {shown} refused: {said}{stop} {advice}".rstrip()

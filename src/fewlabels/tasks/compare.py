@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from fewlabels.belief import Belief
+from fewlabels.checks import number_field
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, holding, interval, value_draws
 from fewlabels.parts import register
@@ -68,8 +69,7 @@ class Compare(Task):
     def __post_init__(self) -> None:
         if self.a == self.b:
             raise SpecError(f"Compare() needs two different groups. Got {self.a!r} twice.")
-        if not 0 <= self.rope < np.inf:
-            raise SpecError(f"The 'rope' of Compare() must be 0 or more, such as 0.05. Got {self.rope!r} instead.")
+        number_field(self, "rope", "The 'rope' of Compare()", ends=True, hint="such as 0.05")
         if self.by not in ("neyman", "information", "confidence"):
             raise SpecError(
                 f"The 'by' of Compare() must be 'neyman', 'information' or 'confidence'. Got {self.by!r} instead."

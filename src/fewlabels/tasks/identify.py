@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels import wording
+from fewlabels.checks import whole_field
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, interval, value_draws
 from fewlabels.parts import register
@@ -48,8 +49,8 @@ class Identify(Task):
         given = [m for m in (self.lowest, self.highest) if m is not None]
         if len(given) != 1:
             raise SpecError("Identify() needs either lowest=m or highest=m, such as Identify(Accuracy(), lowest=1).")
-        if isinstance(given[0], bool) or not isinstance(given[0], int) or given[0] < 1:
-            raise SpecError(f"The number of groups in Identify() must be a whole number from 1 up. Got {given[0]!r}.")
+        end = "lowest" if self.highest is None else "highest"
+        whole_field(self, end, f"The '{end}' of Identify()")
 
     @classmethod
     def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:

@@ -1,0 +1,95 @@
+"""What a file of predictions seems to hold, by the names of its columns and by its first rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fewlabels.errors import Argument, Call
+from fewlabels.io.columns import looks_numeric
+from fewlabels.io.finder import names
+from fewlabels.io.finder.look import Look
+from fewlabels.io.opening import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The arguments of `read_pool` that a file seems to need, and columns that look like labels already there.
+
+    >>> from fewlabels.io.finder import guess
+    >>> guess({"Image": ["a.png", "b.png"], "cat": [60, 5], "dog": [40, 95], "truth": ["cat", "cat"]})
+    Guess(id='Image', scores=['cat', 'dog'], predicted=None, confidence=None, content='Image', normalize=True,
+        logits=False, truth='truth', verbal=None, not_id=None)
+    """
+
+    id: str | None = None
+    scores: str | list[str] | None = None
+    predicted: str | None = None
+    confidence: str | None = None
+    content: str | None = None
+    normalize: bool = False
+    logits: bool = False
+    truth: str | None = None  # a column that looks like labels: never used, but worth mentioning
+    verbal: str | None = None  # a confidence in words, such as high and low: kept as a further column
+    not_id: str | None = None  # why a column that is called like an id is not one, in words
+
+    @property
+    def call(self) -> Call:
+        """The call of `read_pool` that says it.
+
+        >>> from fewlabels.io.finder import guess
+        >>> print(guess({"Ticket ID": ["a", "b"], "pred": ["cat", "dog"], "conf": [60, 95]}).call)
+        read_pool(..., id='Ticket ID', predicted='pred', confidence='conf', normalize=True)
+        """
+        told = ("id", "scores", "predicted", "confidence", "content", "normalize", "logits")
+        return Call("read_pool", tuple(Argument(name, getattr(self, name)) for name in told if getattr(self, name)))
+
+
+def guess(
+    source: object,
+    *,
+    id: str | None = None,  # noqa: A002  (the word users know)
+    scores: str | Sequence[str] | None = None,
+    predicted: str | None = None,
+    confidence: str | None = None,
+    content: str | None = None,
+    not_content: Sequence[str] = (),
+) -> Guess:
+    """Guess what is not given. Columns that look like labels are never taken for predictions."""
+    look = Look(open_source(source))
+    look.source.need_all(id=id, predicted=predicted, confidence=confidence, content=content)
+    truth = look.named(names.TRUTH)
+    taken = {id, predicted, confidence, content, truth}
+    stated = look.named(names.CONFIDENCE, without=taken)
+    if predicted is None and scores is None:
+        predicted = look.named(names.PREDICTED, without=taken)
+    if scores is None and confidence is None:
+        scores = look.scores(without={*taken, predicted, stated})
+    verbal = None
+    if scores is None and confidence is None and stated is not None:
+        if looks_numeric(look.source, stated):
+            confidence = stated
+        elif stated == look.named(names.CERTAINTY):  # a text called "score" can be anything
+            verbal = stated
+    used = {predicted, confidence, stated, truth, *names.columns_of(look.source, scores)}
+    not_id = None
+    if id is None:
+        id, not_id = look.identifier(without=used)  # noqa: A001
+    if content is None:
+        content = look.content(id, without={*used, *not_content})
+    unit = look.unit(scores, confidence)
+    return Guess(
+        id=id,
+        scores=scores if scores is None or isinstance(scores, str) else list(scores),
+        predicted=predicted,
+        confidence=confidence,
+        content=content,
+        normalize=unit == "percent",
+        logits=unit == "logits",
+        truth=truth,
+        verbal=verbal,
+        not_id=not_id,
+    )

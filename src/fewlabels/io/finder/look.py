@@ -1,0 +1,156 @@
+"""The first rows of a source, and what they say about its columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError
+from fewlabels.io.columns import as_text, is_number, is_vector, looks_numeric, spelt
+from fewlabels.io.finder import names
+from fewlabels.io.scores import EDGE, SLACK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.io.source import Source
+
+_ROWS = 300  # looked at to tell what a column holds
+
+
+class Look:
+    """The first rows of a source, and what they say about its columns."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._plain = {names.plain(name): name for name in reversed(source.columns)}
+        self._head: dict[str, list[Any]] = {}
+
+    def named(self, wanted: Iterable[str], without: Iterable[str | None] = ()) -> str | None:
+        """The first column with one of the names, in the order of the names."""
+        columns = (self._plain[name] for name in wanted if name in self._plain)
+        return next((name for name in columns if name not in without), None)
+
+    def head(self, columns: Sequence[str]) -> dict[str, list[Any]]:
+        """The first values of columns."""
+        missing = [name for name in columns if name not in self._head]
+        if missing:
+            batch = next(iter(self.source.batches(missing, _ROWS)), None)
+            for i, name in enumerate(missing):
+                self._head[name] = batch.column(i).to_pylist() if batch is not None else []
+        return {name: self._head[name] for name in columns}
+
+    def numbers(self, columns: Sequence[str]) -> NDArray[np.float64]:
+        """The first values of columns as numbers, shape (rows, columns); NaN where a value is not a number."""
+        values = [[self._number(value) for value in column] for column in self.head(columns).values()]
+        return np.array(values, dtype=float).T.reshape(-1, len(columns))
+
+    def _number(self, value: object) -> float:
+        if isinstance(value, str):
+            number = spelt(self.source, value) if self.source.untyped else None
+            return np.nan if number is None else number
+        return float(value) if isinstance(value, (int, float, Decimal)) else np.nan
+
+    def scores(self, without: set[str | None]) -> str | list[str] | None:
+        """A column of vectors, columns with a usual name, or neighbours whose rows sum to 1 or 100."""
+        schema = self.source.schema
+        for name in self.source.columns:
+            if name not in without and is_vector(schema.field(name).type):
+                return name
+        left = [name for name in self.source.columns if name not in without]
+        for pattern in names.PATTERNS:
+            columns = list(names.matching(pattern, left).values())
+            if len(columns) >= 2 and all(looks_numeric(self.source, name) for name in columns[:3]):
+                return pattern
+        numeric = self._numeric(left)
+        signed = [name for name in numeric if name in self.source.percent]  # a row number beside them has no sign
+        runs = [run for wanted in (signed, numeric) for run in names.neighbours(self.source.columns, wanted)]
+        return next((run for run in runs if self.unit(run, None) != "unclear"), None)
+
+    def _numeric(self, columns: list[str]) -> list[str]:
+        """The columns that look like numbers, read together: there may be thousands."""
+        if not columns:
+            return []
+        good = np.isfinite(self.numbers(columns)).mean(axis=0) >= 0.5
+        return [name for name, ok in zip(columns, good.tolist(), strict=True) if ok]
+
+    def unit(self, scores: str | Sequence[str] | None, confidence: str | None) -> str:
+        """Whether scores are shares, percent or logits, by the first rows; "unclear" if they are none of these."""
+        if confidence is not None:
+            if confidence in self.source.percent:
+                return "percent"
+            values = self.numbers([confidence])
+            values = values[np.isfinite(values)]
+            return "percent" if len(values) and 1 + EDGE < values.max() <= 100 and values.min() >= 0 else "share"
+        columns = names.columns_of(self.source, scores)
+        if len(columns) == 1 and is_vector(self.source.schema.field(columns[0]).type):
+            rows = [row for row in self.head(columns)[columns[0]] if row]
+            rows = [row for row in rows if len(row) == len(rows[0])]
+            values = np.array(rows, dtype=float)
+        else:
+            values = self.numbers(columns) if len(columns) >= 2 else np.zeros((0, 2))
+        values = values[np.isfinite(values).all(axis=1)]
+        if not len(values):
+            return "unclear"
+        total = values.sum(axis=1)
+        inside = np.mean(np.abs(total - 1) <= SLACK), np.mean(np.abs(total - 100) <= 100 * SLACK)
+        if (values >= -EDGE).all() and max(inside) > 0.5:
+            return "share" if inside[0] >= inside[1] else "percent"
+        named = isinstance(scores, str) and ("logit" in scores.casefold() or "*" in scores)
+        return "logits" if named and (values < -EDGE).any() else "unclear"
+
+    def identifier(self, without: set[str | None]) -> tuple[str | None, str | None]:
+        """A column whose name says that it is the id; other than "id" itself it must also tell all items apart.
+
+        The second value says in words why the first column with such a name does not; None if it does.
+        """
+        named = [(name == "id", self.named([name], without=without)) for name in (*names.IDS, *names.FILES)]
+        ending = [name for name in self.source.columns if names.ENDS_IN_ID.search(name) and name not in without]
+        # What pandas writes first when it is not told otherwise: the row number, without a name.
+        first = [name for name in self.source.columns[:1] if name in names.UNNAMED and name not in without]
+        why = None
+        for certain, column in (*named, *((False, name) for name in (*first, *ending))):
+            if column is None:
+                continue
+            wrong = None if certain else self._not_apart(column)
+            if wrong is None:
+                return column, why
+            if wrong:
+                why = why or f"{column!r} would be the id, but {wrong}"
+        return None, why
+
+    def _not_apart(self, name: str) -> str | None:
+        """Why a column does not tell all items apart: None if it does, empty if it does not hold ids at all."""
+        kind = self.source.schema.field(name).type
+        if is_vector(kind) or not (self.source.untyped or is_number(kind) or str(kind).endswith("string")):
+            return ""
+        try:
+            values = as_text(self.source, name, self.source.table([name])[name])
+        except InputError:  # numbers that are not whole, whatever the column is called
+            return ""
+        if values.null_count:
+            return "it is empty in some rows"
+        if len(values.unique()) == len(values):
+            return None
+        value, count = Counter(values.to_pylist()).most_common(1)[0]
+        return f"{value} occurs {'twice' if count == 2 else f'{count:,} times'}"
+
+    def content(self, id: str | None, without: set[str | None]) -> str | None:  # noqa: A002
+        """A column by its usual name; or else the one with the longest text, if that is long enough to read."""
+        column = self.named(names.CONTENT, without=without)
+        if column is not None and not looks_numeric(self.source, column):
+            return column
+        lengths = {}
+        for name in self.source.columns:
+            if name in without or name == id or names.TELLING.search(name):
+                continue
+            values = [value for value in self.head([name])[name] if isinstance(value, str) and value]
+            if values and len(set(values)) > len(values) / 2:
+                lengths[name] = sum(map(len, values)) / len(values)
+        best = max(lengths, key=lambda name: lengths[name], default=None)
+        return best if best is not None and lengths[best] >= 20 else None

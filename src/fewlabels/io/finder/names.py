@@ -1,0 +1,95 @@
+"""What people call the columns of a file of predictions, and how names and patterns are compared."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fewlabels.io.source import Source
+
+# Names as people write them, in the order in which they are believed; compared as `plain` makes them.
+IDS = ("id", "itemid", "item", "uid", "uuid", "guid", "key", "docid", "imageid", "sampleid", "rowid", "idx", "index")
+FILES = ("image", "imagepath", "img", "imgpath", "filename", "file", "filepath", "path", "url", "uri")
+PREDICTED = (
+    "predicted", "prediction", "predictedclass", "predictedlabel", "predclass", "predlabel", "pred", "preds",
+    "ypred", "yhat", "modelprediction", "modellabel", "modeloutput", "modelanswer", "output", "response",
+)  # fmt: skip
+CERTAINTY = ("confidence", "conf", "predictedconfidence", "predictionconfidence", "certainty")  # nothing else
+CONFIDENCE = (
+    *CERTAINTY, "probability", "prob", "proba", "score", "predictedprobability", "predictedscore", "maxprob",
+    "maxprobability", "p",
+)  # fmt: skip
+CONTENT = (
+    "text", "content", "sentence", "review", "question", "prompt", "input", "message", "body", "document", "title",
+    "description", "abstract", "tweet", "comment", *FILES,
+)  # fmt: skip
+TRUTH = (
+    "label", "labels", "truth", "truelabel", "trueclass", "target", "ytrue", "gold", "goldlabel",
+    "groundtruth", "actual", "class",
+)  # fmt: skip
+# Patterns of score columns: those that the documentation names, and those that are guessed.
+DOCUMENTED = ("p_*", "prob_*", "score_*")
+PATTERNS = ("p_*", "prob_*", "proba_*", "probability_*", "score_*", "scores_*", "logit_*", "logits_*", "p(*)", "P(*)")
+# Columns with long text that give the answer away: an annotator who reads them is not blind.
+TELLING = re.compile("(?i)pred|reason|rational|explan|thought|response|output|completion|answer|model|llm|gpt|raw")
+ENDS_IN_ID = re.compile("[ _-][iI][dD]$|[a-z]I[dD]$")
+UNNAMED = ("column_1", "Unnamed: 0", "__index_level_0__")
+# "Confidence (%)", "confidence [0-100]", "Confidence in percent": what the numbers are in is found out by looking.
+_UNIT = re.compile(
+    r"""(?xi)
+    [(\[] \s* (?: in\s )? (?: % | percent | pct | 0 \s* (?: - | – | to | \.\. ) \s* 1(?:00)? ) \s* [)\]]
+    | (?: [\s_-] in )? (?: \s* % | [\s_-] (?: percent | pct ) ) $
+    """
+)
+
+
+def plain(name: str) -> str:
+    """Reduce a name to what counts: no case, spaces, points, -, _ or unit.
+
+    >>> plain("Predicted_Class"), plain("Confidence (%)")
+    ('predictedclass', 'confidence')
+    """
+    return re.sub(r"[\s_\-.]", "", _UNIT.sub("", name.strip())).casefold()
+
+
+def matching(pattern: str, columns: Iterable[str]) -> dict[str, str]:
+    """Map what the * of a pattern stands for to the column, for every column that matches.
+
+    >>> matching("p_*", ["id", "p_cat", "p_dog", "p_"])
+    {'cat': 'p_cat', 'dog': 'p_dog'}
+    """
+    before, _, after = pattern.partition("*")
+    least = len(before) + len(after) + 1
+    fitting = (name for name in columns if len(name) >= least and name.startswith(before) and name.endswith(after))
+    return {name[len(before) : len(name) - len(after)]: name for name in fitting}
+
+
+def columns_of(source: Source, scores: str | Sequence[str] | None) -> list[str]:
+    """List the columns that a word for scores means: a name, a pattern or a list of names."""
+    if scores is None:
+        return []
+    if not isinstance(scores, str):
+        return [source.need(name, "scores") for name in scores]
+    if "*" not in scores:
+        return [scores] if scores in source.columns else []
+    fitting = {scores, *matching(scores, source.columns).values()}
+    return [name for name in source.columns if name in fitting]
+
+
+def neighbours(columns: Sequence[str], wanted: Sequence[str]) -> list[list[str]]:
+    """List the runs of two or more wanted columns that stand side by side, the longest first.
+
+    >>> neighbours(["id", "a", "b", "text", "c"], ["a", "b", "c"])
+    [['a', 'b']]
+    """
+    chosen = set(wanted)
+    runs: list[list[str]] = [[]]
+    for name in columns:
+        if name in chosen:
+            runs[-1].append(name)
+        else:
+            runs.append([])
+    return sorted((run for run in runs if len(run) >= 2), key=len, reverse=True)
