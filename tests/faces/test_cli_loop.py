@@ -188,14 +188,14 @@ def test_many_words_look_the_ids_up_once(audit, monkeypatch) -> None:
             return self.ids[place]
 
         def to_pylist(self):
-            self.uses_belief += 1
+            self.looks += 1
             return self.ids.to_pylist()
 
     ids = Ids(audit.pool.ids)
     object.__setattr__(audit.pool, "ids", ids)
     monkeypatch.setattr(common, "open_assessment", lambda *_: audit)
     run("tell", "audit.db", *(f"i{i}=cat" for i in range(30)), "--adopt")
-    assert ids.uses_belief <= 2  # the command, and the pool itself
+    assert ids.looks <= 2  # the command, and the pool itself
 
 
 def test_labels_collected_elsewhere_are_adopted(audit) -> None:

@@ -39,7 +39,7 @@ class Cost(Metric):
     array([0.8, 1. ])
     """
 
-    matrix: Sequence[Sequence[float]] = ()
+    matrix: Sequence[Sequence[float]] | NDArray[np.generic] = ()
 
     linear: ClassVar[bool] = True
     share: ClassVar[bool] = False
