@@ -1,7 +1,7 @@
 """Print the lowest versions that pyproject.toml allows, as pins for pip: `make lowest` installs and tests them.
 
-The dependencies of the package and of its extras are pinned; the tools of developers (the extra "dev") are named
-without a pin, so that pip finds versions that go with the others.
+The dependencies of the package and of its extras are pinned. What the tests need beside them (from the extra "dev") is
+named without a pin, so that pip finds versions that go with the others; linters and type stubs are left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 BOUND = re.compile(r"(?P<name>[\w.-]+(?:\[[\w,-]+\])?)>=(?P<version>[\w.]+)")
+
+LINTING = re.compile(r"fewlabels\[|mypy|ruff|[\w-]+-stubs")
 
 
 def pinned(requirement: str) -> str:
@@ -31,8 +33,8 @@ def lowest(project: dict[str, Any]) -> list[str]:
     """Every requirement: pins of what users install, then the names of what developers need beside it."""
     extras: dict[str, list[str]] = project["optional-dependencies"]
     dependencies: list[str] = project["dependencies"]
-    used = [*dependencies, *(one for name, extra in extras.items() if name != "dev" for one in extra)]
-    tools = [one for one in extras["dev"] if not one.startswith("fewlabels[")]
+    used = [*dependencies, *(requirement for name, extra in extras.items() if name != "dev" for requirement in extra)]
+    tools = [tool for tool in extras["dev"] if not LINTING.match(tool)]
     return [*map(pinned, used), *tools]
 
 
