@@ -1,10 +1,12 @@
-# On a fresh machine with Python >= 3.11 and make: `make demo` and `make test` do all the set-up themselves.
+# On a fresh machine with Python >= 3.11 and make, every target does its own set-up.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 CORE := .venv/.core
+LOWEST := .venv-lowest
+DIST := .venv-dist
 
-.PHONY: env demo test lint format docs bench clean
+.PHONY: env demo quick test lowest lint format docs bench dist clean
 
 env: $(READY)
 
@@ -24,8 +26,23 @@ $(BIN)/python:
 demo: $(CORE)
 	$(BIN)/fewlabels demo
 
+# Before a commit: everything but the tests marked slow, in about two minutes.
+quick: env lint
+	$(BIN)/python -m pytest -m "not slow" --numprocesses 2
+
+# Before a merge, and in continuous integration: everything.
 test: env lint
 	$(BIN)/python -m pytest --numprocesses 2
+
+# The quick tests with the lowest versions that pyproject.toml allows, in an environment of their own.
+lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/python -m pytest -m "not slow" --numprocesses 2
+
+$(LOWEST)/.ready: pyproject.toml scripts/lowest.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) scripts/lowest.py > $(LOWEST)/pins.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/pins.txt --editable .
+	touch $(LOWEST)/.ready
 
 lint: env
 	$(BIN)/ruff check .
@@ -42,5 +59,15 @@ docs: env
 bench: env
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
+# Builds the sdist and the wheel, then tries the wheel where there is nothing else. See docs/releasing.md.
+dist:
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check build
+	$(DIST)/bin/python -m build --outdir dist
+	$(PYTHON) -m venv --clear $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	folder=$$(mktemp -d) && cd $$folder && $(CURDIR)/$(DIST)/bin/fewlabels demo && rm -rf $$folder
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(DIST) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

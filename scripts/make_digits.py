@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits  # type: ignore[import-untyped]
-from sklearn.naive_bayes import GaussianNB  # type: ignore[import-untyped]
+from sklearn.datasets import load_digits
+from sklearn.naive_bayes import GaussianNB
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 TARGET = Path(__file__).parents[1] / "src" / "fewlabels" / "data" / "digits.npz"

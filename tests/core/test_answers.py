@@ -13,6 +13,7 @@ import fewlabels as fl
 from fewlabels.tasks.identify import ranked
 
 if TYPE_CHECKING:
+    from fewlabels.belief import Target
     from fewlabels.tasks import Task
 
 DRAWS = 20_000
@@ -23,7 +24,12 @@ ACCURACY = (0.9, 0.55, 0.5, 0.7, 0.6)
 
 
 def audited(
-    task: Task, *, labels: int = 60, target: str = "population", prior: fl.Informed | None = None, random: bool = False
+    task: Task,
+    *,
+    labels: int = 60,
+    target: Target = "population",
+    prior: fl.Informed | None = None,
+    random: bool = False,
 ) -> fl.Assessment:
     """An assessment of five sites after some labels; the truth does not matter here."""
     rng = np.random.default_rng(8)
@@ -41,7 +47,7 @@ def audited(
         task=task,
         target=target,
         prior=prior or fl.Uniform(),  # the formulas below are those of independent groups
-        policy=policy,  # type: ignore[arg-type]
+        policy=policy,
     )
     truth = dict(zip(pool.ids.to_pylist(), np.where(right, "x", "y").tolist(), strict=True))
     while len(audit.labels()) < labels:
@@ -77,7 +83,7 @@ def close(first: float, second: float, first_draws: int, second_draws: int) -> b
 
 @pytest.mark.parametrize("target", ["population", "pool"])
 @pytest.mark.parametrize("extreme", [{"lowest": 2}, {"highest": 2}, {"lowest": 1}], ids=str)
-def test_identify(extreme: dict[str, int], target: str) -> None:
+def test_identify(extreme: dict[str, int], target: Target) -> None:
     audit = audited(fl.Identify(fl.Accuracy(), **extreme), target=target)
     answer = audit.answer(draws=DRAWS, level=0.9)
     rng = np.random.default_rng(21)
@@ -150,7 +156,7 @@ def test_a_fully_labelled_pool_is_known() -> None:
 
 
 @pytest.mark.parametrize("target", ["population", "pool"])
-def test_calibration_error_posterior(target: str) -> None:
+def test_calibration_error_posterior(target: Target) -> None:
     # Σ_b p_b |θ_b − s_b|, one draw after the other, in five equal bins.
     audit = audited(fl.Estimate(fl.CalibrationError(bins=5)), target=target, random=True)
     table = audit.estimates(groups=fl.whole(audit.pool), draws=DRAWS)

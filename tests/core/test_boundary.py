@@ -120,7 +120,7 @@ def test_a_fully_labelled_group_keeps_its_place() -> None:
     """The lowest is known for sure, so the question is which of the others is the second lowest."""
     sizes, right, wrong = [10, 400, 400, 400], [1, 50, 52, 90], [9, 50, 48, 10]
     rewards = rewards_of(fl.Identify(fl.Accuracy(), lowest=2), sizes, right, wrong, "pool")
-    room = np.array(sizes) - right - wrong
+    room = np.array(sizes) - np.array(right) - np.array(wrong)
     for seed in range(10):
         assert Boundary().choose(rewards, room, 2, np.random.default_rng(seed)).tolist() in ([1], [2])
 

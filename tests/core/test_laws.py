@@ -18,7 +18,7 @@ from tests.support.contracts import RATES
 from tests.support.pools import Known, known_pools, law, pool_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -203,6 +203,7 @@ def _by_hand(metric: Metric, known: Known, items: NDArray[np.int64]) -> Sequence
         counted = range(classes) if metric.positive is None else [0]
         rates = [np.mean(predicted[true != j] == j) for j in counted if (true != j).any()]
         return [float(np.mean(rates)) if rates else 0.0]
+    assert isinstance(metric, (fl.Precision, fl.Recall, fl.F1))
     score, occur = {
         fl.Precision: (precision_score, set(predicted)),
         fl.Recall: (recall_score, set(true)),
@@ -253,8 +254,7 @@ def _variance(belief: Belief, gradient: NDArray[np.float64]) -> NDArray[np.float
 @pytest.mark.parametrize("seed", range(5))
 def test_gradient_is_the_derivative_of_the_value(metric: Metric, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    rows = zip(rng.integers(0, 4, 40), rng.integers(0, 4, 40), rng.random(40), rng.choice(["x", "y"], 40), strict=True)
-    known = pool_of(*zip(*rows, strict=True), 4)
+    known = pool_of(rng.integers(0, 4, 40), rng.integers(0, 4, 40), rng.random(40), rng.choice(["x", "y"], 40), 4)
     cells = metric.cells(known.pool, _groups(metric, known.pool))
     theta = rng.dirichlet(np.full(len(cells.outcomes), 2.0), size=len(cells))
     if metric.vector:
@@ -278,7 +278,9 @@ def test_gradient_is_the_derivative_of_the_value(metric: Metric, seed: int) -> N
 @pytest.mark.parametrize("rate", RATES, ids=lambda rate: rate.__name__)
 @pytest.mark.parametrize("positive", [None, "c0"])
 @pytest.mark.parametrize("share", [0.0, 1e-310, 1e-200, 1e-12])
-def test_slopes_are_finite_where_a_class_hardly_occurs(rate: type[Metric], positive: str | None, share: float) -> None:
+def test_slopes_are_finite_where_a_class_hardly_occurs(
+    rate: Callable[[str | None], Metric], positive: str | None, share: float
+) -> None:
     """Small prior counts give draws with a share of 1e-300; rewards square the slope."""
     known = pool_of([0, 1, 1, 0], [0, 1, 0, 1], [0.5] * 4, ["x"] * 4, 2)
     metric = rate(positive)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,11 @@ import fewlabels as fl
 from fewlabels.data import load_digits
 from fewlabels.tasks.base import Rewards
 from fewlabels.tasks.rope import rope_probabilities
+
+if TYPE_CHECKING:
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+    from fewlabels.metrics import Metric
 
 Z = 4.5  # standard errors allowed between a Monte Carlo mean and the truth: about 1 in 150,000 goes beyond
 DRAWS = 40_000
@@ -37,9 +43,9 @@ class Case:
     """A metric on the digits, and random label counts and θ for it."""
 
     pool: fl.Pool
-    metric: object
-    cells: object
-    belief: object
+    metric: Metric
+    cells: Cells
+    belief: Belief
     theta: np.ndarray
 
 
@@ -198,8 +204,9 @@ class Fixed:
     plays=st.integers(1, 6),
 )
 def test_picks_for_the_same_rewards(reward, room, plays) -> None:
+    rewards: Any = Fixed(reward)
     for policy in (fl.Thompson(), fl.Greedy()):
-        chosen = policy.choose(Fixed(reward), room, plays, np.random.default_rng(0))
+        chosen = policy.choose(rewards, room, plays, np.random.default_rng(0))
         assert chosen.tolist() == mini.thompson(reward, room, plays).tolist()
 
 

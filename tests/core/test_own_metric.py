@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_what_is_no_share_is_not_read_as_one() -> None:
     quick = Snapshot(task, cells, audit.belief(), np.random.default_rng(1), 2_000)
     assert quick.width == pytest.approx(audit.standing(draws=2_000).rules[0].now, rel=0.1)
     items, true = pool()
-    shares = [
+    shares: list[Any] = [
         judge(truth(items, true, audit.groups, fl.Estimate(metric), [method("uniform+items")]))
         for metric in (ErrorRate(), Refund())
     ]

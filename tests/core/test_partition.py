@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,11 @@ from fewlabels.partition import partition_from_recipe, score_bins
 from tests.support.contracts import GROUPINGS
 from tests.support.pools import Known, known_pools, law, zoo
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-def _scored(confidence: list[float]) -> fl.Pool:
+
+def _scored(confidence: list[float] | NDArray[np.float64]) -> fl.Pool:
     return fl.read_pool({"predicted": ["a"] * len(confidence), "confidence": confidence}, classes=["a", "b"])
 
 
@@ -172,9 +176,9 @@ def test_what_cannot_be_grouped_is_refused() -> None:
     pool, bare = zoo().pool, zoo(scores=False).pool
     for bins in (0, -1, 2.5, True):
         with pytest.raises(InputError, match="whole number from 1 up"):
-            fl.by_score(pool, bins)
+            fl.by_score(pool, bins)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'width' or 'weight'"):
-        fl.by_score(pool, 5, "luck")
+        fl.by_score(pool, 5, "luck")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"no confidence.*Read it with scores= or confidence="):
         fl.by_score(bare)
     with pytest.raises(InputError, match=r"no column 'age'\. It has 'place', 'text'"):

@@ -79,7 +79,7 @@ def test_the_fingerprint_does_not_depend_on_chunks_or_layout(cuts, seed):
     words = [None if rng.random() < 0.2 else "wörd"[: rng.integers(5)] for _ in range(40)]
     numbers = pa.array(rng.integers(-9, 9, 40), mask=rng.random(40) < 0.2)
     shares = pa.array(rng.random(40), mask=rng.random(40) < 0.2)  # what lies under a mask must not matter
-    whole = pa.table({"w": words, "n": numbers, "s": shares, "f": rng.random(40) < 0.5})
+    whole = pa.table({"w": words, "n": numbers, "s": shares, "f": pa.array(rng.random(40) < 0.5)})
     edges = sorted({0, *cuts, 40})
     parts = [whole.slice(a, b - a) for a, b in pairwise(edges)]
     plain = pa.table({name: whole[name].to_pylist() for name in whole.column_names})

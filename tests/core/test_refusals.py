@@ -65,8 +65,8 @@ def _refusals() -> list[tuple[Callable[[], object], str, str]]:
     both = _make(fl.Identify, ACCURACY, lowest=1, highest=1)
     cases += [(make, "either lowest=m or highest=m", "such as") for make in (_make(fl.Identify, ACCURACY), both)]
     for by in ("information", "confidence"):
-        for metric in (cost, calibration):
-            compare = _create(fl.Compare(metric, "ant", "bee", by=by))
+        for other in (cost, calibration):
+            compare = _create(fl.Compare(other, "ant", "bee", by=by))
             cases.append((compare, "a metric that is one share", "use by='neyman'"))
     for part in ("task", "prior", "policy"):
         text = _make(fl.create, None, "refused", SCORED, **{part: "best"})

@@ -28,7 +28,7 @@ CORNERS = (
 )
 
 
-def slow_below(a: tuple[float, float], b: tuple[float, float], rope: float) -> float:
+def slow_below(a: tuple[float, ...], b: tuple[float, ...], rope: float) -> float:
     """P(θ_a < θ_b − ε) with very many nodes, in the log-odds of y on (ε, 1): 20 for every few standard deviations."""
     width, far = 1 - rope, 75.0
     panels = int(np.ceil(2 * far / min(0.25, 8 / np.sqrt(max(sum(a), sum(b))))))
@@ -189,6 +189,7 @@ def test_rewards_of_compare_at_the_mean(target: str, right: dict[str, int], wron
         by = {name: question(name, target, right, wrong, rope) for name in ("confidence", "information", "neyman")}
         some = by["confidence"]
         belief, task, cells = some.belief, some.task, some.cells
+        assert isinstance(task, fl.Compare)
         now = task.probabilities(belief, cells)
         expected = {name: np.zeros(3) for name in by}
         for cell in (0, 1):

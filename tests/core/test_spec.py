@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from fewlabels.partition import partition_from_recipe
 from fewlabels.spec import KINDS, Spec, from_json, to_json
 from tests.support.contracts import GROUPINGS, METRICS, POLICIES, PRIORS, TARGETS, TASKS
 from tests.support.pools import zoo
+
+if TYPE_CHECKING:
+    from fewlabels.belief import Target
 
 PARTS = (*METRICS, *POLICIES, *PRIORS, *(task for task, _ in TASKS))
 SPEC = Spec(fl.Identify(fl.Accuracy(), lowest=2), {"by": "predicted"}, fl.Informed(3), fl.TopTwo(0.4), "pool", 2**40)
@@ -36,7 +40,7 @@ def test_every_part_prints_as_the_code_that_makes_it(part: object) -> None:
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_spec_goes_to_json_and_back(grouping: str, target: str) -> None:
+def test_a_spec_goes_to_json_and_back(grouping: str, target: Target) -> None:
     pool = zoo().pool
     partition = GROUPINGS[grouping](pool)
     spec = Spec(fl.Estimate(fl.Cost(np.eye(6))), partition.recipe, fl.Informed(3), fl.TopTwo(0.4), target, 2**40)
@@ -67,5 +71,5 @@ def test_a_spec_of_a_newer_version_is_refused_with_the_reason() -> None:
 
 
 def test_a_cost_is_its_numbers_whatever_they_were_given_as() -> None:
-    given = [np.eye(2), [[1, 0], [0, 1]], ((1.0, 0.0), (0.0, 1.0)), np.eye(2, dtype=np.int32)]
+    given: list[Any] = [np.eye(2), [[1, 0], [0, 1]], ((1.0, 0.0), (0.0, 1.0)), np.eye(2, dtype=np.int32)]
     assert len({fl.Cost(matrix) for matrix in given}) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -260,7 +261,9 @@ def test_words_become_what_they_mean(folder) -> None:
     both = fl.Partition(("a, b", "c"), np.zeros(60, np.int32), {"by": "whole"})
     wanted = fl.Compare(fl.Accuracy(), "a, b", "c", 0.0)
     assert task_from(None, fl.Accuracy(), both, **none | {"compare": "a, b,c", "rope": 0.0}) == wanted
-    assert labels_from(str(folder / "labels.csv"), open_source(folder / "pool.csv"))["i3"] in CLASSES
+    labels = labels_from(str(folder / "labels.csv"), open_source(folder / "pool.csv"))
+    assert isinstance(labels, Mapping)
+    assert labels["i3"] in CLASSES
 
 
 @pytest.mark.parametrize(

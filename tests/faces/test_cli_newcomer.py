@@ -198,7 +198,9 @@ def test_a_question_that_cannot_be_asked_is_answered_in_words(folder, options: s
 def test_groups_are_compared_whatever_their_case(folder) -> None:
     run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "DE, En")
     with closing(fl.load("audit.db", "tickets")) as audit:
-        assert (audit.spec.task.a, audit.spec.task.b) == ("de", "en")
+        task = audit.spec.task
+        assert isinstance(task, fl.Compare)
+        assert (task.a, task.b) == ("de", "en")
 
 
 def test_one_row_is_one_row(folder) -> None:

@@ -8,6 +8,7 @@ import re
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,8 +56,8 @@ def test_the_demo_answers_measures_and_writes_its_report(tmp_path, monkeypatch) 
     assert [line.split()[0] for line in typed if not line.startswith("chooses:")] == ["new", "label", "report"]
     for line in (typed[-3], typed[-1]):
         assert CliRunner().invoke(cli, line.split()).exit_code == 0
-    said = CliRunner().invoke(cli, ["answer", "demo.db"]).stdout
-    assert said.startswith("The class it gets wrong most often is Shirt")
+    answer = CliRunner().invoke(cli, ["answer", "demo.db"]).stdout
+    assert answer.startswith("The class it gets wrong most often is Shirt")
     audit.close()
 
 
@@ -87,7 +88,7 @@ def test_the_saving_says_how_often_either_way_named_the_wrong_class() -> None:
 
 
 def test_a_wrong_answer_is_owned_up_to() -> None:
-    rows = {"group": ["coat", "bag"], "low": [0.1, 0.8], "high": [0.3, 0.9]}
+    rows: dict[str, list[Any]] = {"group": ["coat", "bag"], "low": [0.1, 0.8], "high": [0.3, 0.9]}
     answer = fl.Answer("", 0.9, fl.Table(rows), ("coat",))
     first, second = check(answer, {"coat": 0.5, "bag": 0.2})
     assert "That is wrong, it is bag" in first

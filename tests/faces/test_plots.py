@@ -5,6 +5,7 @@ the labels do not show.
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,13 @@ from hypothesis import strategies as st
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.findings.prior_pull import swayed
+from fewlabels.plots.drawing import picture
 from fewlabels.plots.drawing.densities import density
 from fewlabels.plots.drawing.picture import counting, scale
 from tests.support.pools import Known, by_kind, law, zoo
+
+if TYPE_CHECKING:
+    from fewlabels.belief import Target
 
 DRAWS = 500
 
@@ -25,17 +30,18 @@ def labelled(
     known: Known,
     groups: fl.Partition | None = None,
     labels: int = 14,
-    **more: object,
+    **more: Any,
 ) -> fl.Assessment:
     """An assessment with some labels told, in two batches."""
-    audit = fl.create(None, "audit", known.pool, groups, **{"seed": 5, "prior": fl.Uniform()} | more)
+    usual: dict[str, Any] = {"seed": 5, "prior": fl.Uniform()}
+    audit = fl.create(None, "audit", known.pool, groups, **usual | more)
     for part in (labels // 2, labels - labels // 2):
         if part:
             audit.tell(known.labels(audit.ask(part).ids))
     return audit
 
 
-def read(audit: fl.Assessment, kind: str, **more: object) -> plots.Plot:
+def read(audit: fl.Assessment, kind: str, **more: Any) -> Any:
     return plots.PLOTS[kind].of(audit, draws=DRAWS, **more)
 
 
@@ -62,7 +68,7 @@ SUITS = {
 }
 
 
-def assessment(task: str, **more: object) -> fl.Assessment:
+def assessment(task: str, **more: Any) -> fl.Assessment:
     known = zoo()
     rates = isinstance(TASKS[task].metric, (fl.Recall, fl.F1))
     return labelled(known, by_kind(known.pool) if rates else None, task=TASKS[task], **more)
@@ -151,7 +157,8 @@ def test_ranking_and_chances_of_an_estimate_are_counted_from_the_draws() -> None
 def test_reliability_and_calibration_have_the_assessments_numbers(metric: fl.metrics.Metric) -> None:
     known = zoo()
     audit = labelled(known, fl.whole(known.pool), labels=20, task=fl.Estimate(metric))
-    bins, equal = (4, "weight") if isinstance(metric, fl.CalibrationError) else (10, "width")
+    given = metric if isinstance(metric, fl.CalibrationError) else fl.CalibrationError()
+    bins, equal = given.bins, given.equal
     table = audit.reliability(bins, equal=equal, draws=DRAWS)
     found = read(audit, "reliability").bins
     assert [(b.bin, b.n, b.labelled, b.mean, b.low, b.high, b.confidence) for b in found] == [
@@ -304,7 +311,7 @@ def test_score_bins_are_not_put_together_from_priors() -> None:
 
 @pytest.mark.parametrize("target", ["population", "pool"])
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Informed(5)])
-def test_the_sway_is_how_far_the_answer_is_from_one_without_prior(target: str, prior: fl.priors.Prior) -> None:
+def test_the_sway_is_how_far_the_answer_is_from_one_without_prior(target: Target, prior: fl.priors.Prior) -> None:
     """Against the library's own answers: with the prior, and with one that counts for nearly nothing."""
     for each, number in ((1, 40), (8, 40), (8, 4), (40, 4), (100, 4)):
         audit = places(each, number, prior=prior, target=target)
@@ -340,11 +347,7 @@ def test_a_group_with_few_labels_is_hollow() -> None:
     audit.tell(told, adopt=True)
     hollow = {row.group: row.thin for row in read(audit, "forest").rows}
     assert hollow == {"few": True, "some": True, "all": False}  # six labels leave an interval of more than a half
-    points = {
-        m.y: m.hollow
-        for m in read(audit, "forest").picture().panels[0].marks
-        if isinstance(m, plots.drawing.picture.Point)
-    }
+    points = {m.y: m.hollow for m in read(audit, "forest").picture().panels[0].marks if isinstance(m, picture.Point)}
     assert sorted(points.values()) == [False, True, True]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -17,6 +18,9 @@ from fewlabels.cli.main import cli
 from fewlabels.cli.plot import KINDS
 from tests.support.pools import zoo
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 TASKS = {
     "estimate": fl.Estimate(fl.Accuracy()),
     "lowest": fl.Identify(fl.Accuracy(), lowest=2),
@@ -24,7 +28,7 @@ TASKS = {
 }
 
 
-def assessment(task: str = "lowest", address: object = None, whole: bool = False) -> fl.Assessment:
+def assessment(task: str = "lowest", address: str | Path | None = None, whole: bool = False) -> fl.Assessment:
     known = zoo()
     groups = fl.whole(known.pool) if whole else None
     audit = fl.create(address, "two worst", known.pool, groups, task=TASKS["estimate" if whole else task], seed=1)
@@ -61,9 +65,10 @@ def test_every_plot_has_a_display() -> None:
 def test_a_display_draws_the_numbers_that_it_holds() -> None:
     audit = assessment()
     display = plots.ForestDisplay.from_assessment(audit, level=0.9).plot()
-    rows = display.numbers.rows
+    numbers: Any = display.numbers
+    rows = numbers.rows
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == [row.group for row in rows]
-    dots = sorted(tuple(at) for one in display.ax_.collections for at in getattr(one, "get_offsets", list)().tolist())
+    dots = sorted(tuple(at) for one in display.ax_.collections for at in np.asarray(one.get_offsets()).tolist())
     means = sorted((row.mean, place + 0.5) for place, row in enumerate(rows) if row.mean is not None)
     assert np.allclose([d for d in dots if d != (0, 0)], means)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import pairwise
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -31,9 +32,10 @@ NASTY = (
 UNFIT = "[\x07\uffff\ufffd]"  # what XML cannot hold, and what stands in its place
 
 
-def told(pool: fl.Pool, groups: fl.Partition | None, labels: int, **more: object) -> fl.Assessment:
+def told(pool: fl.Pool, groups: fl.Partition | None, labels: int, **more: Any) -> fl.Assessment:
     """An assessment in which every third label says that the prediction is wrong."""
-    audit = fl.create(None, "audit", pool, groups, **{"seed": 3, "prior": fl.Uniform()} | more)
+    usual: dict[str, Any] = {"seed": 3, "prior": fl.Uniform()}
+    audit = fl.create(None, "audit", pool, groups, **usual | more)
     if labels:
         ids = audit.ask(labels).ids
         at = pool.predicted[pool.positions(ids)]
@@ -68,8 +70,8 @@ def every_plot(case: str) -> dict[str, plots.Plot]:
     known = zoo()
     groups = fl.whole(known.pool) if case == "one" else None
     if case == "compared":
-        task = fl.Compare(fl.F1(), "insects", "mammals")
-        return plots.read_all(told(known.pool, by_kind(known.pool), 9, task=task), draws=200)
+        compare = fl.Compare(fl.F1(), "insects", "mammals")
+        return plots.read_all(told(known.pool, by_kind(known.pool), 9, task=compare), draws=200)
     return plots.read_all(told(known.pool, groups, {"unlabelled": 0}.get(case, 25)), draws=200)
 
 
@@ -147,7 +149,7 @@ def test_words_stay_inside_and_do_not_run_into_each_other(case: str, width: int)
 
 
 def test_a_thousand_groups_show_both_ends_and_a_band() -> None:
-    forest = every_plot("large")["forest"]
+    forest: Any = every_plot("large")["forest"]
     (panel,) = forest.picture().panels
     assert len(panel.y.ticks) == 31
     assert [tick.text for tick in panel.y.ticks][15] == "970 more"
@@ -184,6 +186,7 @@ def test_colours_can_be_seen(theme: dict[str, str]) -> None:
 
 
 def test_every_class_has_its_colours_in_the_stylesheet() -> None:
+    light: dict[Any, str] = dict(LIGHT)
     css = plots.stylesheet()
     for case in ("small", "compared"):
         for numbers in every_plot(case).values():
@@ -191,7 +194,7 @@ def test_every_class_has_its_colours_in_the_stylesheet() -> None:
                 for one in element.get("class", "").split():
                     if one.startswith(("fl-f-", "fl-s-")):
                         assert f".{one}{{" in css
-                        assert LIGHT[one[5:]] in (element.get("fill"), element.get("stroke"))
+                        assert light[one[5:]] in (element.get("fill"), element.get("stroke"))
     assert css.count("[data-theme=dark]") == 1
     assert "prefers-color-scheme:dark" in css
 

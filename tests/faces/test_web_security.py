@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,7 +17,7 @@ from fewlabels.web.guard import Rates, csrf_token, seal
 from tests.support.web import bearer, client_of, events_of, make_site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ONE = "/api/v1/assessments/audit"
@@ -78,7 +78,7 @@ def test_a_cookie_of_another_program_locks_nobody_out(other: str) -> None:
     site = make_site()
     with client_of(site) as client:
         for cookies in (f"{other}; fewlabels={site.ann}", f"fewlabels={site.ann}; {other}"):
-            answer = client.get("/api/v1/me", headers={"cookie": cookies.encode("latin-1")})
+            answer = client.get("/api/v1/me", headers={b"cookie": cookies.encode("latin-1")})
             assert answer.json() == {"name": "ann", "role": "annotator"}, cookies
 
 
@@ -120,7 +120,7 @@ def test_pages_hold_no_inline_script_or_style() -> None:
 def test_large_bodies_are_refused_with_and_without_their_length(body: bytes) -> None:
     site = make_site()
 
-    def parts() -> object:
+    def parts() -> Iterator[bytes]:
         yield body[:500]
         yield body[500:]
 
@@ -136,7 +136,7 @@ def test_a_length_that_is_none_is_refused_in_words(length: str) -> None:
     """Python reads no number of more than 4,300 digits."""
     site = make_site()
     with client_of(site) as client:
-        headers = bearer(site.ann) | {"content-length": length.encode("latin-1")}
+        headers: Any = bearer(site.ann) | {"content-length": length.encode("latin-1")}
         answer = client.post(f"{ONE}/ask", content=b"{}", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too-large")
     assert events_of(site) == []
@@ -363,7 +363,7 @@ def test_nobody_is_sent_to_the_host_that_a_request_names() -> None:
 def test_streams_are_bounded_and_end_for_who_is_locked_out() -> None:
     site = make_site()
     with client_of(site) as client:
-        service = client.app.state.service
+        service = cast("Any", client.app).state.service
         with client.stream("GET", f"{ONE}/live", headers=bearer(site.owner)) as stream:
             lines = stream.iter_lines()
             assert next(lines) == "event: change"
@@ -383,7 +383,7 @@ def test_what_is_kept_stays_bounded() -> None:
             for verb in ("estimates", "answer"):
                 params = {"level": level}
                 assert client.get(f"{ONE}/{verb}", params=params, headers=bearer(site.owner)).status_code == 200
-        assert len(client.app.state.service._kept) == 2
+        assert len(cast("Any", client.app).state.service._kept) == 2
 
 
 def test_no_secret_is_kept_or_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

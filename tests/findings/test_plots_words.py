@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import fewlabels as fl
@@ -30,7 +32,7 @@ def test_chances_are_of_what_is_looked_for(task: fl.Task, title: str) -> None:
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()])
 def test_the_share_that_is_right_is_the_accuracy(prior: fl.priors.Prior) -> None:
     audit = told_exactly(COUNTS, prior=prior)
-    shown = plots.PLOTS["confusion"].of(audit, draws=300)
+    shown: Any = plots.PLOTS["confusion"].of(audit, draws=300)
     known = {row["group"]: row for row in audit.estimates(metric=fl.Accuracy(), draws=300).rows()}
     for i, row in enumerate(shown.rows):
         assert (row.mean[i], row.low[i], row.high[i]) == tuple(
@@ -65,7 +67,7 @@ def test_a_row_with_few_labels_is_grey_and_has_no_numbers() -> None:
     ],
 )
 def test_the_curve_of_a_simulation(kind: str, score: str, label: str, share: bool) -> None:
-    rows = {
+    rows: dict[str, list[Any]] = {
         "method": ["a", "a", "b", "b", "a"],
         "budget": [20, 10, 10, 20, 20],
         "score": [score] * 4 + ["labels-to-identify"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,7 +103,8 @@ def test_a_report_draws_the_average_that_it_tells_and_no_other(target: str) -> N
     for each in (1, 2, 4, 6, 8, 12, 20):
         audit, _ = places(each, 10, target=target)
         report = read(audit, draws=200, foresee=False)
-        assert report.overall.enough == (report.plots["forest"].average is not None) == (not swayed(audit)[0])
+        forest: Any = report.plots["forest"]
+        assert report.overall.enough == (forest.average is not None) == (not swayed(audit)[0])
         assert ("what was assumed beforehand would decide it" in report.overall.words) != report.overall.enough
         told_at.append(report.overall.enough)
     assert told_at == sorted(told_at)  # first not, and with more labels it is

@@ -48,7 +48,7 @@ def test_label_studio_there_and_back(tmp_path: Path) -> None:
     view = ET.fromstring(config.read_text())
     assert [choice.get("value") for choice in view.iter("Choice")] == list(audit.pool.classes)
     a, b, c, *rest = batch.ids
-    answers = {a: [(1, "class 2")], b: [({"email": "ann@example.com"}, "class 0")], c: [(1, None)]}
+    answers: dict[str, Any] = {a: [(1, "class 2")], b: [({"email": "ann@example.com"}, "class 0")], c: [(1, None)]}
     (tmp_path / "export.json").write_text(json.dumps(annotate(tasks, answers)))
     found = fl.read_label_studio(tmp_path / "export.json")
     assert found == [

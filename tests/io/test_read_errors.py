@@ -216,7 +216,7 @@ def test_a_pattern_that_matches_a_million_columns_is_refused(tmp_path):
 def test_bad_score_deep_in_a_parquet_file_is_named_by_its_row(tmp_path):
     scores = np.full((300_000, 2), 0.5)
     scores[234_567] = [0.7, 0.7]
-    table = pa.table({"p_a": scores[:, 0], "p_b": scores[:, 1]})
+    table = pa.table({"p_a": pa.array(scores[:, 0]), "p_b": pa.array(scores[:, 1])})
     parquet.write_table(table, tmp_path / "p.parquet", row_group_size=70_001)
     with pytest.raises(InputError, match=r"row 234,568, columns 'p_a' to 'p_b': the scores sum to 1.4"):
         read_pool(tmp_path / "p.parquet")

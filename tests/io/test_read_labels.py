@@ -84,7 +84,7 @@ def test_labels_survive_a_round_trip(tmp_path_factory, labels):
 
 
 def test_rows_have_all_columns_in_the_order_of_appearance(tmp_path):
-    rows = [{"id": "a", "group": 1}, {"id": "b", "text": 'say "hi",\nplease'}]
+    rows: list[dict[str, object]] = [{"id": "a", "group": 1}, {"id": "b", "text": 'say "hi",\nplease'}]
     stream = io.StringIO()
     write_rows(rows, stream)
     assert stream.getvalue() == 'id,group,text\na,1,\nb,,"say ""hi"",\nplease"\n'

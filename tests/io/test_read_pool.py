@@ -120,7 +120,7 @@ def test_npz_by_its_usual_keys(tmp_path):
 def test_npy_jsonl_feather_and_gzip(tmp_path):
     scores = np.array([[0.25, 0.75], [1, 0]])
     np.save(tmp_path / "p.npy", np.asfortranarray(scores))
-    table = pa.table({"p_0": scores[:, 0], "p_1": scores[:, 1]})
+    table = pa.table({"p_0": pa.array(scores[:, 0]), "p_1": pa.array(scores[:, 1])})
     feather.write_feather(table, tmp_path / "p.feather")
     with pa.ipc.new_stream(str(tmp_path / "p.arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=1)

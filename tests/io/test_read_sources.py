@@ -77,7 +77,7 @@ def test_an_array_and_a_mapping_of_it_are_the_same_pool(columns):
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), k=st.integers(2, 40), size=st.integers(1, 70))
 def test_batches_of_any_size_give_the_same_pool(options, seed, n, k, size):
     matrix = np.random.default_rng(seed).dirichlet(np.full(k, 0.3), n)
-    table = pa.table({f"p_{j}": matrix[:, j] for j in range(k)})
+    table = pa.table({f"p_{j}": pa.array(matrix[:, j]) for j in range(k)})
     pieces = pa.Table.from_batches(table.to_batches(max_chunksize=size))
     assert read_pool(pieces, **options).fingerprint == read_pool(table, **options).fingerprint
     assert read_pool(table, **options).fingerprint == read_pool(matrix, **options).fingerprint
@@ -126,7 +126,7 @@ def test_rows_in_another_order_give_the_same_sums():
 def test_scores_are_never_read_whole(monkeypatch):
     """Reading 400,000 × 5 scores in blocks: no batch of scores is larger than a block."""
     matrix = np.full((400_000, 5), 0.2, dtype=np.float32)
-    table = pa.table({f"p_{j}": matrix[:, j] for j in range(5)})
+    table = pa.table({f"p_{j}": pa.array(matrix[:, j]) for j in range(5)})
     monkeypatch.setattr(scores, "BLOCK", 100_000)
     sizes = []
     original = Source.batches

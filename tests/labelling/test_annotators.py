@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("overlap", [1, 2, 3])
 def test_each_item_is_asked_of_k_people_and_nobody_twice(overlap: int) -> None:
     """Four people take turns with batches of different sizes until there is nothing left."""
-    audit, seen = new_audit(overlap), {who: [] for who in "abcd"}
+    audit, seen = new_audit(overlap), {who: list[str]() for who in "abcd"}
     for turn in range(200):
         who = "abcd"[turn % 4]
         batch = audit.ask(1 + turn % 3, annotator=who)
@@ -260,7 +260,7 @@ def test_twenty_annotators_at_once_share_one_server(shared_store_url: str) -> No
     audits = [first, fl.load(shared_store_url, "audit")]
 
     def work(number: int) -> list[tuple[str, str]]:
-        audit, who, mine = audits[number % 2], f"a{number:02d}", []
+        audit, who, mine = audits[number % 2], f"a{number:02d}", list[tuple[str, str]]()
         # The limit is never reached: it ends a thread that would be asked the same again and again.
         while len(mine) < 10 * len(KNOWN.truth) and (batch := audit.ask(1 + number % 2, annotator=who)):
             for item in batch.ids:

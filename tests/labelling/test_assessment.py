@@ -195,11 +195,11 @@ def test_labels_come_in_many_shapes(audit: fl.Assessment, tmp_path: Path, shape:
 def test_numpy_ids_and_labels_are_as_good_as_text() -> None:
     pool = fl.read_pool({"id": np.arange(5, 9), "predicted": np.array([0, 1, 0, 1])})
     audit = fl.create(None, "numbers", pool, target="pool")
-    asked = audit.ask(np.int64(4))
+    asked = audit.ask(np.int64(4))  # type: ignore[arg-type]
     assert audit.tell({np.int64(item): np.int32(1) for item in asked.ids}) == 4
     assert audit.labels() == dict.fromkeys(["5", "6", "7", "8"], "1")
     assert audit.estimates()["mean"] == [0, 1]
-    assert audit.withdraw(np.arange(5, 7)) == 2
+    assert audit.withdraw(np.arange(5, 7)) == 2  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
@@ -213,7 +213,7 @@ def test_ask_wants_a_number_of_items(audit: fl.Assessment, n: object) -> None:
 def test_results_refuse_senseless_settings(audit: fl.Assessment, setting: str, value: float) -> None:
     for read in (audit.estimates, audit.answer):
         with pytest.raises(InputError, match=f"Got {value} instead"):
-            read(**{setting: value})
+            read(**{setting: value})  # type: ignore[arg-type]
 
 
 # --- batches for annotators

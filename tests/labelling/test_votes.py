@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import permutations, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,6 +20,9 @@ from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.votes import settled
 from fewlabels.store import Event
 from tests.support.pools import known_pools, law, pool_of
+
+if TYPE_CHECKING:
+    from fewlabels.store.log import Kind
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KNOWN = pool_of([0, 0, 1, 1, 2], [0, 1, 1, 2, 2], [0.5, 0.6, 0.7, 0.8, 0.9], ["x", "y", "x", "y", "x"], 3)
@@ -94,7 +98,7 @@ class Twin:
 @st.composite
 def _stories(draw: st.DrawFn) -> list[Event]:
     """Any events, of which only those that the assessment would let through."""
-    kinds = ["request", "request", "label", "label", "skip", "decide", "retract", "expire", "withdraw"]
+    kinds: list[Kind] = ["request", "request", "label", "label", "skip", "decide", "retract", "expire", "withdraw"]
     row = st.tuples(st.sampled_from(kinds), st.integers(0, 4), st.integers(0, 2), st.sampled_from(PEOPLE))
     story = []
     for seq, (kind, item, true, who) in enumerate(draw(st.lists(row, max_size=40)), 1):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -150,7 +152,7 @@ def test_value(pool, seed, until, target, m, policy):
     gauge = pool.gauge(seed)
 
     def twin_ask(rng, twin):
-        rewards = twins.value_rewards(twin, *gauge, pool.cells_of(), target)
+        rewards = twins.value_rewards(twin, gauge.weight, gauge.centre, pool.cells_of(), target)
         twins.scored_twin(rng, twin, m, until, rewards, toptwo=policy == choose.TOPTWO)
 
     check(pool, target, seed, lambda rng, run: ask_value(rng, run, gauge, m, policy, until), twin_ask)
@@ -229,7 +231,7 @@ def test_regions_along_a_comparison(target, first):
             left = int(known.size[g] - counts[n, g].sum())
             sides.append((prior[g] + counts[n, g], int(counts[n, g, 0]), left, int(known.size[g])))
         if target:
-            expected = pool_rope_probabilities(*sides, 0.05)
+            expected = pool_rope_probabilities(sides[0], sides[1], 0.05)
         else:
             expected = rope_probabilities(sides[0][0], sides[1][0], 0.05)
         assert mu[n] == pytest.approx(expected, abs=1e-9)
@@ -248,7 +250,11 @@ def test_comparison_asks_where_a_label_is_worth_more(by, target):
 
         def regions(alpha, right, left):
             sides = [(alpha[g], int(right[g]), int(left[g]), 12) for g in range(2)]
-            return pool_rope_probabilities(*sides, 0.05) if target else rope_probabilities(alpha[0], alpha[1], 0.05)
+            return (
+                pool_rope_probabilities(sides[0], sides[1], 0.05)
+                if target
+                else rope_probabilities(alpha[0], alpha[1], 0.05)
+            )
 
         now, reward = regions(prior, [0, 0], [12, 12]), []
         for g in range(2):
@@ -259,8 +265,8 @@ def test_comparison_asks_where_a_label_is_worth_more(by, target):
                 right[g] += j == 0
                 left[g] -= 1
                 if by == "neyman":
-                    before = twins.beta_variance(*prior[g], 12, 12, target)
-                    worth.append(before - twins.beta_variance(*alpha[g], 12, 11, target))
+                    before = twins.beta_variance(prior[g], 12, 12, target)
+                    worth.append(before - twins.beta_variance(alpha[g], 12, 11, target))
                 else:
                     after = regions(alpha, right, left)
                     worth.append(after.max() if by == "confidence" else (after * np.log(after / now)).sum())
@@ -270,6 +276,7 @@ def test_comparison_asks_where_a_label_is_worth_more(by, target):
 
 
 def test_a_changed_formula_makes_kept_kernels_stale():
-    kept = choose.ask_items._cache._cache_file._source_stamp
+    kernel: Any = choose.ask_items
+    kept = kernel._cache._cache_file._source_stamp
     assert kept == jit.source_stamp()
     assert {"special.py", "draws.py", "choose.py"} <= {name for name, _, _ in kept}

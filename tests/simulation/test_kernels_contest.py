@@ -138,7 +138,8 @@ def test_trees_stay_in_order():
         if rng.random() < 0.3:
             _leave(contest, g)
         else:
-            _enter(contest, field, g, *rng.uniform(0.2, 20, 2), rng.uniform(0, 1), rng.uniform(0, 2))
+            a, b = rng.uniform(0.2, 20, 2)
+            _enter(contest, field, g, a, b, rng.uniform(0, 1), rng.uniform(0, 2))
         _play(rng, contest, field, chosen)
         assert contest.mark[contest.peak[1]] == contest.mark.max()
         assert contest.weight[1] == pytest.approx(contest.weight[len(contest.mark) :].sum())

@@ -104,7 +104,7 @@ def test_value(policy, target, pool, seed, until, m):
         seed,
         until,
         lambda rng, run: ask_value(rng, run, gauge, m, policy, until),
-        lambda twin: twins.value_rewards(twin, *gauge, pool.cells_of(), target),
+        lambda twin: twins.value_rewards(twin, gauge.weight, gauge.centre, pool.cells_of(), target),
         m=m,
         epsilon=policy == EPSILON,
     )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+
 Z = 4.5
 M = 2
 
@@ -72,7 +73,11 @@ def test_runs_with_few_fits_ask_as_an_assessment_does(policy: Policy) -> None:
     one, runs, labels = _method(policy), 16, 50
     group = CASE.cells.partition.group
     found = []
-    for seed, ask in enumerate((_now_and_then(policy), partial(ask_and_tell, CASE, one))):
+    askers: tuple[Callable[[np.random.Generator, int], NDArray[np.int64]], ...] = (
+        _now_and_then(policy),
+        partial(ask_and_tell, CASE, one),
+    )
+    for seed, ask in enumerate(askers):
         rows = []
         for run in range(runs):
             order = ask(run_generator(seed, run), labels)

@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -25,6 +26,13 @@ from fewlabels.paper.published import Cell, published
 from fewlabels.paper.superclasses import SUPERCLASS, human_costs, superclass_costs
 from fewlabels.paper.tables import COLUMNS, TABLES, read_csv, side_by_side, write_csv
 from fewlabels.priors import Uniform
+from fewlabels.simulation.kernels.choose import THOMPSON
+from fewlabels.simulation.kernels.compare import CONFIDENCE, ask_compare
+from fewlabels.simulation.kernels.run import start
+from fewlabels.simulation.methods import Method
+from fewlabels.simulation.order import asker
+from fewlabels.simulation.parallel import run_generator
+from fewlabels.tasks.rope import rope_probabilities
 
 DATA = os.environ.get("FEWLABELS_DATA")
 # Classes and items of the made-up pools: enough for the paper's budgets of the first rows, and for its top-m.
@@ -46,7 +54,7 @@ def make_pool(path: Path, names: list[str], items: int, *, scores: bool, seed: i
     confidence = (0.4 + 0.6 * rng.beta(3, 1, size=items)).astype(np.float32)
     wrong = rng.random(items) > confidence * (0.7 + 0.25 * predicted / k)
     labels = np.where(wrong, (predicted + rng.integers(1, k, size=items)) % k, predicted).astype(np.int32)
-    arrays = {"labels": labels, "classes": np.array(names)}
+    arrays: dict[str, Any] = {"labels": labels, "classes": np.array(names)}
     if scores:
         rest = ((1 - confidence) / (k - 1))[:, None]
         arrays["scores"] = np.where(np.arange(k) == predicted[:, None], confidence[:, None], rest).astype(np.float32)
@@ -169,7 +177,7 @@ def test_accuracy_as_published_is_no_prior_and_ten_labels_more(folder) -> None:
     score = estimating.Rmse(case.value, case.cells.partition.shares)
     for as_published, strength, late in ((True, 1e-6, 10), (False, 2, 0)):
         rows = estimating.accuracy(replace(plan, as_published=as_published)).rows
-        uprior = methods.Method("UPrior", Uniform(strength), fl.UniformItems())
+        uprior = Method("UPrior", Uniform(strength), fl.UniformItems())
         expected = estimating.errors(case, score, [20 + late, 50 + late, 100 + late], 3, uprior, range(4))
         ours = [row["mean"] for row in rows if row["method"] == "UPrior"]
         assert ours == pytest.approx(expected.mean(axis=0))
@@ -206,7 +214,7 @@ def test_confusion_as_published_shrinks_to_the_identity(folder) -> None:
         replace(pool, labels=pool.pool.predicted.astype(np.int64)), fl.by_predicted(pool.pool), fl.Confusion()
     )
     way = methods.estimating(as_published=True, informed=quirks.CONFUSION_WEIGHT)[1]
-    order = estimating.asker(case, way)(estimating.run_generator(0, 0), 110)
+    order = asker(case, way)(run_generator(0, 0), 110)
     share = np.bincount(pool.pool.predicted) / len(pool.pool)
     distance = share * ((pool.pool.profile - np.eye(10)) ** 2).sum(axis=1)
     for row, labels in zip(ours, (30, 60, 110), strict=True):
@@ -238,13 +246,14 @@ def test_a_decision_is_the_first_right_one(folder) -> None:
     pair = comparing.pairs(pool, fl.by_predicted(pool.pool), [way])[3]
     first = int(comparing.labels_to_decide([pair], 5, False, way, range(1))[0])
     prior = pair.priors[way.name]
-    run = comparing.start(pair.known, prior, pool=False)
-    comparing.ask_compare(comparing.run_generator(5, 0), run, 0, 0.05, comparing.CONFIDENCE, comparing.THOMPSON, 32)
+    run = start(pair.known, prior, pool=False)
+    ask_compare(run_generator(5, 0), run, 0, 0.05, CONFIDENCE, THOMPSON, 32)
     if first <= 32:
         counts = np.zeros((2, 2))
         places = run.asked[:first]
         np.add.at(counts, (pair.known.cell[places], pair.known.outcome[places]), 1)
-        mu = comparing.rope_probabilities(*(prior + counts), 0.05)
+        a, b = prior + counts
+        mu = rope_probabilities(a, b, 0.05)
         assert mu.argmax() == pair.truth.argmax()
         assert abs(mu.max() - pair.truth.max()) < 0.05 * pair.truth.max()
 

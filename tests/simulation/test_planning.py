@@ -42,7 +42,7 @@ def test_under_its_own_prior_a_plan_keeps_what_it_promises() -> None:
     assert made.honesty * made.stopped >= stats.binom.ppf(TAIL, made.stopped, 0.9)
     for stated, right in zip(made.table["probability"], made.table["right"], strict=True):
         assert abs(stated - right) < Z * 0.5 / np.sqrt(runs)
-    low, high = stats.binom.ppf([TAIL, 1 - TAIL], runs, 0.95) / runs
+    low, high = (stats.binom.ppf(q, runs, 0.95) / runs for q in (TAIL, 1 - TAIL))
     assert all(low <= held <= high for held in made.table["held"])
     assert made.table["width"][0] > made.table["width"][1]
     assert made.table["reached"][0] < made.table["reached"][1]
@@ -162,7 +162,7 @@ def test_forecasts_come_true_in_eight_of_ten_cases() -> None:
         audit.close()
         hits.append(seen.low <= more <= seen.high + 2)  # the last three labels may be two too many
         ratios.append(np.log(seen.more / (more - 1)))
-    low, high = stats.binom.ppf([TAIL, 1 - TAIL], len(hits), 0.8)
+    low, high = (stats.binom.ppf(q, len(hits), 0.8) for q in (TAIL, 1 - TAIL))
     assert low <= sum(hits) <= high
     assert abs(np.mean(ratios)) < Z * np.std(ratios, ddof=1) / np.sqrt(len(ratios))
 

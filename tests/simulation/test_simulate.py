@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,9 @@ from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.significance import against_best, signed_rank_p
 from fewlabels.simulation.study import labels_to_identify, run_chunk, simulate
 from fewlabels.simulation.truth import true_classes, truth
+
+if TYPE_CHECKING:
+    from fewlabels.belief import Target
 
 CLASSES = ("ant", "bee", "cat", "dog")
 COST = [[0, 1, 5, 1], [1, 0, 1, 1], [2, 1, 0, 1], [9, 1, 1, 0]]
@@ -118,7 +122,8 @@ def test_labels_by_name_by_position_and_by_id_are_the_same() -> None:
     assert [CLASSES[k] for k in by_name] == LABELS
     positions = [CLASSES.index(name) for name in LABELS]
     by_id = dict(reversed(list(zip(POOL.ids.to_pylist(), LABELS, strict=True))))
-    for other in (positions, np.array(positions), by_id):
+    others: tuple[Any, ...] = (positions, np.array(positions), by_id)
+    for other in others:
         np.testing.assert_array_equal(true_classes(POOL, other), by_name)
 
 
@@ -133,7 +138,7 @@ def test_labels_by_name_by_position_and_by_id_are_the_same() -> None:
         ([4] * 160, "no position in the list of classes"),
     ],
 )
-def test_labels_that_do_not_fit_are_refused(labels: object, said: str) -> None:
+def test_labels_that_do_not_fit_are_refused(labels: Any, said: str) -> None:
     with pytest.raises(fl.LabelError, match=said):
         true_classes(POOL, labels)
 
@@ -347,7 +352,7 @@ def test_labels_to_identify_is_where_the_mean_curve_crosses() -> None:
 
 
 @pytest.mark.parametrize("target", ["population", "pool"])
-def test_success_needs_the_region_and_its_probability(target: str) -> None:
+def test_success_needs_the_region_and_its_probability(target: Target) -> None:
     one = Method("one", fl.Informed(), fl.UniformItems(), target)
     case = truth_of("compare", one)
     order = np.random.default_rng(4).permutation(everything(case))

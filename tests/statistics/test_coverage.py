@@ -57,7 +57,7 @@ def test_population(task: Task, policy: Policy, informed: bool) -> None:
             audit.estimates(level=LEVEL), true_values(fl.Accuracy(), truth, WORLD.site, "population")
         ).tolist()
         audit.close()
-    low, high = stats.binom.ppf([TAIL, 1 - TAIL], len(hits), LEVEL)
+    low, high = (stats.binom.ppf(q, len(hits), LEVEL) for q in (TAIL, 1 - TAIL))
     assert low <= sum(hits) <= high
 
 
@@ -103,7 +103,7 @@ def test_other_groups_keep_coverage_where_counting_loses_it() -> None:
                 n = np.bincount(world.kind[told], minlength=20)
                 ends = stats.beta.interval(LEVEL, 1 + right, 1 + n - right)
                 hits["counted"] += ((ends[0] <= values) & (values <= ends[1])).tolist()
-    low, high = stats.binom.ppf([TAIL, 1 - TAIL], len(hits["strata"]), LEVEL)
+    low, high = (stats.binom.ppf(q, len(hits["strata"]), LEVEL) for q in (TAIL, 1 - TAIL))
     assert low <= sum(hits["strata"]) <= high
     assert low <= sum(hits["pool"])
     assert sum(hits["counted"]) < low

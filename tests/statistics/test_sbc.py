@@ -18,6 +18,7 @@ import fewlabels as fl
 from tests.support.worlds import PRICES, Family, World, nature, rank_among, true_values
 
 if TYPE_CHECKING:
+    from fewlabels.belief import Target
     from fewlabels.metrics import Metric
     from fewlabels.policies import Policy
     from fewlabels.tasks import Task
@@ -35,7 +36,7 @@ class Case:
     family: Family
     strength: float
     informed: bool
-    target: str
+    target: Target
     policy: Policy
     task: Task | None = None
 
@@ -59,20 +60,26 @@ METRICS: list[tuple[Metric, Family, float]] = [
     (fl.FalsePositiveRate(positive="ant"), "positive", 2.0),
 ]
 # Half of all combinations of prior, target and policy, balanced: every pair of two of them occurs.
-DESIGN: list[tuple[bool, str, Policy]] = [
+DESIGN: list[tuple[bool, Target, Policy]] = [
     (False, "population", fl.Thompson()),
     (True, "pool", fl.Thompson()),
     (False, "pool", fl.UniformItems()),
     (True, "population", fl.UniformItems()),
 ]
+NAMED: list[tuple[Metric, Family]] = [
+    (fl.Accuracy(), "right"),
+    (fl.CalibrationError(bins=4), "right"),
+    (COST, "classes"),
+]
+OTHERS: list[tuple[bool, Target, Policy]] = [(True, "population", fl.Thompson()), (False, "pool", fl.Greedy())]
 CASES = [
     Case(metric, family, strength, informed, target, policy)
     for metric, family, strength in METRICS
     for informed, target, policy in DESIGN
 ] + [
     Case(metric, family, 2.0, informed, target, policy, fl.Identify(metric, lowest=5))
-    for metric, family in [(fl.Accuracy(), "right"), (fl.CalibrationError(bins=4), "right"), (COST, "classes")]
-    for informed, target, policy in [(True, "population", fl.Thompson()), (False, "pool", fl.Greedy())]
+    for metric, family in NAMED
+    for informed, target, policy in OTHERS
 ]
 TESTS = len(CASES) + 4  # the others of this file
 
@@ -131,7 +138,7 @@ def test_a_wrong_prior_is_found_out() -> None:
 
 @pytest.mark.parametrize("metric", [fl.Accuracy(), fl.CalibrationError(bins=2)], ids=str)
 @pytest.mark.parametrize("target", ["population", "pool"])
-def test_other_groups_than_those_of_asking(metric: Metric, target: str) -> None:
+def test_other_groups_than_those_of_asking(metric: Metric, target: Target) -> None:
     # Asked where the accuracy of five sites is lowest, read by thirty kinds: the strata are kind × site (× bin).
     world = World(sites=5, items=120, kinds=30, seed=3)
     pool, ranks = world.pool, []
@@ -142,7 +149,7 @@ def test_other_groups_than_those_of_asking(metric: Metric, target: str) -> None:
     for seed in range(8):
         truth = nature(world, "right", cell, 2.0, informed=False, seed=seed)
         task = fl.Identify(fl.Accuracy(), lowest=1)
-        audit = fl.create(None, "sbc", pool, sites, task=task, target=target, seed=seed)  # type: ignore[arg-type]
+        audit = fl.create(None, "sbc", pool, sites, task=task, target=target, seed=seed)
         for _ in range(5):
             audit.tell(world.labels(truth.true, audit.ask(40).ids))
         draws = audit.draws(DRAWS, metric=metric, groups=kinds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -21,7 +23,7 @@ def pools(draw: st.DrawFn) -> Pool:
     classes = draw(st.lists(TEXT, unique=True, min_size=2, max_size=4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, k = len(ids), len(classes)
-    further = {
+    further: dict[str, Any] = {
         # Names of columns may be anything, those used inside the archive among them.
         "id": pa.array(rng.integers(0, 3, n)),
         "predicted": pa.array([None if i % 3 else f"é{i}" for i in range(n)], pa.string()),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from fewlabels.store.log import Kind
+
 KNOWN = zoo()
 NOW = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 SPEC = """{"task": {"kind": "Estimate", "metric": {"kind": "Accuracy"}}, "groups": {"by": "predicted"},
@@ -77,7 +79,7 @@ def test_nothing_is_lost_and_everything_new_can_be_kept(engine: Engine, shared_s
         store = Store(shared_store_url)
         assert store.events("old")[:5] == [replace(event, seq=seq, at=NOW) for seq, event in enumerate(OLD, 1)]
         with store.transaction("old") as log:
-            kinds = ("skip", "decide", "retract", "expire")
+            kinds: tuple[Kind, ...] = ("skip", "decide", "retract", "expire")
             log.append([Event(kind, "z01", key=f"{kind} {opened}") for kind in kinds])
         for event in (Event("guess", "a"), Event("skip", "z01", key="skip 0")):  # type: ignore[arg-type]
             with pytest.raises(StoreError, match=r"refused.*constraint"), store.transaction("old") as log:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fewlabels.store.people import Role
+
 
 @pytest.fixture
 def store(store_url: str) -> Iterator[Store]:
@@ -63,7 +65,13 @@ def test_again_replaces_a_token_in_one_step_and_keeps_the_role_unless_told(store
     with pytest.raises(StoreError, match="nobody called 'ann' to invite again"):
         people.invite("ann", again=True)
     tokens = [people.invite("ann")]
-    for role, becomes in ((None, "annotator"), ("owner", "owner"), (None, "owner"), ("annotator", "annotator")):
+    roles: tuple[tuple[Role | None, Role], ...] = (
+        (None, "annotator"),
+        ("owner", "owner"),
+        (None, "owner"),
+        ("annotator", "annotator"),
+    )
+    for role, becomes in roles:
         tokens.append(people.invite("ann", role, again=True))
         assert [people.who(token) is not None for token in tokens] == [False] * (len(tokens) - 1) + [True]
         assert people.who(tokens[-1]).role == becomes

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import traceback
+from functools import partial
 from typing import TYPE_CHECKING
 
 import fewlabels as fl
@@ -71,7 +72,7 @@ def kill(url: str, name: str, kills: int) -> None:
     call = 0.05  # seconds: a first guess
     for i in range(kills):
         reader, writer = os.pipe()
-        pid = fork(lambda writer=writer: label_for_ever(url, name, writer))
+        pid = fork(partial(label_for_ever, url, name, writer))
         os.close(writer)
         for report in range(moments.randrange(6)):
             began = time.monotonic()
@@ -118,7 +119,7 @@ def open_together(url: str, processes: int) -> None:
         os.close(writer)
         open_new(url, number, reader)
 
-    pids = [fork(lambda number=number: work(number)) for number in range(processes)]
+    pids = [fork(partial(work, number)) for number in range(processes)]
     os.close(writer)
     statuses = [os.waitpid(pid, 0)[1] for pid in pids]
     if any(statuses):
@@ -147,7 +148,7 @@ def main(what: str, url: str, *arguments: str) -> None:
     elif what == "annotate":
         name, annotators, labels = arguments
         warm_up(url, name)
-        together([lambda a=a: label_some(url, name, f"a{a}", int(labels)) for a in range(int(annotators))])
+        together([partial(label_some, url, name, f"a{a}", int(labels)) for a in range(int(annotators))])
     elif what == "open":
         open_together(url, int(arguments[0]))
     elif what == "fork":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -32,23 +33,24 @@ def pool(classes: tuple[str, ...] = CLASSES) -> tuple[fl.Pool, dict[str, str]]:
     return made, {f"i{i}": classes[t] for i, t in enumerate(true.tolist())}
 
 
-def told(n: int, classes: tuple[str, ...] = CLASSES, place: bool = False, **spec) -> fl.Assessment:
+def told(n: int, classes: tuple[str, ...] = CLASSES, place: bool = False, **spec: Any) -> fl.Assessment:
     """An assessment after n labels."""
     items, truth = pool(classes)
     groups = fl.by_column(items, "place") if place else None
-    audit = fl.create(None, "the <b>audit</b>", items, groups, **{"seed": 3, "prior": fl.Uniform()} | spec)
+    usual: dict[str, Any] = {"seed": 3, "prior": fl.Uniform()}
+    audit = fl.create(None, "the <b>audit</b>", items, groups, **usual | spec)
     while n:
         batch = audit.ask(min(n, 20))
         n -= audit.tell({item: truth[item] for item in batch.ids}, annotator="ann")
     return audit
 
 
-def told_exactly(counts: dict[str, tuple[int, int]], **spec) -> fl.Assessment:
+def told_exactly(counts: dict[str, tuple[int, int]], **spec: Any) -> fl.Assessment:
     """An assessment with so many right and wrong labels in each class."""
     items, _ = pool()
     audit = fl.create(None, "counts", items, **{"prior": fl.Uniform()} | spec)
     free = {name: np.flatnonzero(items.predicted == k).tolist() for k, name in enumerate(CLASSES)}
-    labels = {}
+    labels: dict[str, str] = {}
     for name, (right, wrong) in counts.items():
         other = next(c for c in CLASSES if c != name)
         for label, n in ((name, right), (other, wrong)):

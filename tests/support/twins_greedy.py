@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import copy
 import itertools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
 from fewlabels.belief import Belief
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
-from tests.support.twins import best_groups, upcoming_draw
+from tests.support.twins import Run, best_groups, upcoming_draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 ROUNDING = 1e-13  # of sums and products of numbers up to 1
 QUANTILE = 1e-11  # ten times what the compiled quantile is tested to
@@ -26,31 +34,37 @@ class Reward(NamedTuple):
     kind: object
 
 
-def rankings(rewards):
+if TYPE_CHECKING:
+    Rewards = Callable[[Generator], Mapping[int, Reward]]
+
+
+def rankings(rewards: Mapping[int, Reward]) -> Iterator[dict[int, int]]:
     """Every way to rank the groups that rounding could bring about, as whole numbers; mostly there is only one.
 
     Rewards that differ by less than their slack may come out either way, or equal.
     """
-    clusters, top = [], -np.inf
+    clusters, top = list[list[int]](), -np.inf
     for g in sorted(rewards, key=lambda g: rewards[g].value - rewards[g].slack):
         if not clusters or rewards[g].value - rewards[g].slack > top:
             clusters.append([])
         clusters[-1].append(g)
         top = max(top, rewards[g].value + rewards[g].slack)
     for ways in itertools.product(*(_weak_orders({rewards[g].kind for g in cluster}) for cluster in clusters)):
-        rank = {}
+        rank: dict[int, int] = {}
         for i, (cluster, way) in enumerate(zip(clusters, ways, strict=True)):
             rank |= {g: len(rewards) * i + way[rewards[g].kind] for g in cluster}
         yield rank
 
 
-def _weak_orders(kinds):
+def _weak_orders(kinds: set[object]) -> Iterator[dict[object, int]]:
     for ranks in itertools.product(range(len(kinds)), repeat=len(kinds)):
         if set(ranks) == set(range(max(ranks) + 1)):
             yield dict(zip(kinds, ranks, strict=True))
 
 
-def follow(rng, run, asked, rewards, *, m=1, epsilon=False):
+def follow(
+    rng: Generator, run: Run, asked: list[int], rewards: Rewards, *, m: int = 1, epsilon: bool = False
+) -> list[Generator]:
     """The generators with which the textbook loop ends that asks for just these items, in this order.
 
     Without rewards that are equal but for rounding there is at most one. None means that the kernel is wrong.
@@ -69,7 +83,7 @@ def follow(rng, run, asked, rewards, *, m=1, epsilon=False):
     return paths
 
 
-def _steps(rng, run, step, rewards, m, epsilon):
+def _steps(rng: Generator, run: Run, step: list[int], rewards: Rewards, m: int, epsilon: bool) -> Iterator[Generator]:
     """Where one step leaves the generator, for each ranking under which it asks for the items of `step`."""
     rng = copy.deepcopy(rng)
     worth = rewards(rng)
@@ -82,36 +96,38 @@ def _steps(rng, run, step, rewards, m, epsilon):
             yield end
 
 
-def belief(run, cells, pool):
+def belief(run: Run, cells: Sequence[int] | NDArray[np.int64], pool: bool) -> Belief:
     size = np.array(run.size)[cells]
     return Belief(run.prior[cells], run.counts[cells], size, "pool" if pool else "population")
 
 
-def state(run, g):
+def state(run: Run, g: int) -> tuple[float, ...]:
     return (*run.alpha(g), *run.counts[g], run.size[g])
 
 
-def lowest_rewards(run, pool, *, upper):
+def lowest_rewards(run: Run, pool: bool, *, upper: bool) -> Rewards:
     """Minus the mean accuracy, or minus its 2.5 % quantile."""
 
-    def rewards(rng):
+    def rewards(rng: Generator) -> dict[int, Reward]:
         out = {}
         for g in run.open_groups():
-            value = betaincinv(*run.alpha(g), 0.025) if upper else belief(run, [g], pool).mean()[0, 0]
+            a, b = run.alpha(g)
+            value = betaincinv(a, b, 0.025) if upper else belief(run, [g], pool).mean()[0, 0]
             out[g] = Reward(-value, QUANTILE if upper else ROUNDING, state(run, g))
         return out
 
     return rewards
 
 
-def estimate_rewards(run, pool, *, upper):
+def estimate_rewards(run: Run, pool: bool, *, upper: bool) -> Rewards:
     """Share times the fall in variance: at the mean, or its 97.5 % quantile, which lies at a quantile of θ."""
 
-    def rewards(rng):
+    def rewards(rng: Generator) -> dict[int, Reward]:
         out = {}
         for g in run.open_groups():
             here, share = belief(run, [g], pool), run.size[g] / len(run.items)
-            ends = betaincinv(*run.alpha(g), [0.025, 0.975])
+            a, b = run.alpha(g)
+            ends = [betaincinv(a, b, 0.025), betaincinv(a, b, 0.975)]
             thetas = [np.array([[x, 1 - x]]) for x in ends] if upper else [here.mean()]
             drop = max(here.drop(np.array([[1.0, 0.0]]), theta)[0] for theta in thetas)
             out[g] = Reward(share * drop, QUANTILE if upper else ROUNDING, state(run, g))
@@ -120,8 +136,8 @@ def estimate_rewards(run, pool, *, upper):
     return rewards
 
 
-def confusion_rewards(run, pool):
-    def rewards(rng):
+def confusion_rewards(run: Run, pool: bool) -> Rewards:
+    def rewards(rng: Generator) -> dict[int, Reward]:
         out = {}
         for g in run.open_groups():
             here = belief(run, [g], pool)
@@ -132,8 +148,10 @@ def confusion_rewards(run, pool):
     return rewards
 
 
-def value_rewards(run, weight, centre, cells_of, pool):
-    def rewards(rng):
+def value_rewards(
+    run: Run, weight: Floats, centre: Floats, cells_of: Sequence[NDArray[np.int64]], pool: bool
+) -> Rewards:
+    def rewards(rng: Generator) -> dict[int, Reward]:
         out = {}
         for g in run.open_groups():
             cells = cells_of[g]
@@ -144,26 +162,27 @@ def value_rewards(run, weight, centre, cells_of, pool):
     return rewards
 
 
-def compare_rewards(run, first, rope, by, pool, *, thompson):
+def compare_rewards(run: Run, first: int, rope: float, by: str, pool: bool, *, thompson: bool) -> Rewards:
     """What a label is worth on average over what it may show, under a draw or at the mean."""
     slack = ROUNDING if pool else QUADRATURE
 
-    def regions(counts):
+    def regions(counts: Floats) -> Floats:
         sides = []
         for g in (first, 1 - first):
             alpha, right, left = run.prior[g] + counts[g], int(counts[g, 0]), run.size[g] - int(counts[g].sum())
             sides.append((alpha, right, left, run.size[g]))
-        return pool_rope_probabilities(*sides, rope) if pool else rope_probabilities(sides[0][0], sides[1][0], rope)
+        a, b = sides
+        return pool_rope_probabilities(a, b, rope) if pool else rope_probabilities(a[0], b[0], rope)
 
-    def worth(g, outcome, now):
+    def worth(g: int, outcome: int, now: Floats) -> tuple[float, float]:
         counts = run.counts.copy()
         counts[g, outcome] += 1
         after = regions(counts)
         return (after.max(), slack) if by == "confidence" else news(now, after, slack)
 
-    def rewards(rng):
+    def rewards(rng: Generator) -> dict[int, Reward]:
         out = {}
-        now = regions(run.counts) if by == "information" else None
+        now = regions(run.counts) if by == "information" else np.empty(0)
         for g in run.open_groups():
             here, size = run.alpha(g), run.size[g]
             theta = np.array(upcoming_draw(rng, run, g, pool)) if thompson else here / here.sum()
@@ -179,7 +198,7 @@ def compare_rewards(run, first, rope, by, pool, *, thompson):
     return rewards
 
 
-def news(now, after, slack):
+def news(now: Floats, after: Floats, slack: float) -> tuple[float, float]:
     """Relative entropy Σ x log(x/y) from `now` = y to `after` = x, and how far it is off if both are by the slack.
 
     As in the library y is at least 1e-12; then |∂/∂x| ≤ 1 + log 10¹², and y counts by the change of its logarithm.

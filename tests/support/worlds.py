@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 import fewlabels as fl
+from fewlabels.metrics.rates import Rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +105,7 @@ def nature(world: World, family: Family, cell: NDArray[np.int64], strength: floa
     return Truth(world, true, chance)
 
 
-def true_values(metric: Metric, truth: Truth, group: NDArray[np.int64], target: str) -> NDArray[np.float64]:
+def true_values(metric: Metric, truth: Truth, group: NDArray[np.integer], target: str) -> NDArray[np.float64]:
     """The metric of each group as it really is: of θ for the population, of the drawn classes for the pool.
 
     Shape (groups,), or (groups, classes) for Confusion.
@@ -113,7 +114,7 @@ def true_values(metric: Metric, truth: Truth, group: NDArray[np.int64], target: 
     return np.array([_value(metric, truth.world, chance, group == g) for g in range(group.max() + 1)])
 
 
-def _value(metric: object, world: World, chance: NDArray[np.float64], here: NDArray[np.bool_]) -> object:
+def _value(metric: Metric, world: World, chance: NDArray[np.float64], here: NDArray[np.bool_]) -> Any:
     chance, predicted, confidence = chance[here], world.predicted[here], world.confidence[here]
     right = chance[np.arange(len(chance)), predicted]
     if isinstance(metric, fl.Accuracy):
@@ -128,6 +129,7 @@ def _value(metric: object, world: World, chance: NDArray[np.float64], here: NDAr
     if isinstance(metric, fl.Cost):
         return (mass * PRICES).sum()
     hit, called, true = np.diag(mass), mass.sum(axis=0), mass.sum(axis=1)
+    assert isinstance(metric, Rate)
     top, bottom = {
         fl.Precision: (hit, called),
         fl.Recall: (hit, true),

@@ -41,7 +41,7 @@ class Cost(Metric):
     array([0.8, 1. ])
     """
 
-    matrix: Sequence[Sequence[float]] = ()
+    matrix: Sequence[Sequence[float]] | NDArray[np.generic] = ()
 
     takes: ClassVar[Takes] = "FILE"
     phrase: ClassVar[str] = "what a prediction costs on average, by the prices that were given"

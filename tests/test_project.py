@@ -1,0 +1,40 @@
+"""The files about the project agree with each other: versions, lower bounds, what is shipped, what is tested."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from scripts.lowest import lowest
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (\S+)$", text, re.MULTILINE) == [PROJECT["version"]]
+
+
+def test_every_dependency_of_users_has_a_lower_bound() -> None:
+    pins = {re.split(r"[\[=>]", line)[0]: line for line in lowest(PROJECT)}
+    assert pins["numpy"] == "numpy==2.0"
+    assert pins["psycopg"].startswith("psycopg[binary]==")
+    assert pins["pytest"].startswith("pytest>=")  # a tool, not pinned
+    with pytest.raises(SystemExit, match="'numpy' has no single lower bound"):
+        lowest({"dependencies": ["numpy"], "optional-dependencies": {"dev": []}})
+
+
+def test_everything_that_is_shipped_exists() -> None:
+    for name in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]:
+        assert (ROOT / name).exists(), name
+
+
+def test_the_workflow_tests_every_python_that_is_named() -> None:
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    workflow = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")
+    assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(f'"{version}"' for version in named)
