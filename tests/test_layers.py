@@ -24,6 +24,7 @@ ORDER = (
     "cells",
     "priors",
     "metrics",
+    "anytime",
     "estimates",
     "tasks",
     "policies",

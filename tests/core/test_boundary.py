@@ -14,8 +14,8 @@ from scipy.stats import beta, betabinom, chi2, norm
 
 import fewlabels as fl
 from fewlabels.policies import UCB, Boundary, Greedy
-from fewlabels.policies.boundary import _variance
 from fewlabels.tasks import Rewards
+from fewlabels.tasks.estimate import value_variance
 from tests.support.contracts import TARGETS
 from tests.support.pools import law, pool_of, zoo
 
@@ -158,7 +158,7 @@ def test_the_variance_is_that_of_draws(metric: fl.Metric, target: Target) -> Non
     rewards = Rewards(fl.Identify(metric, highest=1), cells, belief)
     value = metric.value(belief.draws(np.random.default_rng(5), draws), cells)
     square = (value - value.mean(axis=0)) ** 2
-    gap = np.abs(square.mean(axis=0) - _variance(rewards, belief.mean()))
+    gap = np.abs(square.mean(axis=0) - value_variance(rewards.task, belief, rewards.cells, belief.mean()))
     assert (gap <= Z * square.std(axis=0) / np.sqrt(draws) + 1e-12).all()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.parts import register
 from fewlabels.policies.base import Policy, best
-from fewlabels.tasks.estimate import variance_drop
+from fewlabels.tasks.estimate import value_variance, variance_drop
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Boundary(Policy):
             return best(rewards.mean(), room, plays, rng)
         belief, cells = rewards.belief, rewards.cells
         theta = belief.mean()
-        value, variance = rewards.task.reward(belief, cells, theta), _variance(rewards, theta)
+        value, variance = rewards.task.reward(belief, cells, theta), value_variance(rewards.task, belief, cells, theta)
         # Groups that are fully labelled hold their place in the order: they too are on one side or the other.
         ranked = best(value, cells.partition.sizes, len(room), rng)
         members, others = ranked[:plays], ranked[plays:]
@@ -55,17 +55,3 @@ class Boundary(Policy):
         worth[members], worth[others] = density.max(axis=1), density.max(axis=0)
         worth += np.log(np.maximum(variance_drop(rewards.task, belief, cells, theta), _LEAST))
         return best(worth, room, 1, rng)
-
-
-def _variance(rewards: Rewards, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The variance of each group's value, by the slope of the value at the mean θ, shape (groups,).
-
-    In a cell Cov θ = k·(diag p − p pᵀ) with p the believed shares, so Var(g·θ) = k·(Σ p g² − (Σ p g)²), and k is known
-    from Σ_j Var θ_j = k·(1 − Σ p²).
-    """
-    belief, cells = rewards.belief, rewards.cells
-    share = belief.alpha / belief.strength[:, None]
-    slope = rewards.task.metric.gradient(theta, cells)
-    one = (share * slope**2).sum(axis=-1) - (share * slope).sum(axis=-1) ** 2
-    scale = belief.variance().sum(axis=-1) / np.maximum(1 - (share**2).sum(axis=-1), _LEAST)
-    return cells.total(np.maximum(scale * one, 0.0))

@@ -3,6 +3,7 @@
 from fewlabels.tasks.base import Answer as Answer
 from fewlabels.tasks.base import Rewards as Rewards
 from fewlabels.tasks.base import Task as Task
+from fewlabels.tasks.certify import Certify as Certify
 from fewlabels.tasks.compare import Compare as Compare
 from fewlabels.tasks.estimate import Estimate as Estimate
 from fewlabels.tasks.identify import Identify as Identify

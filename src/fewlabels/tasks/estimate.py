@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Ahead, Grounds
 
 
+_LEAST = 1e-200
+
+
 @register
 @dataclass(frozen=True)
 class Estimate(Task):
@@ -82,6 +85,19 @@ class Estimate(Task):
     def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
         """Whether the number can be used, and which groups need more labels."""
         return estimate_words.next_steps(grounds, ahead)
+
+
+def value_variance(task: Task, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The variance of each group's value, by the slope of the value at θ, shape (groups,).
+
+    In a cell Cov θ = k·(diag p − p pᵀ) with p the believed shares, so Var(g·θ) = k·(Σ p g² − (Σ p g)²), and k is known
+    from Σ_j Var θ_j = k·(1 − Σ p²).
+    """
+    share = belief.alpha / belief.strength[:, None]
+    slope = task.metric.gradient(theta, cells)
+    spread = (share * slope**2).sum(axis=-1) - (share * slope).sum(axis=-1) ** 2
+    scale = belief.variance().sum(axis=-1) / np.maximum(1 - (share**2).sum(axis=-1), _LEAST)
+    return cells.total(np.maximum(scale * spread, 0.0))
 
 
 def variance_drop(task: Task, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,199 @@
+"""Intervals that hold at every look: confidence sequences for the share right in a group, and evidence for a line.
+
+A credible interval of 95 % may be read once. Whoever looks after every label and stops when they like what they see
+needs one that contains the true value at all looks together with probability 0.95, for every truth. Such intervals
+come from bets: somebody who bets on each label at fair odds under θ turns 1 into
+
+    M_n(θ) = Π_i q_i(y_i) / (θ^r (1 − θ)^w)        after r right and w wrong labels,
+
+where q_i is any forecast made before label i. If θ is true, M is a martingale, so it ever reaches 1/α with a
+probability of at most α (Ville 1939). The values that are not yet refuted, {θ: M_n(θ) < 1/α}, are the interval. The
+forecasts are those of Beta mixtures, Π q_i = Σ_k c_k B(a_k + r, b_k + w)/B(a_k, b_k): a good one makes the interval
+short, a bad one only makes it long. For the pool's own items, which are asked without replacement, the odds under R
+right items of N are (R − r)/(N − n) instead of θ (Waudby-Smith and Ramdas 2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betaincc, betaln, expit, gammaln, logsumexp, xlog1py, xlogy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+_FARTHEST = 40.0  # log-odds: beyond e^−40 of 0 or 1 an end is 0 or 1
+_HALVINGS = 60
+_NONE = 1e-300  # in place of no label, whose logarithm is not a number
+
+
+@dataclass(frozen=True, eq=False)
+class Bets:
+    """Forecasts of right and wrong for each group, made before its first label: a mixture of Betas.
+
+    Parameters
+    ----------
+    a, b
+        The counts of each Beta, shape (groups, betas).
+    share
+        What part of the stake each has, shape (betas,), summing to 1.
+
+    >>> bets = Bets.on(np.array([0.9, 0.5]))
+    >>> np.exp(bets.log_wealth(np.array([2, 0]), np.array([0, 1]))).round(3)
+    array([0.597, 0.5  ])
+    """
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+    @classmethod
+    def on(cls, expected: NDArray[np.float64], strength: float = 10.0) -> Bets:
+        """Half on Beta(½, ½), half on a Beta of this strength around what is expected of each group, shape (groups,).
+
+        The first half makes sure that a wrong expectation costs a factor of 2 in the wealth and no more.
+        """
+        middle = np.clip(expected, 0.01, 0.99)
+        a = np.stack([np.full_like(middle, 0.5), strength * middle], axis=-1)
+        b = np.stack([np.full_like(middle, 0.5), strength * (1 - middle)], axis=-1)
+        return cls(a, b, np.array([0.5, 0.5]))
+
+    def log_wealth(self, right: NDArray[np.int64], wrong: NDArray[np.int64]) -> NDArray[np.float64]:
+        """log Π q_i, the probability that the forecasts gave to the labels in their order; shape (groups,)."""
+        parts = betaln(self.a + right[:, None], self.b + wrong[:, None]) - betaln(self.a, self.b)
+        return np.asarray(logsumexp(parts, b=self.share, axis=-1))
+
+
+def population_sequence(
+    right: NDArray[np.int64], wrong: NDArray[np.int64], bets: Bets, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Low and high of θ in each group at this look, two of shape (groups,).
+
+    log M is convex in θ with its minimum at the share right, so that each end is found by halving on its side of it.
+
+    >>> low, high = population_sequence(np.array([45]), np.array([5]), Bets.on(np.array([0.9])), 0.95)
+    >>> low.round(2), high.round(2)
+    (array([0.73]), array([0.98]))
+    """
+    room = bets.log_wealth(right, wrong) + np.log(1 - level)
+    # Ends are looked for in the log-odds z, where those near 0 and 1 are as far apart as others.
+    best = np.clip(np.log(np.maximum(right, _NONE)) - np.log(np.maximum(wrong, _NONE)), -_FARTHEST, _FARTHEST)
+
+    def refuted(z: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return room >= xlogy(right, expit(z)) + xlogy(wrong, expit(-z))
+
+    low = _edge(refuted, np.full(len(right), -_FARTHEST), best)
+    high = _edge(refuted, np.full(len(right), _FARTHEST), best)
+    return np.where(right > 0, expit(low), 0.0), np.where(wrong > 0, expit(high), 1.0)
+
+
+def _edge(
+    refuted: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
+    outside: NDArray[np.float64],
+    inside: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Where the values cease to be refuted between `outside` and `inside`; on the outer side of it."""
+    for _ in range(_HALVINGS):
+        middle = (outside + inside) / 2
+        out = refuted(middle)
+        outside, inside = np.where(out, middle, outside), np.where(out, inside, middle)
+    return outside
+
+
+def pool_sequence(
+    right: NDArray[np.int64], wrong: NDArray[np.int64], size: NDArray[np.int64], bets: Bets, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Low and high of the share right among the N items of each group, two of shape (groups,).
+
+    >>> everything = pool_sequence(np.array([7]), np.array([3]), np.array([10]), Bets.on(np.array([0.9])), 0.95)
+    >>> everything
+    (array([0.7]), array([0.7]))
+    """
+    room = bets.log_wealth(right, wrong) + np.log(1 - level)
+
+    def refuted(total: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return room >= _log_sequence(total, right, wrong, size)
+
+    # The likelihood of R rises to its maximum and falls from there. The forecasts are a mixture over R too, so they
+    # cannot beat the maximum, which is never refuted.
+    labelled = np.maximum(right + wrong, 1)
+    best = np.clip((size + 1) * right // labelled, right, size - wrong)
+    best = np.where(right + wrong > 0, best, right)
+    low, high = _whole_edge(refuted, right - 1, best), _whole_edge(refuted, size - wrong + 1, best)
+    return low / np.maximum(size, 1), high / np.maximum(size, 1)
+
+
+def _whole_edge(
+    refuted: Callable[[NDArray[np.int64]], NDArray[np.bool_]], beyond: NDArray[np.int64], inside: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The outermost whole number between `inside`, which is not refuted, and `beyond`, which is impossible."""
+    far, near = beyond, inside
+    while (open_ := np.abs(far - near) > 1).any():
+        middle = np.where(open_, (far + near) // 2, near)
+        out = refuted(middle) & open_
+        far, near = np.where(out, middle, np.where(open_, far, near)), np.where(out, near, middle)
+    return near
+
+
+def _log_sequence(
+    total: NDArray[np.int64], right: NDArray[np.int64], wrong: NDArray[np.int64], size: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """log of [R]_r [N − R]_w / [N]_(r+w): the probability of the labels in their order if R of N items are right."""
+    rest = size - total
+    falling = gammaln(total + 1) - gammaln(total - right + 1) + gammaln(rest + 1) - gammaln(rest - wrong + 1)
+    return falling - gammaln(size + 1) + gammaln(size - right - wrong + 1)
+
+
+def evidence_above(
+    line: float,
+    right: NDArray[np.int64],
+    wrong: NDArray[np.int64],
+    bets: Bets,
+    size: NDArray[np.int64] | None = None,
+    *,
+    touching: bool = False,
+) -> NDArray[np.float64]:
+    """log of the wealth won against "the share right is at most `line`" by bets on more; shape (groups,).
+
+    If the share is at most the line, it ever reaches 1/α with a probability of at most α. The bets are the
+    mixture's, cut off below the line. With `size` the share is that of the group's own items, asked without
+    replacement; it can be exactly the line, and `touching` says whether that counts as above it. For a share below a
+    line, turn right and wrong, the bets and the line around.
+
+    >>> np.exp(evidence_above(0.8, np.array([45]), np.array([1]), Bets.on(np.array([0.9])))).round()
+    array([378.])
+    """
+    if size is not None:
+        most = np.ceil(line * size - 1e-9) - 1 if touching else np.floor(line * size + 1e-9)
+        return _pool_evidence(most.astype(np.int64), right, wrong, bets, size)
+    r, w = right[:, None], wrong[:, None]
+    with np.errstate(divide="ignore"):
+        above = np.log(betaincc(bets.a + r, bets.b + w, line)) - np.log(betaincc(bets.a, bets.b, line))
+    parts = above + betaln(bets.a + r, bets.b + w) - betaln(bets.a, bets.b)
+    wealth: NDArray[np.float64] = np.asarray(logsumexp(parts, b=bets.share, axis=-1))
+    return wealth - xlogy(right, line) - xlog1py(wrong, -line)
+
+
+def _pool_evidence(
+    most: NDArray[np.int64], right: NDArray[np.int64], wrong: NDArray[np.int64], bets: Bets, size: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Bets on each total R above the largest one that is not above the line, weighed by the mixture."""
+    out = np.empty(len(right))
+    for g, (r, w, n, k) in enumerate(zip(right, wrong, size, most, strict=True)):
+        if r > k or n - w <= k:
+            out[g] = np.inf if r > k else -np.inf
+            continue
+        totals = np.arange(k + 1, n + 1)
+        chance = gammaln(n + 1) - gammaln(totals + 1) - gammaln(n - totals + 1)
+        parts = betaln(bets.a[g][:, None] + totals, bets.b[g][:, None] + n - totals)
+        parts -= betaln(bets.a[g], bets.b[g])[:, None]
+        weight = chance + logsumexp(parts, b=bets.share[:, None], axis=0)
+        weight -= logsumexp(weight)
+        possible = totals <= n - w
+        sequence = _log_sequence(totals[possible], r, w, n)
+        out[g] = logsumexp(weight[possible] + sequence) - _log_sequence(k, r, w, n)
+    return out

@@ -1,0 +1,225 @@
+"""Certify: does every group reach a line? Pass, fail, or not enough evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
+
+from fewlabels.anytime import Bets, evidence_above
+from fewlabels.checks import number_field
+from fewlabels.errors import SpecError
+from fewlabels.estimates import affordable, estimate, value_draws
+from fewlabels.parts import register
+from fewlabels.table import Table
+from fewlabels.tasks import certify_words
+from fewlabels.tasks.base import Answer, Conclusion, Task
+from fewlabels.tasks.estimate import value_variance, variance_drop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
+    from fewlabels.tasks.grounds import Ahead, Grounds
+    from fewlabels.tasks.snapshot import Snapshot
+
+Verdict = Literal["pass", "fail", "open"]
+FEWEST = 5
+"""A group with fewer labels of its own never passes, whatever the scores say; nor does it fail."""
+_LEAST = 1e-200
+
+
+@register
+@dataclass(frozen=True)
+class Certify(Task):
+    """Does every group reach a line?
+
+    Pass: P(all groups reach it) ≥ sure, and every group has labels of its own. Fail: some group, with labels of its
+    own, misses it with that probability. Otherwise there is not enough evidence. A label in g is worth
+    drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line is in doubt.
+
+    Parameters
+    ----------
+    at_least, at_most
+        The line: one of the two.
+    only
+        The groups that must reach it; all of them if none are named.
+    sure
+        The probability with which a verdict is given.
+    guarantee
+        "anytime": for every truth, and however often one looks, a false pass has a probability of at most 1 − sure.
+        Each group must win bets worth 1/(1 − sure) against missing the line; see `anytime`. None: by the posterior.
+
+    >>> import fewlabels as fl
+    >>> fl.Certify(fl.Accuracy(), at_least=0.9)
+    Certify(metric=Accuracy(), at_least=0.9, at_most=None, only=(), sure=0.95, guarantee=None)
+    """
+
+    conclusive: ClassVar[bool] = True
+
+    at_least: float | None = None
+    at_most: float | None = None
+    only: tuple[str, ...] = ()
+    sure: float = 0.95
+    guarantee: Literal["anytime"] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.at_least is None) == (self.at_most is None):
+            raise SpecError("Certify() needs either at_least= or at_most=, such as Certify(Accuracy(), at_least=0.9).")
+        if not np.isfinite(self.line):
+            raise SpecError(f"The line of Certify() must be a number. Got {self.line!r} instead.")
+        number_field(self, "sure", "The 'sure' of Certify()", high=1, hint="such as 0.95")
+        if self.guarantee not in (None, "anytime"):
+            raise SpecError(f"The 'guarantee' of Certify() must be 'anytime' or None. Got {self.guarantee!r} instead.")
+        object.__setattr__(self, "only", tuple(self.only))
+
+    @classmethod
+    def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:
+        """Every group above a line, and one group below it."""
+        return (cls(metric, at_least=0.6), cls(metric, at_most=0.4, only=(groups[0],)))
+
+    @property
+    def line(self) -> float:
+        """The value that is to be reached."""
+        return float(self.at_most if self.at_least is None else self.at_least)  # type: ignore[arg-type]
+
+    def check(self, cells: Cells) -> None:
+        """SpecError if a group is missing or empty, or the metric has no single number or no guarantee."""
+        name = type(self.metric).__name__
+        if self.metric.vector:
+            raise SpecError(f"Certify() needs one number a group, and {name}() has one for each class. Use Cost().")
+        if unknown := [group for group in self.only if group not in cells.partition.names]:
+            known = ", ".join(map(repr, cells.partition.names[:8])) + (", ..." if len(cells.partition) > 8 else "")
+            raise SpecError(f"Certify() cannot find the group {unknown[0]!r}. Use one of the groups: {known}.")
+        if not self.askable(cells).any():
+            raise SpecError("Certify() has nothing to look at: the groups have no items.")
+        if self.metric.in_unit_interval and not 0 <= self.line <= 1:
+            raise SpecError(f"{name}() lies between 0 and 1; a line at {self.line:g} says nothing.")
+        if self.guarantee and not self.metric.marginal:
+            raise SpecError(
+                f"Certify(guarantee='anytime') needs a metric that is one share, as Accuracy() is. With {name}() "
+                "leave the guarantee out."
+            )
+
+    def askable(self, cells: Cells) -> NDArray[np.bool_]:
+        """The groups that must reach the line, shape (groups,)."""
+        named = np.isin(np.array(cells.partition.names, dtype=object), self.only) if self.only else True
+        return (cells.partition.sizes > 0) & named
+
+    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a label in each group is worth: (..., cells, outcomes) to (..., groups); 0 for groups not asked about.
+
+        A group with fewer than five labels cannot pass, so a label there is worth as much as the best one elsewhere.
+        """
+        mean = self.metric.value(belief.mean(), cells)
+        variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
+        density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
+        worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
+        lacking = self.askable(cells) & ~self._is_supported(belief, cells)
+        return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
+
+    def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
+        """The verdict, and for each group the probability that it reaches the line; the worst group first."""
+        used = affordable(draws, belief)
+        table = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
+        reaches = self._reaches(value_draws(self.metric, belief, cells, rng, used))
+        asked = np.flatnonzero(self.askable(cells))
+        chance, together = reaches.mean(axis=0), float(reaches[:, asked].all(axis=1).mean())
+        verdicts = self._verdicts(belief, cells, chance)
+        verdict = self._verdict([verdicts[g] for g in asked], together)
+        order = asked[np.argsort(chance[asked], kind="stable")]
+        names = ("group", "n", "labelled", "mean", "low", "high")
+        columns = {name: [table.columns[name][g] for g in order] for name in names}
+        columns |= {"reaches": chance[order].tolist(), "verdict": [verdicts[g] for g in order]}
+        failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
+        settings = {"level": level, "target": belief.target, "draws": used, "line": self.line, "verdict": verdict}
+        probability = {"pass": together, "fail": 1 - together, "open": None}[verdict]
+        words = certify_words.answer(self, verdict, probability, failed, columns)
+        return Answer(words, probability, Table(columns, settings), failed)
+
+    def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
+        """1 where all groups reach the line, 0 where one misses it: (n, groups) to (n, 1)."""
+        every: NDArray[np.bool_] = self._reaches(values)[:, self.askable(cells)].all(axis=1)
+        return every[:, None].astype(np.int64)
+
+    def conclude(self, snapshot: Snapshot) -> Conclusion:
+        """Pass or fail, whichever is more probable; with the probability 0 as long as there is no verdict."""
+        reaches, cells = self._reaches(snapshot.values), snapshot.cells
+        asked = np.flatnonzero(self.askable(cells))
+        together = float(reaches[:, asked].all(axis=1).mean())
+        verdicts = self._verdicts(snapshot.belief, cells, reaches.mean(axis=0))
+        verdict = self._verdict([verdicts[g] for g in asked], together)
+        passes = verdict == "pass" or (verdict == "open" and together >= 0.5)
+        probability = together if passes else 1 - together
+        return Conclusion(np.array([int(passes)]), 0.0 if verdict == "open" else probability)
+
+    # --- inside
+
+    def _reaches(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether each value is on the right side of the line, which itself counts as reached."""
+        return values >= self.line - 1e-12 if self.at_most is None else values <= self.line + 1e-12
+
+    def _is_supported(self, belief: Belief, cells: Cells) -> NDArray[np.bool_]:
+        """Whether each group has labels of its own, five or all of its items; shape (groups,)."""
+        labelled = np.rint(cells.total(belief.counts.sum(axis=-1)))
+        return labelled >= np.minimum(FEWEST, cells.partition.sizes)
+
+    def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
+        """What can be said of each group by itself."""
+        supported = self._is_supported(belief, cells)
+        passes, fails = supported & (chance >= self.sure), supported & (1 - chance >= self.sure)
+        if self.guarantee:
+            passes, fails = self._guaranteed(belief, cells)
+        return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
+
+    def _verdict(self, verdicts: Sequence[Verdict], together: float) -> Verdict:
+        """What can be said of all groups together.
+
+        With the guarantee every group's bets must be won, and no correction for their number is needed: were one
+        group below the line, its own bets would be lost with probability `sure`.
+        """
+        if "fail" in verdicts:
+            return "fail"
+        sure = all(one == "pass" for one in verdicts) if self.guarantee else together >= self.sure
+        return "pass" if sure and "open" not in verdicts else "open"
+
+    def _guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,).
+
+        A failure names a group out of many, so its bets must be won as many times higher.
+        """
+        right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
+        expected = np.full(len(cells), 0.5) if cells.confidence is None else cells.confidence
+        size = cells.size if belief.target == "pool" else None
+        line = self.line
+        if self.at_least is None:  # at most so much right is at least so much wrong
+            right, wrong, expected, line = wrong, right, 1 - expected, 1 - line
+        above = evidence_above(line, right, wrong, Bets.on(expected), size, touching=True)
+        below = evidence_above(1 - line, wrong, right, Bets.on(1 - expected), size)
+        one, many = np.log(1 / (1 - self.sure)), np.log(self.askable(cells).sum() / (1 - self.sure))
+        won = np.zeros((2, len(cells.partition)), dtype=bool)
+        won[0, cells.group], won[1, cells.group] = above >= one, below >= many
+        return won[0], won[1]
+
+    # --- words
+
+    def question(self, noun: str, groups: int) -> str:
+        """The task as a question."""
+        return certify_words.question(self, noun, groups)
+
+    def headline(self, grounds: Grounds) -> str:
+        """The verdict in words."""
+        return certify_words.headline(self, grounds)
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """What to do with the verdict."""
+        return certify_words.next_steps(self, grounds, ahead)
+
+    def legend(self) -> str:
+        """What the columns of the answer mean."""
+        return "reaches: the chance that the group reaches the line. verdict: what its own labels allow to say."

@@ -1,0 +1,91 @@
+"""Certify in words: whether every group reaches the line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.wording import Style, counted, listed, plural, probability, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fewlabels.tasks.certify import Certify, Verdict
+    from fewlabels.tasks.grounds import Ahead, Grounds
+
+_NAMED = 5
+
+
+def goal(task: Certify) -> str:
+    """The line in words.
+
+    >>> import fewlabels as fl
+    >>> goal(fl.Certify(fl.Accuracy(), at_least=0.9))
+    'an accuracy of at least 90%'
+    """
+    name, most = task.metric.name, task.at_least is None
+    article = "an" if name[0].lower() in "aeiou" else "a"
+    return f"{article} {name} of at {'most' if most else 'least'} {Style(task.metric.in_percent).value(task.line)}"
+
+
+def question(task: Certify, noun: str, groups: int) -> str:
+    """The task as a question."""
+    if task.only:
+        verb = "Does" if len(task.only) == 1 else "Do"
+        return f"{verb} {_names(task.only)} have {goal(task)}?"
+    return f"Does every {noun} have {goal(task)}?" if groups > 1 else f"Does the classifier have {goal(task)}?"
+
+
+def answer(
+    task: Certify, verdict: Verdict, sure: float | None, failed: Sequence[str], columns: Mapping[str, Sequence[Any]]
+) -> str:
+    """The verdict in a sentence."""
+    if verdict == "pass":
+        return f"Pass: {_every(task, len(columns['group']))} {goal(task)}{_how_sure(task, sure)}."
+    if verdict == "fail":
+        verb = "does" if len(failed) == 1 else "do"
+        return f"Fail: {_names(failed)} {verb} not have {goal(task)}{_how_sure(task, sure)}."
+    unsure = sum(one == "open" for one in columns["verdict"])
+    return f"Not enough evidence: {counted(unsure, 'group')} may or may not have {goal(task)}."
+
+
+def headline(task: Certify, grounds: Grounds) -> str:
+    """The verdict, and the group that decides it."""
+    words = grounds.answer.words
+    rows = list(grounds.answer.table.rows())
+    if not any(row["labelled"] for row in rows):
+        return "Nothing can be said yet: no item has a label so far."
+    worst = next(row for row in grounds.rows if row.group == rows[0]["group"])
+    if len(rows) == 1 or not worst.labelled:
+        return words.replace("group", grounds.noun, 1) if len(rows) > 1 else words
+    style = Style(task.metric.in_percent)
+    shown = f"{style.value(worst.mean)}, {style.between(worst.low, worst.high)}; {worst.support}"
+    return f"{words} The {grounds.noun} furthest from it is {worst.short} ({shown})."
+
+
+def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+    """What to do with the verdict."""
+    verdict = grounds.answer.settings["verdict"]
+    if verdict == "pass":
+        return ("The line is reached. More labels would only make the numbers more exact.",)
+    if verdict == "fail":
+        return (f"Look at {_names(grounds.answer.groups)} first: the line is missed there.",)
+    few = sum(row["labelled"] == 0 for row in grounds.answer.table.rows())
+    missing = f" {counted(few, grounds.noun).capitalize()} {'has' if few == 1 else 'have'} no label yet." if few else ""
+    return (f"A verdict probably needs {ahead.labels}.{missing}",)
+
+
+def _every(task: Certify, groups: int) -> str:
+    if task.only:
+        return f"{_names(task.only)} {'has' if len(task.only) == 1 else 'have'}"
+    return "the classifier has" if groups == 1 else f"every one of the {groups:,} {plural('group')} has"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = [shortened(name, 40) for name in names[:_NAMED]]
+    return listed([*shown, f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else shown)
+
+
+def _how_sure(task: Certify, sure: float | None) -> str:
+    if task.guarantee:
+        return f" (guaranteed at {probability(task.sure)}, however often one looks)"
+    return "" if sure is None else f", with probability {probability(sure)}"

@@ -1,0 +1,129 @@
+"""Certify: three answers, labels of its own for every claim, and a guarantee that holds for every truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.tasks.certify import FEWEST
+from tests.support.reports import CLASSES, pool, told_exactly
+
+GOOD = dict.fromkeys(CLASSES, (60, 2))
+
+
+def verdict(counts: dict[str, tuple[int, int]], task: fl.Certify, **spec) -> fl.Answer:
+    return told_exactly(counts, task=task, **spec).answer(draws=4_000)
+
+
+def groups_of(audit: fl.Assessment, n: int) -> list[str]:
+    """The groups of the next n items."""
+    return [audit.groups.names[g] for g in audit.groups.group[audit.pool.positions(audit.ask(n).ids)]]
+
+
+def reached(**more) -> fl.Certify:
+    return fl.Certify(fl.Accuracy(), at_least=0.8, **more)
+
+
+@pytest.mark.parametrize("guarantee", [None, "anytime"])
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_there_are_three_answers(guarantee, target) -> None:
+    task = reached(guarantee=guarantee)
+    one_bad = {**GOOD, "coat": (20, 30)}
+    one_open = {**GOOD, "coat": (9, 2)}
+    passed, failed, unsure = (verdict(counts, task, target=target) for counts in (GOOD, one_bad, one_open))
+    assert [a.settings["verdict"] for a in (passed, failed, unsure)] == ["pass", "fail", "open"]
+    assert passed.words.startswith("Pass: every one of the 4 groups has an accuracy of at least 80%")
+    assert failed.words.startswith("Fail: coat does not have an accuracy of at least 80%")
+    assert failed.groups == ("coat",)
+    assert unsure.words == "Not enough evidence: 1 group may or may not have an accuracy of at least 80%."
+    assert unsure.probability is None
+
+
+def test_a_group_without_labels_of_its_own_never_passes_nor_fails() -> None:
+    # The scores say 85 %, the other groups are nearly perfect, and the prior learns from them.
+    few = {**GOOD, "coat": (FEWEST - 1, 0)}
+    assert verdict(few, reached(sure=0.5), prior=fl.Learned()).settings["verdict"] == "open"
+    enough = {**GOOD, "coat": (FEWEST, 0)}
+    assert verdict(enough, reached(sure=0.5), prior=fl.Learned()).settings["verdict"] == "pass"
+    bad = {**GOOD, "coat": (0, FEWEST - 1)}
+    assert verdict(bad, reached(sure=0.6)).settings["verdict"] == "open"
+
+
+def test_at_most_and_only() -> None:
+    costly = fl.Certify(fl.Accuracy(), at_most=0.5, only=("coat",))
+    counts = {**GOOD, "coat": (5, 45)}
+    for guarantee in (None, "anytime"):
+        assert verdict(counts, replace(costly, guarantee=guarantee)).settings["verdict"] == "pass"
+    assert verdict(GOOD, costly).settings["verdict"] == "fail"
+    table = verdict(counts, costly).table
+    assert table.columns["group"] == ["coat"]
+
+
+def test_it_asks_where_the_line_is_in_doubt() -> None:
+    # coat is at the line, shirt far below, the others far above; all have labels.
+    counts = {"shirt": (5, 45), "coat": (32, 8), "bag": (48, 1), "boot": (48, 1)}
+    audit = told_exactly(counts, task=reached(), policy=fl.Greedy())
+    assert set(groups_of(audit, 10)) == {"coat"}
+
+
+def test_groups_that_lack_labels_are_asked_about() -> None:
+    audit = told_exactly({**GOOD, "coat": (0, 0)}, task=reached(), policy=fl.Greedy())
+    assert "coat" in groups_of(audit, 6)
+
+
+def test_a_false_pass_is_as_rare_as_promised_however_often_one_looks() -> None:
+    """One group of three just below the line; a look after every label, 300 runs."""
+    items, _ = pool()
+    groups = fl.by_predicted(items)
+    task = fl.Certify(fl.Accuracy(), at_least=0.8, sure=0.9, guarantee="anytime")
+    cells = task.metric.cells(items, groups)
+    rng, false = np.random.default_rng(4), 0
+    for _ in range(300):
+        counts = np.zeros((4, 2))
+        for _ in range(120):
+            g = int(rng.integers(4))
+            right = rng.random() < (0.79 if g == 0 else 0.97)
+            counts[g, int(not right)] += 1
+            belief = fl.Uniform().belief(cells, counts, "population")
+            if task._guaranteed(belief, cells)[0].all():
+                false += 1
+                break
+    # At most 10 % of runs, with 4.5 standard errors of 300 runs.
+    assert false / 300 <= 0.1 + 4.5 * np.sqrt(0.1 * 0.9 / 300)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fl.Certify(fl.Accuracy()), "needs either at_least"),
+        (lambda: fl.Certify(fl.Accuracy(), at_least=0.9, at_most=0.9), "needs either at_least"),
+        (lambda: fl.Certify(fl.Accuracy(), at_least=float("nan")), "must be a number"),
+        (lambda: fl.Certify(fl.Accuracy(), at_least=0.9, sure=1.0), "The 'sure' of Certify"),
+        (lambda: fl.Certify(fl.Accuracy(), at_least=0.9, guarantee="always"), "must be 'anytime' or None"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, message: str) -> None:
+    with pytest.raises(fl.SpecError, match=message):
+        make()
+
+
+def test_what_does_not_fit_the_groups_is_refused() -> None:
+    items, _ = pool()
+    for task, message in (
+        (fl.Certify(fl.Accuracy(), at_least=90), "says nothing"),
+        (fl.Certify(fl.Accuracy(), at_least=0.9, only=("sock",)), "cannot find the group 'sock'"),
+        (fl.Certify(fl.Confusion(), at_least=0.9), "one number a group"),
+        (fl.Certify(fl.CalibrationError(), at_most=0.1, guarantee="anytime"), "needs a metric that is one share"),
+    ):
+        with pytest.raises(fl.SpecError, match=message):
+            fl.create(None, "x", items, task=task)
+
+
+def test_it_is_planned_and_simulated() -> None:
+    items, true = pool()
+    table = fl.simulate(items, true, task=reached(), methods="learned+greedy", budgets=(40, 300), runs=3)
+    assert [row["score"] for row in table.rows()] == ["right", "right"]
+    assert fl.plan(items, task=reached(), budgets=(40,), runs=3).table.columns["right"]

@@ -1,0 +1,133 @@
+"""Confidence sequences: exact probabilities of ever being wrong, by counting all paths; no simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import comb
+
+from fewlabels.anytime import Bets, evidence_above, pool_sequence, population_sequence
+
+ALPHA = 0.05
+BETS = {"good": 0.8, "bad": 0.1}
+
+
+def grid(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every count of right and wrong after n labels, two of shape (n + 1,)."""
+    right = np.arange(n + 1)
+    return right, n - right
+
+
+def bets(expected: float, groups: int) -> Bets:
+    return Bets.on(np.full(groups, expected))
+
+
+def ever(steps: int, chance, stops) -> float:
+    """The probability that a path of right and wrong labels ever enters a set of counts.
+
+    `chance(right, wrong)` is the probability that the next label is right, `stops(right, wrong)` whether it is inside.
+    """
+    alive, entered = np.array([1.0]), 0.0
+    for n in range(steps + 1):
+        right, wrong = grid(n)
+        stop = stops(right, wrong)
+        entered += alive[stop].sum()
+        alive = np.where(stop, 0.0, alive)
+        if n < steps:
+            up = alive * chance(right, wrong)
+            alive = np.append(0.0, up) + np.append(alive - up, 0.0)
+    return float(entered)
+
+
+@pytest.mark.parametrize("expected", BETS.values(), ids=BETS)
+@pytest.mark.parametrize("theta", [0.02, 0.1, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99])
+def test_a_population_is_ever_missed_with_at_most_the_probability_promised(theta: float, expected: float) -> None:
+    def missed(right, wrong):
+        low, high = population_sequence(right, wrong, bets(expected, len(right)), 1 - ALPHA)
+        return (theta < low) | (theta > high)
+
+    assert ever(200, lambda right, wrong: theta, missed) <= ALPHA
+
+
+@pytest.mark.parametrize("expected", BETS.values(), ids=BETS)
+@pytest.mark.parametrize(("total", "size"), [(0, 30), (1, 30), (24, 30), (30, 30), (90, 100), (99, 100), (40, 200)])
+def test_a_pool_is_ever_missed_with_at_most_the_probability_promised(total: int, size: int, expected: float) -> None:
+    def missed(right, wrong):
+        possible = (right <= total) & (wrong <= size - total)
+        right, wrong = np.where(possible, right, 0), np.where(possible, wrong, 0)
+        low, high = pool_sequence(right, wrong, np.full(len(right), size), bets(expected, len(right)), 1 - ALPHA)
+        return possible & ((total / size < low - 1e-12) | (total / size > high + 1e-12))
+
+    def chance(right, wrong):
+        return np.clip((total - right) / (size - right - wrong), 0, 1)
+
+    assert ever(size - 1, chance, missed) <= ALPHA
+
+
+@pytest.mark.parametrize("line", [0.5, 0.8, 0.95])
+def test_a_line_is_wrongly_found_crossed_with_at_most_the_probability_promised(line: float) -> None:
+    for theta in (line, line - 0.02, line - 0.3):
+        crossed = lambda right, wrong: evidence_above(line, right, wrong, bets(0.9, len(right))) >= np.log(1 / ALPHA)
+        assert ever(200, lambda right, wrong, theta=theta: theta, crossed) <= ALPHA
+    # And where the share is above the line, it is found.
+    assert ever(200, lambda right, wrong: min(line + 0.15, 0.999), crossed) > (0.8 if line < 0.9 else 0.5)
+
+
+@pytest.mark.parametrize(("line", "size"), [(0.8, 50), (0.9, 120), (0.5, 31)])
+def test_a_line_in_a_pool_is_wrongly_found_crossed_with_at_most_the_probability_promised(line, size) -> None:
+    for total in (int(line * size), int(line * size) - 3):
+
+        def crossed(right, wrong, total=total):
+            possible = (right <= total) & (wrong <= size - total)
+            right, wrong = np.where(possible, right, 0), np.where(possible, wrong, 0)
+            sizes = np.full(len(right), size)
+            return evidence_above(line, right, wrong, bets(0.9, len(right)), sizes) >= np.log(1 / ALPHA)
+
+        chance = lambda right, wrong, total=total: np.clip((total - right) / (size - right - wrong), 0, 1)
+        assert ever(size - 1, chance, crossed) <= ALPHA
+
+
+def test_the_wealth_is_a_fair_game() -> None:
+    """Over all orders of labels the forecasts' probabilities add up to 1, and so does the evidence under the line."""
+    right, wrong = grid(12)
+    orders = comb(12, right)
+    book = bets(0.7, len(right))
+    assert (orders * np.exp(book.log_wealth(right, wrong))).sum() == pytest.approx(1)
+    line = 0.6
+    under = orders * line**right * (1 - line) ** wrong
+    assert (under * np.exp(evidence_above(line, right, wrong, book))).sum() == pytest.approx(1)
+
+
+def test_ends_are_where_the_bets_have_won_twenty_fold() -> None:
+    """Against a plain grid of values."""
+    right, wrong = np.array([0, 3, 17, 40, 5]), np.array([4, 0, 3, 40, 95])
+    book = bets(0.75, 5)
+    low, high = population_sequence(right, wrong, book, 1 - ALPHA)
+    theta = np.linspace(0, 1, 20_001)[1:-1]
+    for g in range(5):
+        fair = theta ** right[g] * (1 - theta) ** wrong[g]
+        kept = theta[np.exp(book.log_wealth(right, wrong)[g]) < fair / ALPHA]
+        assert low[g] == pytest.approx(0 if right[g] == 0 else kept[0], abs=1e-4)
+        assert high[g] == pytest.approx(1 if wrong[g] == 0 else kept[-1], abs=1e-4)
+
+
+def test_ends_in_a_pool_are_whole_numbers_of_items() -> None:
+    """Against every total, one by one."""
+    for right, wrong, size in ((0, 0, 7), (3, 2, 9), (10, 0, 40), (17, 3, 25), (0, 6, 50)):
+        book = bets(0.6, 1)
+        low, high = pool_sequence(np.array([right]), np.array([wrong]), np.array([size]), book, 1 - ALPHA)
+        kept = []
+        for total in range(right, size - wrong + 1):
+            fair = math.perm(total, right) * math.perm(size - total, wrong) / math.perm(size, right + wrong)
+            if np.exp(book.log_wealth(np.array([right]), np.array([wrong]))[0]) / fair < 1 / ALPHA:
+                kept.append(total)
+        assert (low[0] * size, high[0] * size) == pytest.approx((kept[0], kept[-1]))
+
+
+def test_good_bets_make_short_intervals_and_bad_ones_long() -> None:
+    right, wrong = np.array([18]), np.array([2])
+    lengths = [np.diff(population_sequence(right, wrong, bets(e, 1), 0.95), axis=0)[0, 0] for e in (0.9, 0.1)]
+    assert lengths[0] < lengths[1] < 1.35 * lengths[0]
+    assert population_sequence(np.array([0]), np.array([0]), bets(0.5, 1), 0.95) == (0.0, 1.0)
