@@ -142,3 +142,13 @@ def site(house: House, request: pytest.FixtureRequest) -> Site:
     spec = dict(getattr(request, "param", {}))
     name = spec.pop("name", request.node.name)
     return house.site(name, spec.pop("pool", None) or pool_of_texts(), **spec)
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten when it ends."""
+    from fewlabels import parts
+
+    parts.registered("metric")  # loads our own parts, which are to stay
+    monkeypatch.setattr(parts, "_registry", dict(parts._registry))
+    monkeypatch.setattr(parts, "_broken", dict(parts._broken))

@@ -55,7 +55,8 @@ def run_blocks(text: str, name: str) -> None:
     """Run the Python blocks of a text as one program; errors point at the line of the text."""
     space = {"__name__": "__main__"}
     for block in python_blocks(text):
-        code = compile("\n" * (block.line - 1) + block.text, name, "exec")
+        # As a reader would run it: without the future imports of this file.
+        code = compile("\n" * (block.line - 1) + block.text, name, "exec", dont_inherit=True)
         exec(code, space)
 
 
@@ -155,6 +156,7 @@ def test_public_names_are_sorted_out() -> None:
 
 
 @pytest.mark.parametrize("page", RUNNING, ids=named)
+@pytest.mark.usefixtures("registry")
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_blocks(page.read_text(encoding="utf-8"), named(page))

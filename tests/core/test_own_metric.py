@@ -44,7 +44,8 @@ class ErrorRate(RightOrWrong):
 class Refund(ErrorRate):
     """40 for every wrong prediction: no share."""
 
-    share: ClassVar[bool] = False
+    in_unit_interval: ClassVar[bool] = False
+    in_percent: ClassVar[bool] = False
 
     @property
     def span(self):
@@ -55,6 +56,17 @@ class Refund(ErrorRate):
 
     def gradient(self, theta, cells):
         return 40 * super().gradient(theta, cells)
+
+
+@pytest.fixture(autouse=True)
+def _registered(registry: None) -> None:
+    fl.register(ErrorRate)
+    fl.register(Refund)
+
+
+@pytest.mark.parametrize("metric", [ErrorRate(), Refund()], ids=repr)
+def test_it_keeps_the_laws(metric: ErrorRate) -> None:
+    fl.testing.check_metric(metric)
 
 
 def test_the_worst_group_is_the_one_with_the_most_errors() -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import fewlabels as fl
+from fewlabels.parts import registered
 from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.judge import judge
 from fewlabels.simulation.layout import layout
-from fewlabels.simulation.methods import POLICIES, PRIORS, Method, method, methods_from
+from fewlabels.simulation.methods import Method, method, methods_from
 from fewlabels.simulation.on_ray import RayExecutor
 from fewlabels.simulation.order import asker, is_compiled
 from fewlabels.simulation.parallel import chunks, gather, run_generator
@@ -79,6 +80,7 @@ def truth_of(name, *methods):
     return truth(POOL, LABELS, GROUPS[groups], task, methods)
 
 
+PRIORS, POLICIES = registered("prior"), registered("policy")
 STRONG = {"uniform": "uniform:10", "informed": "informed:10", "learned": "learned"}
 
 
@@ -86,8 +88,8 @@ def test_every_method_has_the_name_it_is_made_from() -> None:
     for prior in PRIORS:
         for policy in POLICIES:
             plain, strong = method(f"{prior}+{policy}"), method(f"{STRONG[prior]}+{policy}+pool")
-            assert (plain.target, plain.prior) == ("population", PRIORS[prior](None))
-            assert (strong.target, strong.prior) == ("pool", PRIORS[prior](10 if ":" in strong.name else None))
+            assert (plain.target, plain.prior) == ("population", PRIORS[prior]())
+            assert (strong.target, strong.prior) == ("pool", PRIORS[prior](*([10] if ":" in strong.name else [])))
             assert strong.policy == plain.policy == POLICIES[policy]()
     assert [one.name for one in methods_from("uniform+items, informed+ucb")] == ["uniform+items", "informed+ucb"]
 
@@ -100,9 +102,9 @@ def test_every_method_has_the_name_it_is_made_from() -> None:
         ("informd+items", "did you mean 'informed'"),
         ("uniform+tompson", "did you mean 'thompson'"),
         ("uniform+items+population", "only [+]pool may follow"),
-        ("uniform:lots+items", "strength of a prior is a number"),
+        ("uniform:lots+items", "uniform:lots needs a number, as in uniform:10"),
         ("uniform:0+items", "above 0"),
-        ("learned:10+items", "takes no strength"),
+        ("learned:10+items", "learned takes no value. Write learned, without"),
     ],
 )
 def test_an_unknown_method_says_what_there_is(name: str, said: str) -> None:

@@ -1,69 +1,25 @@
-"""Every metric, task, policy and prior as instances: what the contract tests run over."""
+"""Every metric, task, policy and prior that is registered, as instances: what the contract tests run over."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 import fewlabels as fl
-from tests.support.pools import by_kind
+from fewlabels.parts import registered
+from fewlabels.testing.zoo import CLASSES, GROUPINGS, TARGETS, group_names, zoo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fewlabels.belief import Target
     from fewlabels.metrics import Metric
     from fewlabels.policies import Policy
     from fewlabels.priors import Prior
     from fewlabels.tasks import Task
 
-PRICES = tuple(map(tuple, np.random.default_rng(8).integers(-2, 3, (6, 6)).tolist()))
+__all__ = ["ALL_TASKS", "GROUPINGS", "METRICS", "POLICIES", "PRIORS", "RATES", "TARGETS", "TASKS", "is_sensible"]
+
 RATES = (fl.F1, fl.FalsePositiveRate, fl.Precision, fl.Recall)
-
-METRICS: tuple[Metric, ...] = (
-    fl.Accuracy(),
-    fl.CalibrationError(),
-    fl.CalibrationError(bins=3, equal="weight"),
-    fl.Confusion(),
-    fl.Cost(PRICES),
-    fl.Cost(np.ones((6, 6))),
-    *(rate(positive) for rate in RATES for positive in (None, "ant")),
-    fl.Recall("fox"),
-)
-POLICIES: tuple[Policy, ...] = (
-    fl.Boundary(),
-    fl.EpsilonGreedy(0.3),
-    fl.Greedy(),
-    fl.Thompson(),
-    fl.Thompson(plays=1),
-    fl.TopTwo(),
-    fl.UCB(),
-    fl.UniformGroups(),
-    fl.UniformItems(),
-)
-PRIORS: tuple[Prior, ...] = (fl.Uniform(), fl.Uniform(1e-6), fl.Informed(), fl.Informed(20), fl.Learned())
-TARGETS: tuple[Target, ...] = ("population", "pool")
-
-GROUPINGS: dict[str, Callable[[fl.Pool], fl.Partition]] = {
-    "whole": fl.whole,
-    "by predicted": fl.by_predicted,
-    "by place": lambda pool: fl.by_column(pool, "place"),
-    "by kind": by_kind,
-    "by place and predicted": lambda pool: fl.cross(fl.by_column(pool, "place"), fl.by_predicted(pool)),
-}
-
-
-def tasks_of(metric: Metric, a: str, b: str) -> tuple[Task, ...]:
-    """Every kind of task about a metric, whether it makes sense or not."""
-    return (
-        fl.Estimate(metric),
-        fl.Identify(metric, lowest=2),
-        fl.Identify(metric, highest=1),
-        fl.Compare(metric, a, b),
-        fl.Compare(metric, a, b, rope=0, by="information"),
-        fl.Compare(metric, a, b, rope=0.1, by="confidence"),
-    )
+METRICS: tuple[Metric, ...] = tuple(m for kind in registered("metric").values() for m in kind.examples(CLASSES))
+POLICIES: tuple[Policy, ...] = tuple(policy for kind in registered("policy").values() for policy in kind.examples())
+PRIORS: tuple[Prior, ...] = tuple(prior for kind in registered("prior").values() for prior in kind.examples())
 
 
 def is_sensible(task: Task, grouping: str, *, has_scores: bool, prior: Prior) -> bool:
@@ -81,27 +37,33 @@ def is_sensible(task: Task, grouping: str, *, has_scores: bool, prior: Prior) ->
     )
 
 
-def _groups_for(metric: Metric) -> str:
-    """Groups on which the metric makes sense, one of them empty and one of a single item."""
-    return "by kind" if isinstance(metric, RATES) else "by predicted"
+def _tasks(metric: Metric, grouping: str) -> list[Task]:
+    """Every kind of task about a metric, whether it makes sense or not."""
+    names = group_names(GROUPINGS[grouping](zoo().pool))
+    return [task for kind in registered("task").values() for task in kind.examples(metric, names)]
 
 
-def _pair(grouping: str) -> tuple[str, str]:
-    """A group of many and, where there is one, the group of a single item."""
-    return {
-        "whole": ("all", "all the others"),
-        "by predicted": ("ant", "eel"),
-        "by place": ("north", "south"),
-        "by kind": ("insects", "fish"),
-        "by place and predicted": ("north × ant", "south × ant"),
-    }[grouping]
+def _is_accepted(task: Task, grouping: str) -> bool:
+    pool = zoo().pool
+    partition = GROUPINGS[grouping](pool)
+    try:
+        task.metric.check(pool, partition)
+        task.check(task.metric.cells(pool, partition))
+    except fl.SpecError:
+        return False
+    return True
 
 
 ALL_TASKS: tuple[tuple[Task, str], ...] = tuple(
-    (task, grouping) for metric in METRICS for grouping in GROUPINGS for task in tasks_of(metric, *_pair(grouping))
+    (task, grouping) for metric in METRICS for grouping in GROUPINGS for task in _tasks(metric, grouping)
 )
+_CHOSEN = {
+    # The first groups on which a metric makes sense, one of them empty and one of a single item.
+    metric: next(grouping for grouping in GROUPINGS if _is_accepted(fl.Estimate(metric), grouping))
+    for metric in METRICS
+}
 TASKS: tuple[tuple[Task, str], ...] = tuple(
     (task, grouping)
     for task, grouping in ALL_TASKS
-    if grouping == _groups_for(task.metric) and is_sensible(task, grouping, has_scores=True, prior=fl.Uniform())
+    if grouping == _CHOSEN[task.metric] and _is_accepted(task, grouping)
 )
