@@ -90,7 +90,7 @@ class Table:
     def _cells(self, most: int) -> tuple[list[str], list[list[str]]]:
         """The names of the columns, and the rows as text without the middle ones beyond `most`."""
         head = most // 2
-        kept = range(len(self))
+        kept = list(range(len(self)))
         if len(self) > most:
             kept = [*kept[:head], *kept[len(self) - (most - head) :]]
         columns = [[_cell(column[i]) for i in kept] for column in self.columns.values()]
