@@ -72,7 +72,7 @@ def test_it_keeps_the_laws(metric: ErrorRate) -> None:
 def test_the_worst_group_is_the_one_with_the_most_errors() -> None:
     report = read(told_exactly(COUNTS, task=fl.Estimate(ErrorRate())), draws=500, foresee=False)
     assert [row.group for row in report.groups] == ["shirt", "coat", "bag", "boot"]
-    assert "the class with the highest estimate is shirt (50\xa0%" in report.headline
+    assert "the class with the highest estimate is shirt (50%" in report.headline
     assert measure(ErrorRate()) == Measure("error rate", share=True, high_is_bad=True)
     with pytest.raises(fl.SpecError, match=r"at most 1, since ErrorRate\(\) lies between 0 and 1"):
         fl.Stop(width=2).check(fl.Estimate(ErrorRate()))

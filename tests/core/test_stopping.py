@@ -102,11 +102,11 @@ def test_the_first_rule_that_is_met_stops() -> None:
     assert after.is_spent
     assert re.fullmatch(
         r"The budget is used up: 10 of 10 labels\. "
-        r"The goal is not reached: the answer is right with probability 0\.\d\d \(wanted 0.999\)\.",
+        r"The goal is not reached: the answer is right with probability \d\d% \(wanted 99\.9%\)\.",
         after.words,
     )
     assert re.fullmatch(
-        r"Not yet: 9 of 10 labels; the answer is right with probability 0\.\d\d \(wanted 0.999\)\.", before.words
+        r"Not yet: 9 of 10 labels; the answer is right with probability \d\d% \(wanted 99\.9%\)\.", before.words
     )
     assert after.table["rule"] == ["labels", "probability"]
     assert after.to_json()["rules"][0] == {"rule": "labels", "now": 10, "wanted": 10, "reached": True}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
+from fewlabels.findings.finding import find
 from fewlabels.report import read as read_report
 
 CLASSES = ("ant", "bee", "cat")
@@ -71,7 +73,7 @@ def test_from_a_file_to_an_answer(folder) -> None:
     assert "20 labels taken. 20 so far, 0 pending. Next: fewlabels show audit.db predictions" in told.stderr
     shown = run("show", "audit.db")
     assert "20 labels so far" in shown.stderr
-    assert shown.stdout.split("\n")[0].split()[:6] == ["group", "n", "labelled", "mean", "low", "high"]
+    assert shown.stdout.split("\n")[0].split()[:7] == ["group", "n", "labelled", "right", "mean", "low", "high"]
     answer = run("answer", "audit.db").stdout
     assert answer.startswith("The classifier is right for ")
 
@@ -86,9 +88,11 @@ def test_the_commands_do_what_python_does(folder) -> None:
     run("tell", "audit.db", "-", stdin=filled(by_command))
     audit.tell({item: truth(item) for item in audit.pending()})
     printed = json.loads(run("show", "audit.db", "--sort", "group", "--json").stdout)
-    assert printed["rows"] == list(audit.estimates().rows())
+    finding = find(audit)
+    assert printed["rows"] == list(finding.estimates.rows())
+    assert [row | own for row, own in zip(printed["rows"], audit.estimates().rows(), strict=True)] == printed["rows"]
     printed = json.loads(run("answer", "audit.db", "--json").stdout)
-    assert printed["rows"] == list(audit.answer().table.rows())
+    assert printed["rows"] == list(finding.answer_table.rows())
     assert printed["words"] == audit.answer().words
 
 
@@ -257,8 +261,9 @@ def test_showing(audit) -> None:
 
 def test_ranks_are_printed_as_places(audit) -> None:
     lines = run("answer", "audit.db").stdout.splitlines()
-    assert lines[2].split() == ["group", "n", "labelled", "chance", "rank", "mean", "low", "high"]
-    assert all(set(line.split()[4]) <= set("123-") for line in lines[3:])
+    assert lines[2].split() == ["group", "n", "labelled", "right", "chance", "rank", "mean", "low", "high"]
+    places = [re.split(r"  +", line)[5] for line in lines[3:]]
+    assert all(set(place) <= set("123-") for place in places)
     assert len(run("answer", "audit.db", "--top", 1).stdout.splitlines()) == 4
 
 

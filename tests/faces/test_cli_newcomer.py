@@ -15,7 +15,7 @@ from fewlabels.cli.common import program
 from fewlabels.cli.demo import next_steps
 from fewlabels.cli.main import cli
 from fewlabels.findings import phrases
-from fewlabels.report import gist
+from fewlabels.findings.finding import find
 
 CLASSES = ("billing", "refund", "spam")
 
@@ -139,8 +139,8 @@ def test_a_mistyped_class_of_a_metric_is_said_without_python(audit, command: lis
 
 
 def test_a_table_says_what_it_is_about(audit) -> None:
-    own, headline = run("show", "audit.db").stderr, gist(audit).headline
-    assert "Accuracy by predicted class; 1 is best." in own
+    own, headline = run("show", "audit.db").stderr, find(audit).headline
+    assert "Accuracy by predicted class; 100% is best." in own
     assert headline in own
     other = run("show", "audit.db", "--metric", "calibration", "--groups", "whole")
     assert "Calibration error (the whole pool); 0 is best." in other.stderr
@@ -167,7 +167,7 @@ def test_question_and_metric_are_called_what_the_report_calls_them(folder, optio
         assert question in " ".join(text.split())
     said = run("show", "audit.db").stderr
     assert f"tickets: {question} (61 items in" in said
-    assert f"\n{title}; 1 is best." in said
+    assert f"\n{title}; 100% is best." in said
 
 
 def test_numbers_from_few_labels_are_marked(audit) -> None:
@@ -214,7 +214,7 @@ def test_a_comparison_explains_its_columns(folder) -> None:
     run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "de,en")
     said = run("answer", "audit.db").stderr
     assert "less, equal, more: the chances that the accuracy of de is lower than that of en, about the same" in said
-    assert "(within 0.05), or higher." in said
+    assert "(within 5 points), or higher." in said
 
 
 def test_the_demo_says_what_to_type_where_the_environment_is_not_active(tmp_path, monkeypatch) -> None:

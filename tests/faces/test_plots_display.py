@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from fewlabels.plots.displays import Display
 from matplotlib.figure import Figure
 
 import fewlabels as fl
@@ -46,7 +45,7 @@ def all_numbers() -> dict[str, plots.Plot]:
 def test_every_display_draws_on_the_axes_given_and_returns_itself() -> None:
     for name, numbers in all_numbers().items():
         display = plots.display(numbers)
-        assert type(display).__name__ == f"{name.capitalize()}Display"
+        assert repr(display) == f"<Display of {name}: {numbers.title}>"
         figure = Figure()
         left, right = figure.subplots(1, 2)
         assert display.plot(ax=right) is display
@@ -58,13 +57,9 @@ def test_every_display_draws_on_the_axes_given_and_returns_itself() -> None:
         figure.draw_without_rendering()
 
 
-def test_every_plot_has_a_display() -> None:
-    assert {kind.kind for kind in Display.__subclasses__()} == set(plots.PLOTS.values())
-
-
 def test_a_display_draws_the_numbers_that_it_holds() -> None:
     audit = assessment()
-    display = plots.ForestDisplay.from_assessment(audit, level=0.9).plot()
+    display = audit.plot("forest", level=0.9).plot()
     numbers: Any = display.numbers
     rows = numbers.rows
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == [row.group for row in rows]
@@ -75,13 +70,13 @@ def test_a_display_draws_the_numbers_that_it_holds() -> None:
 
 def test_dollars_in_names_are_no_formulas() -> None:
     pool = fl.read_pool({"predicted": ["$x_1$ and $", "$5"] * 20})
-    figure = plots.ForestDisplay.from_assessment(fl.create(None, "money", pool)).plot().figure_
+    figure = fl.create(None, "money", pool).plot("forest").plot().figure_
     figure.draw_without_rendering()  # a formula that cannot be read would be an error
     assert {label.get_text() for label in figure.axes[0].get_yticklabels()} == {r"\$x_1\$ and \$", r"\$5"}
 
 
 def test_files_by_their_ending(tmp_path) -> None:
-    display = plots.RankingDisplay.from_assessment(assessment())
+    display = assessment().plot("ranking")
     for suffix, begins in ((".svg", b"<svg "), (".PNG", b"\x89PNG"), (".pdf", b"%PDF")):
         assert display.save(tmp_path / f"ranking{suffix}").read_bytes().startswith(begins)
     with pytest.raises(fl.InputError, match=r"ends in .svg, .png, .pdf"):
@@ -89,7 +84,7 @@ def test_files_by_their_ending(tmp_path) -> None:
 
 
 def test_a_notebook_shows_the_drawing_with_tooltips_until_matplotlib_has_drawn() -> None:
-    display = plots.AllocationDisplay.from_assessment(assessment())
+    display = assessment().plot("allocation")
     assert ET.fromstring(display._repr_html_() or "").tag.endswith("svg")
     assert display._repr_png_() is None
     display.plot()
@@ -98,8 +93,8 @@ def test_a_notebook_shows_the_drawing_with_tooltips_until_matplotlib_has_drawn()
 
 
 def test_without_matplotlib_there_is_still_svg(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fewlabels.plots.displays.find_spec", lambda _: None)
-    display = plots.ForestDisplay.from_assessment(assessment())
+    monkeypatch.setattr("fewlabels.plots.drawing.display.find_spec", lambda _: None)
+    display = assessment().plot("forest")
     assert display.save(tmp_path / "a.svg").exists()
     with pytest.raises(fl.FewlabelsError, match=r"pip install '\.\[plots\]'.*'fewlabels\[plots\]'. Or write an .svg"):
         display.save(tmp_path / "a.png")

@@ -10,14 +10,13 @@ from html.parser import HTMLParser
 
 import pytest
 from click.testing import CliRunner
-from fewlabels.findings.formatting import Style, percent, sureness
-from fewlabels.findings.headline import headline
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
 from fewlabels.report import FORMAT, read, rendered, write
 from fewlabels.report.markdown import escaped
+from fewlabels.wording import Style, percent, probability
 from tests.support.reports import CLASSES, EVIL, QUESTIONS, pool, told, told_exactly
 
 VOID = {"meta", "br", "img", "input", "link"}
@@ -153,7 +152,7 @@ def test_the_headline_has_the_numbers_of_the_answer() -> None:
         row = next(row for row in report.groups if row.group == name)
         assert name in report.headline
         assert Style(share=True).between(row.low, row.high) in report.headline
-    assert f"We are {sureness(report.answer.probability)} sure that these are the right two." in report.headline
+    assert f"We are {probability(report.answer.probability)} sure that these are the right two." in report.headline
 
 
 @pytest.mark.parametrize(
@@ -191,8 +190,10 @@ def test_every_policy_prior_and_metric_has_plain_words() -> None:
 def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) -> None:
     audit = told(200, task=fl.Identify(fl.Accuracy(), lowest=2))
     report = read(audit, draws=500, foresee=False)
-    rows = [replace(row, chance=0.7, evidence="enough") for row in report.groups]
-    words = headline(audit, replace(report.answer, probability=sure), rows, report.overall, ())
+    rows = tuple(replace(row, chance=0.7, evidence="enough") for row in report.groups)
+    words = audit.spec.task.headline(
+        replace(report.grounds, rows=rows, answer=replace(report.answer, probability=sure))
+    )
     assert words.startswith(said)
     assert ("probably" in words) == (sure == 0.6)
 
@@ -250,7 +251,7 @@ def test_a_learned_number_without_labels_is_marked_as_such() -> None:
     labels = {str(i): f"class number {i % 60}" for i in range(180) if i % 60}  # all right; none in the first group
     audit.tell(labels, adopt=True)
     evidence = {row.group: row.evidence for row in read(audit, foresee=False, draws=500).groups}
-    assert evidence["class number 0"] == "scores"
+    assert evidence["class number 0"] == "others"  # the pool has no scores
     audit.withdraw(list(labels)[:150])
     assert {row.evidence for row in read(audit, foresee=False, draws=500).groups} == {"few"}  # 27 labels in all
 
@@ -336,7 +337,7 @@ def test_json_is_plain_and_has_the_same_names_for_every_question(question) -> No
     assert set(data) == {
         *("format", "fewlabels", "made", "assessment", "level", "question", "headline", "doubts", "answer", "groups"),
         *("overall", "confusions", "mistakes", "labels", "chosen", "more", "learned", "settings", "pool", "plots"),
-        "next",
+        *("next", "basis"),
     }
     assert data["settings"] == json.loads(json.dumps(asked(question).spec.to_json()))
     assert [row["mean"] for row in data["groups"]] == [row.mean for row in found(question).groups]

@@ -10,8 +10,9 @@ from urllib.parse import quote
 import pytest
 
 import fewlabels as fl
+from fewlabels.findings.finding import find
 from fewlabels.labelling.ask_and_tell import Labelling
-from fewlabels.report import gist, outlook
+from fewlabels.report import outlook
 from fewlabels.stopping import Stop
 from tests.support.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts
 
@@ -39,7 +40,8 @@ def test_ask_and_tell_are_those_of_the_assessment() -> None:
             twin.tell(dict.fromkeys(ids, "class 1"), annotator="ann")
         shown = client.get(f"{ONE}/estimates", headers=bearer(site.owner)).json()
         said = client.get(f"{ONE}/answer", params={"level": 0.8}, headers=bearer(site.owner)).json()
-    assert shown["rows"] == list(twin.estimates().rows())
+    assert shown["rows"] == list(find(twin).estimates.rows())
+    assert said["headline"] == find(twin, 0.8).headline
     assert said["words"] == twin.answer(level=0.8).words
     assert site.audit().labels() == twin.labels()
 
@@ -265,7 +267,7 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
         labels = client.get("/download/labels/audit", headers=bearer(site.owner))
         report = client.get("/download/report/audit", headers=bearer(site.owner))
         log = client.get("/download/log/audit", headers=bearer(site.owner)).text
-    assert gist(audit).headline in live  # the same words as in the report and on the command line
+    assert find(audit).headline in live  # the same words as in the report and on the command line
     assert audit.standing().words in live
     assert audit.standing().words not in forecast  # said once
     assert "<h2>Chance of having the lowest accuracy</h2>" in live

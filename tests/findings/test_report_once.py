@@ -10,9 +10,10 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import plots
+from fewlabels.findings.finding import find
 from fewlabels.findings.labels import count_labels, tally
 from fewlabels.findings.prior_pull import swayed
-from fewlabels.report import gist, read
+from fewlabels.report import read
 from fewlabels.web.views import dashboard
 from tests.support.reports import QUESTIONS, pool, told
 
@@ -45,14 +46,15 @@ def test_a_dashboard_computes_each_number_once_and_reads_the_end_of_the_log(ques
     shown = dashboard(audit)
     assert set(calls.values()) == {1}, calls
     assert [call for call in calls if call[0] == "log"] == [("log", f"after={audit.seq - 30}")]
-    assert shown.headline == gist(audit).headline
-    assert list(shown.estimates.rows()) == list(audit.estimates().rows())
+    assert shown.finding.headline == find(audit).headline
+    own = audit.estimates()
+    assert {name: shown.finding.estimates[name] for name in own.columns} == {name: own[name] for name in own.columns}
 
 
 @pytest.mark.parametrize("policy", [fl.Thompson(), fl.UniformItems()])
-def test_neither_the_gist_nor_which_plots_suit_takes_the_log(policy: fl.policies.Policy, calls) -> None:
+def test_neither_the_finding_nor_which_plots_suit_takes_the_log(policy: fl.policies.Policy, calls) -> None:
     audit = told(60, policy=policy)
-    gist(audit, draws=200)
+    find(audit, draws=200)
     plots.suited(audit)
     assert not any(call[0] == "log" for call in calls)
 

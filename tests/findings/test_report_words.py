@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fewlabels.findings.headline import headline
-from fewlabels.report.facts import facts, strip
 
 import fewlabels as fl
+from fewlabels.findings.key_figures import key_figures
 from fewlabels.findings.next_steps import next_steps
 from fewlabels.report import outlook, read
+from fewlabels.report.settings import settings
 from fewlabels.stopping import Stop
 from tests.support.reports import pool, told, told_exactly
 
@@ -45,10 +45,10 @@ def test_an_average_of_steered_labels_never_stands_without_its_doubt(spec, doubt
     report = report_of(told(120, **spec))
     assert report.overall.doubt.startswith(doubt)
     assert bool(report.overall.doubt) == bool(doubt)
-    names = [fact.name for fact in strip(report)]
+    names = [fact.name for fact in key_figures(report)]
     if report.answer.probability is not None:
         assert names[0] != OVERALL  # the answer's own fact comes first
-    fact = next(fact for fact in strip(report) if fact.name == OVERALL)
+    fact = next(fact for fact in key_figures(report) if fact.name == OVERALL)
     assert names.index(OVERALL) == (len(names) - 2 if doubt else names[0] != OVERALL)
     if report.overall.enough:
         assert (report.overall.doubt in fact.about) or not doubt
@@ -73,10 +73,9 @@ def named(chances: tuple[float, ...], sure: float, evidence: str = "enough") -> 
     audit = told_exactly(COUNTS, task=THREE)
     report = report_of(audit)
     chance = dict(zip(report.answer.groups, chances, strict=True))
-    rows = [replace(row, chance=chance.get(row.group, 0.1), evidence=evidence) for row in report.groups]
-    answer = replace(report.answer, probability=sure)
-    words = headline(audit, answer, rows, report.overall, ())
-    return words, next_steps(audit, answer, rows, report.overall, None)
+    rows = tuple(replace(row, chance=chance.get(row.group, 0.1), evidence=evidence) for row in report.groups)
+    grounds = replace(report.grounds, rows=rows, answer=replace(report.answer, probability=sure))
+    return THREE.headline(grounds), next_steps(THREE, grounds, None)
 
 
 def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
@@ -85,7 +84,7 @@ def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
     assert words.startswith("Of the three classes it gets wrong most often, nearly certain: ")
     first, rest = words.split(". The third is open: ")
     assert [name in first for name in groups] == [True, True, False]
-    assert rest == f"the best guess is {groups[2]} (chance 26\N{NO-BREAK SPACE}%)."
+    assert rest == f"the best guess is {groups[2]} (chance 26%)."
     assert "expected" not in words
     assert steps == (
         f"{groups[0]} and {groups[1]} are settled enough to act on.",
@@ -96,7 +95,7 @@ def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
 def test_two_that_are_open_are_told_with_their_chances() -> None:
     words, steps = named((0.95, 0.6, 0.3), 0.1)
     assert " The other two are open: the best guesses are " in words
-    assert "(chance 60\N{NO-BREAK SPACE}%)" in words
+    assert "(chance 60%)" in words
     assert steps[1] == "The other two probably need more labels."
 
 
@@ -169,7 +168,7 @@ def test_only_a_label_that_differs_replaces_an_earlier_one() -> None:
 
 
 def test_settings_that_are_not_set_are_left_out() -> None:
-    found = {fact.name: fact.value for fact in facts(report_of(told(10, stop=Stop(labels=50))))}
+    found = {line.name: line.value for line in settings(report_of(told(10, stop=Stop(labels=50))))}
     assert found["stop.labels"] == "50"
     assert "policy.plays" not in found
     assert "stop.width" not in found

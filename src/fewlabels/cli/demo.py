@@ -199,9 +199,10 @@ def saving(chosen: Sequence[Run], random: Sequence[Run], worst: str) -> list[str
         f"Random sampling would have needed about {least}{theirs:.0f} labels for the same certainty, "
         f"where fewlabels needs about {ours:.0f}."
     )
+    sure = wording.chosen(SURE)
     return [
         verdict,
-        f"Measured just now: {len(random)} runs each way on these pictures, until {wording.chosen(SURE)} sure.",
+        f"Measured just now: {len(random)} runs each way on these pictures, all else equal, until {sure} sure.",
         f"  fewlabels chooses: {_spread(chosen, worst)}",
         f"  random items:      {_spread(random, worst)}",
         "Data, question and settings were picked to show the method; how much it saves on yours depends on them.",

@@ -58,6 +58,11 @@ def other_table(audit: Assessment, metric: Metric, groups: Partition, level: flo
     return Table({**columns, "note": [NOTES["few"] if is_few else "" for is_few in few]}, table.settings)
 
 
+def _tells(table: Table) -> bool:
+    """Whether notes tell one group from another: without any label, all that can be said is said elsewhere."""
+    return any(table["note"]) and any(table["labelled"])
+
+
 def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     """A table of a finding as people read it: values and probabilities as in sentences, ranks as ranges.
 
@@ -78,6 +83,6 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             columns[name] = [f"{round(low)}-{round(high)}" if low < high else f"{round(low)}" for low, high in ends]
         elif name == "confidence":
             columns[name] = [None if value is None else percent(value) for value in values]
-        elif name not in ("rank_low", "rank_high", "prior", "evidence") and (name != "note" or any(values)):
+        elif name not in ("rank_low", "rank_high", "prior", "evidence") and (name != "note" or _tells(table)):
             columns[name] = values
     return Table(columns, table.settings)
