@@ -18,7 +18,7 @@ from fewlabels.simulation.order import asker, is_compiled
 from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.significance import against_best, signed_rank_p
 from fewlabels.simulation.study import labels_to_identify, run_chunk, simulate
-from fewlabels.simulation.truth import true_classes, truth
+from fewlabels.simulation.truth import item_classes, truth
 
 CLASSES = ("ant", "bee", "cat", "dog")
 COST = [[0, 1, 5, 1], [1, 0, 1, 1], [2, 1, 0, 1], [9, 1, 1, 0]]
@@ -114,12 +114,12 @@ def test_a_method_is_named_once_and_one_is_needed() -> None:
 
 
 def test_labels_by_name_by_position_and_by_id_are_the_same() -> None:
-    by_name = true_classes(POOL, LABELS)
+    by_name = item_classes(POOL, LABELS)
     assert [CLASSES[k] for k in by_name] == LABELS
     positions = [CLASSES.index(name) for name in LABELS]
     by_id = dict(reversed(list(zip(POOL.ids.to_pylist(), LABELS, strict=True))))
     for other in (positions, np.array(positions), by_id):
-        np.testing.assert_array_equal(true_classes(POOL, other), by_name)
+        np.testing.assert_array_equal(item_classes(POOL, other), by_name)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_labels_by_name_by_position_and_by_id_are_the_same() -> None:
 )
 def test_labels_that_do_not_fit_are_refused(labels: object, said: str) -> None:
     with pytest.raises(fl.LabelError, match=said):
-        true_classes(POOL, labels)
+        item_classes(POOL, labels)
 
 
 def everything(case):
