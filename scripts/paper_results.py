@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from fewlabels.paper import footnotes
-from fewlabels.paper.plan import Plan
+from fewlabels.paper.plan import PaperPlan
 from fewlabels.paper.provenance import command, notes
 from fewlabels.paper.tables import read_csv, side_by_side
 
@@ -47,7 +47,7 @@ def block(match: re.Match[str]) -> str:
     """A table of the page, with the numbers of its file."""
     published = bool(match["published"])
     file = f"{match['name']}{'-as-published' * published}.csv"
-    plan = Plan(Path(), as_published=published)
+    plan = PaperPlan(Path(), as_published=published)
     notes_of = getattr(footnotes, match["name"].replace("-", "_"))
     told = notes_of() if match["name"] == "least-accurate" else notes_of(plan)
     numbered = "\n".join(f"{i}. {note}" for i, note in enumerate(told, 1))

@@ -85,7 +85,7 @@ class Assessment(Labelling):
         check_level(level)
         metric, belief, cells = self._view(metric, groups)
         table = estimate(metric, belief, cells, self._results_rng(), level=level, draws=draws)
-        return Table(table.columns, {**table.settings, **self._settings(metric)})
+        return table.with_settings(**self._settings(metric))
 
     def draws(
         self, n: int = 10_000, *, metric: Metric | None = None, groups: Partition | None = None
@@ -98,7 +98,7 @@ class Assessment(Labelling):
         """What the task concludes from the labels so far, and how sure it is."""
         check_level(level)
         answer = self.spec.task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
-        table = Table(answer.table.columns, {**answer.table.settings, **self._settings(self.spec.task.metric)})
+        table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
     def standing(self, *, draws: int = 10_000) -> Standing:
@@ -123,7 +123,7 @@ class Assessment(Labelling):
         table = self.estimates(level=level, metric=Accuracy(), groups=asked, draws=draws)
         confidence = np.bincount(asked.group, self.pool.confidence, minlength=len(asked))
         mean = [c / n if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
-        return Table({**table.columns, "confidence": mean}, table.settings)
+        return table.with_column("confidence", mean)
 
     def belief(self) -> Belief:
         """What is believed about the cells of the assessment's own metric and groups."""

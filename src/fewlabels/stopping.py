@@ -202,8 +202,7 @@ def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Gen
     else:
         table = estimate(task.metric, belief, cells, rng, level=LEVEL, draws=draws)
         asked = {cells.partition.names[g] for g in np.flatnonzero(task.askable(cells))}
-        keep = [group in asked for group in table["group"]]
-        table = Table({end: [v for v, ok in zip(table[end], keep, strict=True) if ok] for end in ("low", "high")})
+        table = table.take([i for i, group in enumerate(table["group"]) if group in asked])
     return float(max(high - low for low, high in zip(table["low"], table["high"], strict=True)))
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.errors import InputError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
@@ -47,8 +49,11 @@ class Table:
     def __str__(self) -> str:
         return self.text()
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.rows()
+
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows, each as a mapping from column to value."""
+        """The rows, each as a mapping from column to value; `for row in table` gives the same."""
         names = list(self.columns)
         for values in zip(*self.columns.values(), strict=True):
             yield dict(zip(names, values, strict=True))
@@ -59,8 +64,42 @@ class Table:
         >>> Table({"group": ["cat", "dog"], "n": [3, 4]}).where(group="dog")["n"]
         [4]
         """
-        keep = [i for i, row in enumerate(self.rows()) if all(row[name] == v for name, v in values.items())]
-        return Table({name: [column[i] for i in keep] for name, column in self.columns.items()}, self.settings)
+        return self.take([i for i, row in enumerate(self) if all(row[name] == v for name, v in values.items())])
+
+    def take(self, rows: Iterable[int]) -> Table:
+        """The rows at these positions, in this order.
+
+        >>> Table({"group": ["cat", "dog", "eel"]}).take([2, 0])["group"]
+        ['eel', 'cat']
+        """
+        kept = list(rows)
+        return Table({name: [column[i] for i in kept] for name, column in self.columns.items()}, self.settings)
+
+    def head(self, n: int) -> Table:
+        """The first n rows, or all if there are fewer."""
+        return self.take(range(len(self))[:n])
+
+    def sorted(self, by: str | Sequence[Any], *, reverse: bool = False) -> Table:
+        """The rows in the order of a column, or of one key for each row. Rows without a value come last either way.
+
+        >>> table = Table({"group": ["cat", "dog", "eel"], "mean": [0.9, None, 0.4]})
+        >>> table.sorted("mean")["group"], table.sorted("mean", reverse=True)["group"]
+        (['eel', 'cat', 'dog'], ['cat', 'eel', 'dog'])
+        """
+        keys = self[by] if isinstance(by, str) else by
+        present = [i for i, key in enumerate(keys) if key is not None]
+        missing = [i for i, key in enumerate(keys) if key is None]
+        return self.take([*sorted(present, key=lambda i: keys[i], reverse=reverse), *missing])
+
+    def with_column(self, name: str, values: Sequence[Any]) -> Table:
+        """The table with one more column, or with another one in its place."""
+        if len(values) != len(self):
+            raise InputError(f"the column {name!r} has {len(values):,} values, and the table has {len(self):,} rows.")
+        return Table({**self.columns, name: values}, self.settings)
+
+    def with_settings(self, **settings: object) -> Table:
+        """The table with more settings, or with others in their place."""
+        return Table(self.columns, {**self.settings, **settings})
 
     def text(self, most: int = 40) -> str:
         """The table as text, cut in the middle beyond `most` rows."""

@@ -78,3 +78,25 @@ def test_the_results_of_an_assessment_go_to_frames_with_numbers_as_numbers() -> 
         for name in {"mean", "low", "high", "chance", "n", "labelled"} & set(frame.columns):
             assert pd.api.types.is_numeric_dtype(frame[name]), name
     audit.close()
+
+
+def test_rows_are_taken_sorted_and_added_to_without_changing_the_table() -> None:
+    assert [row["group"] for row in TABLE] == ["ant", "bee", "fox"]
+    assert TABLE.take([2, 0]).columns == {
+        "group": ["fox", "ant"],
+        "n": [0, 1200],
+        "mean": [None, 0.25],
+        "sure": [None, True],
+    }
+    assert (TABLE.head(2)["n"], len(TABLE.head(9)), len(TABLE.head(0))) == ([1200, 3], 3, 0)
+    assert TABLE.sorted("n")["group"] == ["fox", "bee", "ant"]
+    assert TABLE.sorted("mean", reverse=True)["group"] == ["bee", "ant", "fox"]
+    assert TABLE.sorted([2, None, 1])["group"] == ["fox", "ant", "bee"]
+    wider = TABLE.with_column("note", ["", "few", ""])
+    assert (list(wider.columns)[-1], wider["note"]) == ("note", ["", "few", ""])
+    assert TABLE.with_column("n", [1, 2, 3])["n"] == [1, 2, 3]
+    assert TABLE.with_settings(seed=3).settings == {"level": 0.9, "seed": 3}
+    assert all(made.settings == {"level": 0.9} for made in (TABLE.take([0]), TABLE.sorted("n"), wider, TABLE.head(1)))
+    assert (TABLE["n"], list(TABLE.columns)) == ([1200, 3, 0], ["group", "n", "mean", "sure"])
+    with pytest.raises(fl.InputError, match="'note' has 2 values, and the table has 3 rows"):
+        TABLE.with_column("note", ["", ""])

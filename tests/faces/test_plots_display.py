@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.cli.main import cli
-from fewlabels.cli.plot import KINDS
+from fewlabels.cli.plot import PLOT_NAMES
 from tests.support.pools import zoo
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def run(*arguments: object, code: int = 0):
 
 
 def test_the_kinds_of_the_command_are_those_of_the_library() -> None:
-    assert tuple(plots.PLOTS) == KINDS
+    assert tuple(plots.PLOTS) == PLOT_NAMES
 
 
 def test_plot_without_options_writes_the_answer(database: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from fewlabels.cli.main import cli
 from fewlabels.cli.paper import paper
 from fewlabels.paper import comparing, estimating, identifying, methods, quirks
 from fewlabels.paper.figures import beliefs, draw_all
-from fewlabels.paper.plan import Plan
+from fewlabels.paper.plan import PaperPlan
 from fewlabels.paper.pools import SCORED, SOURCES, PaperPool, chosen, load
 from fewlabels.paper.provenance import command, notes
 from fewlabels.paper.published import Cell, published
@@ -171,7 +171,7 @@ def test_equal_width_ece_is_the_metric(folder) -> None:
 
 
 def test_accuracy_as_published_is_no_prior_and_ten_labels_more(folder) -> None:
-    plan = Plan(folder, runs=4, datasets=("svhn",), jobs=1, seed=3)
+    plan = PaperPlan(folder, runs=4, datasets=("svhn",), jobs=1, seed=3)
     pool = pool_of(folder, "svhn")
     case = estimating.case_of(pool, fl.by_predicted(pool.pool), fl.Accuracy())
     score = estimating.Rmse(case.value, case.cells.partition.shares)
@@ -208,7 +208,7 @@ def test_ece_as_published_compares_with_twenty_bins(folder) -> None:
 def test_confusion_as_published_shrinks_to_the_identity(folder) -> None:
     """IPrior's error is Σ_k p_k e_k (w/(w+n_k))² / Σ_k p_k e_k, e_k being the prior's distance to the identity."""
     pool = pool_of(folder, "svhn")
-    plan = Plan(folder, runs=1, datasets=("svhn",), jobs=1, as_published=True)
+    plan = PaperPlan(folder, runs=1, datasets=("svhn",), jobs=1, as_published=True)
     ours = [row for row in estimating.confusion(plan).rows if row["method"] == "IPrior"]
     case = estimating.case_of(
         replace(pool, labels=pool.pool.predicted.astype(np.int64)), fl.by_predicted(pool.pool), fl.Confusion()
@@ -225,7 +225,7 @@ def test_confusion_as_published_shrinks_to_the_identity(folder) -> None:
 
 def test_confusion_as_the_text_says_starts_at_one(folder) -> None:
     """Without labels the informed prior has the scaled error 1."""
-    rows = estimating.confusion(Plan(folder, runs=2, datasets=("newsgroups",), jobs=1)).rows
+    rows = estimating.confusion(PaperPlan(folder, runs=2, datasets=("newsgroups",), jobs=1)).rows
     assert {row["budget"] for row in rows} == {40, 100, 200}
     assert all(0 < row["mean"] < 20 for row in rows if row["method"] != "UPrior")
 
@@ -337,7 +337,7 @@ def test_rows_of_a_table(table, as_published, folder, tmp_path) -> None:
 
 
 def test_least_accurate_has_the_stable_mrr_beside_the_statistic(folder) -> None:
-    rows = identifying.least_accurate(Plan(folder, runs=2, datasets=("svhn",), jobs=1)).rows
+    rows = identifying.least_accurate(PaperPlan(folder, runs=2, datasets=("svhn",), jobs=1)).rows
     items = SIZES["svhn"][1]
     mrr = [row["budget"] for row in rows if row["method"] == "IPrior" and row["score"] == "mrr top-3"]
     assert mrr == [round(share * items) for share in (0.05, 0.1, 0.2, 0.5)]
@@ -352,12 +352,12 @@ def test_footnotes_say_what_cannot_be_right(table, said, folder) -> None:
 
 
 def test_rows_do_not_depend_on_jobs(folder) -> None:
-    plan = Plan(folder, runs=5, datasets=("svhn",), jobs=1, seed=8)
+    plan = PaperPlan(folder, runs=5, datasets=("svhn",), jobs=1, seed=8)
     assert estimating.bins(plan).rows == estimating.bins(replace(plan, jobs=2)).rows
 
 
 def test_the_slowest_runs_are_fewer_unless_all_are_asked_for(folder) -> None:
-    plan = Plan(folder, runs=1000)
+    plan = PaperPlan(folder, runs=1000)
     imagenet = SOURCES[1]
     assert plan.runs_of("least-calibrated", imagenet) == 500
     assert plan.runs_of("least-accurate", imagenet) == 1000
@@ -407,7 +407,7 @@ FIGURES = {
 
 def test_every_figure_is_drawn(folder, tmp_path) -> None:
     pytest.importorskip("matplotlib")
-    files = draw_all(Plan(folder, runs=1, datasets=("cifar100", "svhn"), jobs=1), tmp_path)
+    files = draw_all(PaperPlan(folder, runs=1, datasets=("cifar100", "svhn"), jobs=1), tmp_path)
     assert {path.stem for path in files} == FIGURES
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in files)
 
@@ -442,7 +442,7 @@ def test_the_density_of_a_difference_has_mass_one(folder) -> None:
 @pytest.mark.skipif(DATA is None, reason="FEWLABELS_DATA names no folder")
 def test_accuracy_as_published_is_the_papers() -> None:
     """Within 3 standard errors + 0.15, but for SVHN's IPrior at 100, which is 4.2 to 4.3 here."""
-    plan = Plan(Path(str(DATA)), runs=100, datasets=("cifar100", "imagenet", "svhn"), as_published=True)
+    plan = PaperPlan(Path(str(DATA)), runs=100, datasets=("cifar100", "imagenet", "svhn"), as_published=True)
     compared = 0
     for row in estimating.accuracy(plan).rows:
         if row["paper"] is None or (row["dataset"], row["method"], row["budget"]) == ("SVHN", "IPrior", 100):
@@ -486,7 +486,7 @@ def test_every_table_has_committed_results() -> None:
 
 
 def test_a_table_comes_back_from_its_file(folder, tmp_path) -> None:
-    result = estimating.bins(Plan(folder, runs=2, datasets=("svhn",), jobs=1))
+    result = estimating.bins(PaperPlan(folder, runs=2, datasets=("svhn",), jobs=1))
     write_csv(result, tmp_path / "bins.csv")
     for ours, read in zip(result.rows, read_csv(tmp_path / "bins.csv"), strict=True):
         assert read == {

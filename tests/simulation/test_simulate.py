@@ -20,7 +20,7 @@ from fewlabels.simulation.order import asker, is_compiled
 from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.significance import against_best, signed_rank_p
 from fewlabels.simulation.study import labels_to_identify, run_chunk, simulate
-from fewlabels.simulation.truth import true_classes, truth
+from fewlabels.simulation.truth import item_classes, truth
 
 if TYPE_CHECKING:
     from fewlabels.belief import Target
@@ -120,13 +120,13 @@ def test_a_method_is_named_once_and_one_is_needed() -> None:
 
 
 def test_labels_by_name_by_position_and_by_id_are_the_same() -> None:
-    by_name = true_classes(POOL, LABELS)
+    by_name = item_classes(POOL, LABELS)
     assert [CLASSES[k] for k in by_name] == LABELS
     positions = [CLASSES.index(name) for name in LABELS]
     by_id = dict(reversed(list(zip(POOL.ids.to_pylist(), LABELS, strict=True))))
     others: tuple[Any, ...] = (positions, np.array(positions), by_id)
     for other in others:
-        np.testing.assert_array_equal(true_classes(POOL, other), by_name)
+        np.testing.assert_array_equal(item_classes(POOL, other), by_name)
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_labels_by_name_by_position_and_by_id_are_the_same() -> None:
         ({"0": "ant"}, "159 labels too few for 160 items: such as '1'"),
         ([None, *LABELS[1:]], "such as '0'"),
         (["eel", *LABELS[1:]], "unknown class 'eel'"),
-        ([4] * 160, "no position in the list of classes"),
+        ([4] * 160, "not a position in the list of classes"),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(labels: Any, said: str) -> None:
     with pytest.raises(fl.LabelError, match=said):
-        true_classes(POOL, labels)
+        item_classes(POOL, labels)
 
 
 def everything(case):

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fewlabels.io.rows import Style
+    from fewlabels.io.writing import Style
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ from fewlabels.cli.common import emit_json, json_option, progress, talk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.paper.plan import Plan, Result
+    from fewlabels.paper.plan import PaperPlan, Result
 
 _TABLES = ("accuracy", "confusion", "ece", "bins", "least-accurate", "least-calibrated", "comparison", "cost")
 _DRAWN = "figures"
@@ -54,7 +54,7 @@ Examples:
 def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: str | None, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.errors import InputError
-    from fewlabels.paper.plan import Plan
+    from fewlabels.paper.plan import PaperPlan
     from fewlabels.simulation.kernels.jit import need_compiler
 
     need_compiler()
@@ -67,14 +67,14 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
     chosen = tuple(part for part in datasets.split(",") if part.strip()) if datasets else None
     began = time.monotonic()
     with progress("starting") as bar:
-        plan = Plan(data, datasets=chosen, say=bar.say, progress=bar, **options)
+        plan = PaperPlan(data, datasets=chosen, say=bar.say, progress=bar, **options)
         results = _tables(plan, _TABLES if name == _EVERYTHING else [name] if name in _TABLES else [], out)
         drawn = _figures(plan, out) if out is not None and name in (_DRAWN, _EVERYTHING) else []
     took = time.monotonic() - began
     _print(results, drawn, took, as_json=as_json)
 
 
-def _tables(plan: Plan, names: Sequence[str], out: Path | None) -> list[Result]:
+def _tables(plan: PaperPlan, names: Sequence[str], out: Path | None) -> list[Result]:
     """Run tables, each written as soon as it is there; with several, those without the data sets are left out."""
     from fewlabels.paper.plan import NoPoolError
     from fewlabels.paper.tables import TABLES, write_csv
@@ -93,7 +93,7 @@ def _tables(plan: Plan, names: Sequence[str], out: Path | None) -> list[Result]:
     return results
 
 
-def _figures(plan: Plan, out: Path) -> list[str]:
+def _figures(plan: PaperPlan, out: Path) -> list[str]:
     from fewlabels.paper.figures import draw_all
 
     return [str(path) for path in draw_all(plan, out)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.plots import Plot
 
 # As fewlabels.plots has them; a test compares, so that showing the help need not import them.
-KINDS = (
+PLOT_NAMES = (
     "forest",
     "ranking",
     "chances",
@@ -52,7 +52,7 @@ Examples:
 
 @click.command(help=_HELP, short_help="Draw one picture of the results.")
 @assessment_arguments
-@click.option("--kind", type=click.Choice([*KINDS, "all"]), help="[default: the one that shows the answer]")
+@click.option("--kind", type=click.Choice([*PLOT_NAMES, "all"]), help="[default: the one that shows the answer]")
 @click.option(
     "-o", "--output", "--out", "out", metavar="FILE", help="Where to write: .svg, .png, .pdf, a directory, or -."
 )
@@ -63,7 +63,7 @@ def plot(address: str, name: str | None, *, kind: str | None, out: str | None, l
     from fewlabels import plots
     from fewlabels.cli.common import emit_json, names_in, open_assessment, progress
 
-    if kind is None and name in (*KINDS, "all") and name not in names_in(address):
+    if kind is None and name in (*PLOT_NAMES, "all") and name not in names_in(address):
         kind, name = name, None  # `plot audit.db ranking` can only mean the picture
     audit = open_assessment(address, name)
     kinds = plots.suited(audit) if kind == "all" else (kind or plots.main_kind(audit),)

@@ -120,9 +120,7 @@ def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
 
 
 def _first(table: Table, top: int | None) -> Table:
-    from fewlabels.table import Table
-
-    return table if top is None else Table({k: v[:top] for k, v in table.columns.items()}, table.settings)
+    return table if top is None else table.head(top)
 
 
 def _progress(audit: Assessment) -> dict[str, Any]:

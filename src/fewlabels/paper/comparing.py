@@ -12,7 +12,7 @@ import numpy as np
 from fewlabels.metrics import Accuracy
 from fewlabels.paper import footnotes
 from fewlabels.paper.methods import identifying
-from fewlabels.paper.plan import Plan, Result, Row, scored, settings
+from fewlabels.paper.plan import PaperPlan, Result, Row, scored, settings
 from fewlabels.paper.pools import SOURCES, PaperPool
 from fewlabels.paper.superclasses import SUPERCLASS
 from fewlabels.partition import by_map, by_predicted
@@ -58,7 +58,7 @@ class Pair:
     truth: NDArray[np.float64]
 
 
-def comparison(plan: Plan) -> Result:
+def comparison(plan: PaperPlan) -> Result:
     """Table tab:difference: labels until η is right and λ within 5 %, over pairs of predicted classes."""
     rows: list[Row] = []
     ways = identifying()

@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.metrics import Accuracy, Confusion
 from fewlabels.paper import footnotes
 from fewlabels.paper.methods import estimating
-from fewlabels.paper.plan import Plan, Result, Row, scored, settings
+from fewlabels.paper.plan import PaperPlan, Result, Row, scored, settings
 from fewlabels.paper.pools import SCORED, SOURCES
 from fewlabels.paper.published import published
 from fewlabels.paper.quirks import CONFUSION_WEIGHT, LATE, equal_width_ece, rank_bins
@@ -87,7 +87,7 @@ def errors(
     return found
 
 
-def accuracy(plan: Plan) -> Result:
+def accuracy(plan: PaperPlan) -> Result:
     """Table tab:classwise_acc_estimate: RMSE ×100 of the accuracy of each predicted class."""
     rows: list[Row] = []
     for pool in plan.pools(SOURCES):
@@ -97,7 +97,7 @@ def accuracy(plan: Plan) -> Result:
     return Result("accuracy", rows, footnotes.accuracy(plan), settings(plan))
 
 
-def bins(plan: Plan) -> Result:
+def bins(plan: PaperPlan) -> Result:
     """Table tab:binwise_acc_estimate: RMSE ×100 of the accuracy of each of ten score bins."""
     rows: list[Row] = []
     for pool in plan.pools(SOURCES):
@@ -107,7 +107,7 @@ def bins(plan: Plan) -> Result:
     return Result("bins", rows, footnotes.bins(plan), settings(plan))
 
 
-def ece(plan: Plan) -> Result:
+def ece(plan: PaperPlan) -> Result:
     """Table tab:ece_estimate: percentage error of the ECE over ten score bins."""
     rows: list[Row] = []
     for pool in plan.pools(SOURCES):
@@ -123,7 +123,7 @@ def ece(plan: Plan) -> Result:
     return Result("ece", rows, footnotes.ece(plan), settings(plan))
 
 
-def confusion(plan: Plan) -> Result:
+def confusion(plan: PaperPlan) -> Result:
     """Table tab:confusion_rmse: error of the confusion matrix, relative to the informed prior without labels.
 
     As published, every label shows the predicted class, so the truth is the identity matrix, and there is no root.
@@ -143,12 +143,12 @@ def confusion(plan: Plan) -> Result:
     return Result("confusion", rows, footnotes.confusion(plan), settings(plan))
 
 
-def _ten_bins(plan: Plan, pool: PaperPool) -> Partition:
+def _ten_bins(plan: PaperPlan, pool: PaperPool) -> Partition:
     return rank_bins(pool.pool) if plan.as_published else by_score(pool.pool, 10, "weight")
 
 
 def _rows(
-    plan: Plan, table: str, pool: PaperPool, case: Truth, score: Score, name: str, ways: Sequence[Method]
+    plan: PaperPlan, table: str, pool: PaperPool, case: Truth, score: Score, name: str, ways: Sequence[Method]
 ) -> list[Row]:
     """Run the methods at the budgets of the paper's rows that the pool is large enough for."""
     dataset, late = pool.source.dataset, LATE if plan.as_published else 0

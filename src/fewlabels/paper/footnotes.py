@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fewlabels.paper.plan import Plan
+    from fewlabels.paper.plan import PaperPlan
 
 _FEWER = "On ImageNet, where a run takes 6 seconds, there are half as many as asked for, unless --all-runs."
 OTHER_POOLS = (
@@ -31,13 +31,13 @@ _TEXT = (
 )
 
 
-def accuracy(plan: Plan) -> tuple[str, ...]:
+def accuracy(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the classwise accuracy table."""
     late = "SVHN, IPrior at N = 100: we get 4.3 to 4.4 where the paper prints 4.7."
     return (_READ, late, OTHER_POOLS) if plan.as_published else (_TEXT, OTHER_POOLS)
 
 
-def bins(plan: Plan) -> tuple[str, ...]:
+def bins(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the binwise accuracy table."""
     if not plan.as_published:
         return (_TEXT, "Items of the same confidence share a bin, so the CIFAR-100 pool has nine.", OTHER_POOLS)
@@ -48,7 +48,7 @@ def bins(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def ece(plan: Plan) -> tuple[str, ...]:
+def ece(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the ECE table."""
     if not plan.as_published:
         same = (
@@ -64,7 +64,7 @@ def ece(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def confusion(plan: Plan) -> tuple[str, ...]:
+def confusion(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the confusion table."""
     cannot = (
         "The published numbers cannot be right: the authors' update adds the predicted class and never the true one, "
@@ -99,7 +99,7 @@ def least_accurate() -> tuple[str, ...]:
     )
 
 
-def least_calibrated(plan: Plan) -> tuple[str, ...]:
+def least_calibrated(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the table of least calibrated classes."""
     if plan.as_published:
         made = (
@@ -116,7 +116,7 @@ def least_calibrated(plan: Plan) -> tuple[str, ...]:
     return (made, _FEWER, OTHER_POOLS)
 
 
-def cost(plan: Plan) -> tuple[str, ...]:
+def cost(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the two cost tables."""
     model = (
         "The pool is a WideResNet-16-4 on CIFAR-100, since the authors' scores for CIFAR-100 are not at hand: the "
@@ -128,7 +128,7 @@ def cost(plan: Plan) -> tuple[str, ...]:
     return (model, passive)
 
 
-def comparison(plan: Plan) -> tuple[str, ...]:
+def comparison(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the comparison table."""
     superclass = (
         "CIFAR-100, Superclass: the published row is meaningless, because the authors' superclass labels are made "

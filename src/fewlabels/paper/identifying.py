@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.paper import footnotes
 from fewlabels.paper.methods import by_group, identifying
-from fewlabels.paper.plan import Plan, Result, Row, row, scored, settings
+from fewlabels.paper.plan import PaperPlan, Result, Row, row, scored, settings
 from fewlabels.paper.pools import SCORED, SOURCES, PaperPool
 from fewlabels.paper.published import Cell
 from fewlabels.paper.quirks import GRID, STOP
@@ -89,7 +89,7 @@ def identify_case(pool: PaperPool, task: Identify) -> Truth:
 
 
 def curves(
-    plan: Plan, words: str, case: Truth, ways: Sequence[Method], counts: Sequence[int], runs: int
+    plan: PaperPlan, words: str, case: Truth, ways: Sequence[Method], counts: Sequence[int], runs: int
 ) -> dict[str, Curves]:
     """The MRR of each method up to the last of the counts, which ascend."""
     at = np.array(counts, dtype=np.int64)
@@ -106,7 +106,7 @@ def _joined(parts: Sequence[Chunk]) -> Curves:
     return Curves([curve for part in parts for curve in part.curves], at)
 
 
-def least_accurate(plan: Plan) -> Result:
+def least_accurate(plan: PaperPlan) -> Result:
     """Table tab:best-m-acc: the share of the pool to label until the least accurate classes are found."""
     rows: list[Row] = []
     for pool in plan.pools(SOURCES):
@@ -117,7 +117,7 @@ def least_accurate(plan: Plan) -> Result:
     return Result("least-accurate", rows, footnotes.least_accurate(), settings(plan))
 
 
-def least_calibrated(plan: Plan) -> Result:
+def least_calibrated(plan: PaperPlan) -> Result:
     """Table tab:best-m-ece: the share of the pool to label until the least calibrated classes are found."""
     rows: list[Row] = []
     ways = identifying(by_group(as_published=plan.as_published))
@@ -129,7 +129,7 @@ def least_calibrated(plan: Plan) -> Result:
     return Result("least-calibrated", rows, footnotes.least_calibrated(plan), settings(plan))
 
 
-def cost(plan: Plan) -> Result:
+def cost(plan: PaperPlan) -> Result:
     """Tables tab:active-cost-human and -superclass: labels until the classes of highest cost are found."""
     rows: list[Row] = []
     ways, every = identifying(by_group(as_published=plan.as_published)), GRID if plan.as_published else 1
@@ -148,7 +148,7 @@ def cost(plan: Plan) -> Result:
 
 
 def _curves(
-    plan: Plan, table: str, pool: PaperPool, case: Truth, ways: Sequence[Method], stop: float, words: str = ""
+    plan: PaperPlan, table: str, pool: PaperPool, case: Truth, ways: Sequence[Method], stop: float, words: str = ""
 ) -> dict[str, Curves]:
     """The curves of a table on one pool, up to a share of its items."""
     items = len(pool.pool)

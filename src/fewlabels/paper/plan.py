@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.errors import InputError
-from fewlabels.paper.pools import PaperPool, Source, chosen, load
+from fewlabels.paper.pools import Dataset, PaperPool, chosen, load
 from fewlabels.paper.published import Cell, published
 from fewlabels.simulation.parallel import chunks, gather
 from fewlabels.simulation.significance import against_best
@@ -35,7 +35,7 @@ class NoPoolError(InputError):
 
 
 @dataclass(frozen=True)
-class Plan:
+class PaperPlan:
     """What to run.
 
     Parameters
@@ -68,7 +68,7 @@ class Plan:
     say: Callable[[str], None] | None = None
     progress: Callable[[int, int], None] | None = None
 
-    def pools(self, sources: Iterable[Source]) -> list[PaperPool]:
+    def pools(self, sources: Iterable[Dataset]) -> list[PaperPool]:
         """The pools of a table that are asked for; InputError if none of them is."""
         sources = list(sources)
         names = {source.dataset for source in chosen(self.datasets)}
@@ -78,7 +78,7 @@ class Plan:
             raise NoPoolError(f"this table has none of the data sets that were asked for. It has {have}.")
         return [load(source, self.folder) for source in wanted]
 
-    def runs_of(self, table: str, source: Source) -> int:
+    def runs_of(self, table: str, source: Dataset) -> int:
         """How many runs a table gets on a pool."""
         share = 1.0 if self.all_runs else SHARE_OF_RUNS.get((table, source.dataset), 1.0)
         return max(round(share * self.runs), min(self.runs, 2))
@@ -107,7 +107,7 @@ class Result:
     cpu_seconds: float | None = None
 
 
-def settings(plan: Plan) -> dict[str, Any]:
+def settings(plan: PaperPlan) -> dict[str, Any]:
     """The settings of a plan that its numbers depend on."""
     some = {} if plan.datasets is None else {"datasets": list(plan.datasets)}
     return {"runs": plan.runs, "all_runs": plan.all_runs, "as_published": plan.as_published, "seed": plan.seed} | some

@@ -22,7 +22,7 @@ _OTHER_MODEL = "not the paper's model, so its numbers need not agree with the pa
 
 
 @dataclass(frozen=True)
-class Source:
+class Dataset:
     """A data set of the paper: its name there, the file here, the m of its top-m tables, and what to know of it."""
 
     dataset: str
@@ -32,15 +32,15 @@ class Source:
 
 
 SOURCES = (
-    Source("CIFAR-100", "cifar100", 10),
-    Source("ImageNet", "imagenet", 10),
-    Source("SVHN", "svhn", 3),
-    Source("20 News", "newsgroups", 3, _OTHER_MODEL),
-    Source("DBpedia", "dbpedia", 3, f"{_OTHER_MODEL}, and 10,000 of its 70,000 items"),
+    Dataset("CIFAR-100", "cifar100", 10),
+    Dataset("ImageNet", "imagenet", 10),
+    Dataset("SVHN", "svhn", 3),
+    Dataset("20 News", "newsgroups", 3, _OTHER_MODEL),
+    Dataset("DBpedia", "dbpedia", 3, f"{_OTHER_MODEL}, and 10,000 of its 70,000 items"),
 )
 """The five of the paper."""
 
-SCORED = Source("CIFAR-100", "cifar100_wrn", 10, f"a WideResNet-16-4 with score vectors: {_OTHER_MODEL}")
+SCORED = Dataset("CIFAR-100", "cifar100_wrn", 10, f"a WideResNet-16-4 with score vectors: {_OTHER_MODEL}")
 """In place of the authors' CIFAR-100 pool where score vectors are needed, which that one has not."""
 
 
@@ -48,7 +48,7 @@ SCORED = Source("CIFAR-100", "cifar100_wrn", 10, f"a WideResNet-16-4 with score 
 class PaperPool:
     """A pool, and the true class of each item, shape (items,)."""
 
-    source: Source
+    source: Dataset
     pool: Pool
     labels: NDArray[np.int64]
 
@@ -58,7 +58,7 @@ class PaperPool:
         return np.asarray(self.pool.predicted == self.labels)
 
 
-def chosen(names: Iterable[str] | None) -> tuple[Source, ...]:
+def chosen(names: Iterable[str] | None) -> tuple[Dataset, ...]:
     """The data sets of the paper that are asked for, in the paper's order; all for None.
 
     Upper and lower case, spaces and hyphens do not matter, and the file's name will do.
@@ -77,7 +77,7 @@ def chosen(names: Iterable[str] | None) -> tuple[Source, ...]:
     return tuple(source for source in SOURCES if source in {known[word] for word in wanted})
 
 
-def load(source: Source, folder: str | Path) -> PaperPool:
+def load(source: Dataset, folder: str | Path) -> PaperPool:
     """Read a pool and its labels from `folder`; a missing file is an InputError that says what it must hold."""
     path = Path(folder) / f"{source.file}.npz"
     if not path.is_file():

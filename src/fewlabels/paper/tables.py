@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from fewlabels.paper.plan import Plan, Result, Row
+    from fewlabels.paper.plan import PaperPlan, Result, Row
 
 
-def _timed(table: Callable[[Plan], Result]) -> Callable[[Plan], Result]:
+def _timed(table: Callable[[PaperPlan], Result]) -> Callable[[PaperPlan], Result]:
     """The table, with the time that it took."""
 
     @wraps(table)
-    def run(plan: Plan) -> Result:
+    def run(plan: PaperPlan) -> Result:
         began = time.process_time()
         result = table(plan)
         return replace(result, cpu_seconds=time.process_time() - began)
@@ -33,7 +33,7 @@ def _timed(table: Callable[[Plan], Result]) -> Callable[[Plan], Result]:
     return run
 
 
-TABLES: dict[str, Callable[[Plan], Result]] = {
+TABLES: dict[str, Callable[[PaperPlan], Result]] = {
     "accuracy": _timed(accuracy),
     "confusion": _timed(confusion),
     "ece": _timed(ece),

@@ -170,7 +170,7 @@ def plan(
     source.check(game.cells)
     _check(expect)
     blank = source.belief(game.cells, np.zeros((len(game.cells), len(game.cells.outcomes))), target)
-    runs = affordable_runs(spec, game.cells) if runs is None else runs
+    runs = runs_of_plan(spec, game.cells) if runs is None else runs
     runs = whole_number(runs, "The 'runs' of plan()")
     goal = spec.stop if spec.stop.rules.keys() - {"labels"} else usual_stop(task)
     courses = []
@@ -183,7 +183,7 @@ def plan(
     return _plan(game, goal, at, courses, source, expect)
 
 
-def affordable_runs(spec: Spec, cells: Cells) -> int:
+def runs_of_plan(spec: Spec, cells: Cells) -> int:
     """How many worlds take some seconds: fewer for many groups, and for a prior that is fitted."""
     blank = spec.prior.belief(cells, np.zeros((len(cells), len(cells.outcomes))), spec.target)
     return int(np.clip(_WORK // (blank.numbers + 20), _FEWEST, _MOST))

@@ -125,7 +125,7 @@ def forecast(
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
         return _known(goal, is_set, now, ahead)
     belief = _believed(worlds or Learned(), game)
-    runs = affordable_runs(audit.belief().numbers) if runs is None else runs
+    runs = runs_of_forecast(audit.belief().numbers) if runs is None else runs
     runs = whole_number(runs, "The 'runs' of forecast()")
     needed: list[float] = []
     for run in range(runs):
@@ -137,7 +137,7 @@ def forecast(
     return _forecast(needed, goal, is_set, ahead, _end(game, goal, labels, ahead))
 
 
-def affordable_runs(numbers: int) -> int:
+def runs_of_forecast(numbers: int) -> int:
     """How many worlds take some seconds, if one draw from the belief has this many numbers."""
     return int(np.clip(_WORK // (numbers + 20), _FEWEST, _MOST))
 

@@ -125,11 +125,11 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
     task.check(cells)
     for spec in specs:
         spec.prior.check(cells)
-    true = true_classes(pool, labels)
+    true = item_classes(pool, labels)
     return Truth(task, cells, task.metric.outcome(pool, np.arange(len(pool)), true))
 
 
-def true_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
+def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     """The position of each item's true class, shape (items,); a missing label is a LabelError.
 
     Labels are class names by id, or a sequence in the order of the pool. Where none of them is the name of a class,
@@ -137,7 +137,7 @@ def true_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
-    >>> true_classes(pool, {"1": "dog", "0": "dog"}), true_classes(pool, [0, 1])
+    >>> item_classes(pool, {"1": "dog", "0": "dog"}), item_classes(pool, [0, 1])
     (array([1, 1], dtype=int32), array([0, 1], dtype=int32))
     """
     names: list[object]

@@ -75,10 +75,10 @@ def me(person: Anyone) -> m.Me:
 
 
 @router.get("/people", tags=["people"])
-def people(service: Here, _owner: Owner) -> list[m.Known]:
+def people(service: Here, _owner: Owner) -> list[m.Member]:
     """Everybody who was invited."""
     known = service.people.list()
-    return [m.Known(name=one.name, role=one.role, revoked=one.revoked_at is not None) for one in known]
+    return [m.Member(name=one.name, role=one.role, revoked=one.revoked_at is not None) for one in known]
 
 
 @router.post("/people", tags=["people"], status_code=201)

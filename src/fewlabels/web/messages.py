@@ -124,7 +124,7 @@ class Me(BaseModel):
     role: str
 
 
-class Known(BaseModel):
+class Member(BaseModel):
     """Somebody who was invited; locked out if `revoked`."""
 
     name: str

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from fewlabels.paper.plan import Plan
+    from fewlabels.paper.plan import PaperPlan
     from fewlabels.paper.pools import PaperPool
 
 _BIAS_RUNS = 100
 
 
-def draw_all(plan: Plan, out: Path) -> list[Path]:
+def draw_all(plan: PaperPlan, out: Path) -> list[Path]:
     """Draw the figures that the chosen data sets allow into a folder; their files."""
     began = time.process_time()
     files = [save(figure, out / f"{name}.png") for part in _PARTS for name, figure in part(plan)]
@@ -35,7 +35,7 @@ def draw_all(plan: Plan, out: Path) -> list[Path]:
     return files
 
 
-def _of_beliefs(plan: Plan) -> Iterator[tuple[str, Figure]]:
+def _of_beliefs(plan: PaperPlan) -> Iterator[tuple[str, Figure]]:
     """Scatter, reliability diagrams, and the error of the ECE, of every pool."""
     _say(plan, "figures: beliefs")
     pools = plan.pools(SOURCES)
@@ -52,7 +52,7 @@ def _of_beliefs(plan: Plan) -> Iterator[tuple[str, Figure]]:
     yield "ece-error", drawing.draw_ece_bias(bias)
 
 
-def _of_cifar(plan: Plan) -> Iterator[tuple[str, Figure]]:
+def _of_cifar(plan: PaperPlan) -> Iterator[tuple[str, Figure]]:
     """ECE posterior, ranking, extremes, differences and cost matrices: those of CIFAR-100 only."""
     pool = _cifar(plan)
     if pool is None:
@@ -72,7 +72,7 @@ def _of_cifar(plan: Plan) -> Iterator[tuple[str, Figure]]:
     yield "cost-matrices", drawing.draw_costs(matrices)
 
 
-def _of_accuracy(plan: Plan) -> Iterator[tuple[str, Figure]]:
+def _of_accuracy(plan: PaperPlan) -> Iterator[tuple[str, Figure]]:
     """MRR curves of the least accurate classes: by policy, by prior, and by strength of the prior."""
     panels = curves.accuracy_panels(plan)
     ways = [way.name for way in curves.ACCURACY_METHODS]
@@ -88,12 +88,12 @@ def _of_accuracy(plan: Plan) -> Iterator[tuple[str, Figure]]:
         yield name, draw_curves([panel.only(*lines) for panel in shown])
 
 
-def _of_calibration(plan: Plan) -> Iterator[tuple[str, Figure]]:
+def _of_calibration(plan: PaperPlan) -> Iterator[tuple[str, Figure]]:
     """MRR curves of the least calibrated classes, by strength of the prior."""
     yield "mrr-strength-calibration", draw_curves(curves.calibration_panels(plan))
 
 
-def _of_cost(plan: Plan) -> Iterator[tuple[str, Figure]]:
+def _of_cost(plan: PaperPlan) -> Iterator[tuple[str, Figure]]:
     """MRR curves of the classes of highest cost, by cost matrix."""
     if _cifar(plan) is not None:
         yield "mrr-cost", draw_curves(curves.cost_panels(plan))
@@ -102,11 +102,11 @@ def _of_cost(plan: Plan) -> Iterator[tuple[str, Figure]]:
 _PARTS = (_of_beliefs, _of_cifar, _of_accuracy, _of_calibration, _of_cost)
 
 
-def _cifar(plan: Plan) -> PaperPool | None:
+def _cifar(plan: PaperPlan) -> PaperPool | None:
     """The pool of CIFAR-100, or None if it was not asked for."""
     return next((pool for pool in plan.pools(SOURCES) if pool.source.dataset == SCORED.dataset), None)
 
 
-def _say(plan: Plan, words: str) -> None:
+def _say(plan: PaperPlan, words: str) -> None:
     if plan.say is not None:
         plan.say(words)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.paper.plan import Plan
+    from fewlabels.paper.plan import PaperPlan
     from fewlabels.paper.pools import PaperPool
     from fewlabels.simulation.truth import Truth
 
@@ -69,7 +69,7 @@ class Panel:
         return Panel(self.title, self.top, self.percent, {name: self.lines[name] for name in names}, self.runs)
 
 
-def accuracy_panels(plan: Plan) -> list[Panel]:
+def accuracy_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the least accurate class and the m least accurate, by every method that a figure shows."""
     found = []
     for pool in plan.pools(SOURCES):
@@ -82,7 +82,7 @@ def accuracy_panels(plan: Plan) -> list[Panel]:
     return found
 
 
-def calibration_panels(plan: Plan) -> list[Panel]:
+def calibration_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the least calibrated class and the m least calibrated, by strength of the prior."""
     found = []
     for pool in plan.pools(SOURCES):
@@ -93,7 +93,7 @@ def calibration_panels(plan: Plan) -> list[Panel]:
     return found
 
 
-def cost_panels(plan: Plan) -> list[Panel]:
+def cost_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the predicted classes of highest cost, by cost matrix: figure fig:cost."""
     found = []
     for pool in plan.pools([SCORED]):
@@ -106,7 +106,7 @@ def cost_panels(plan: Plan) -> list[Panel]:
 
 
 def _panel(
-    plan: Plan, pool: PaperPool, case: Truth, ways: Sequence[Method], runs: int, title: str | None = None
+    plan: PaperPlan, pool: PaperPool, case: Truth, ways: Sequence[Method], runs: int, title: str | None = None
 ) -> Panel:
     items, title = len(pool.pool), title or pool.source.dataset
     kind = type(case.task.metric).__name__
