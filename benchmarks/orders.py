@@ -179,7 +179,7 @@ def simulations() -> Iterator[tuple[str, Callable[[], Record]]]:
     names += ["uniform+items", "uniform+groups", "learned+items", "learned+thompson", "learned+boundary+pool"]
     accuracy = fl.Accuracy()
     tasks = [fl.Estimate(accuracy), fl.Identify(accuracy, lowest=2), fl.Identify(fl.CalibrationError(), highest=1)]
-    for task in [*tasks, fl.Compare(accuracy, "1", "8")]:
+    for task in [*tasks, fl.Compare(accuracy, "one", "eight")]:
 
         def run(task: Any = task) -> Record:
             return columns(fl.simulate(pool, labels, task=task, methods=names, budgets=[10, 25], runs=2, jobs=1))

@@ -81,12 +81,12 @@ def test_reward_is_a_finite_number_for_each_group(task: Task, grouping: str, pri
 
 def _beliefs(metric: Metric, cells: Cells, prior: Prior, target: Target) -> list[Belief]:
     """Before the first label, with half of them, with half and some pending, and with all."""
-    ledger = Ledger(KNOWN.pool, metric, cells)
-    beliefs = [prior.belief(cells, ledger.counts.copy(), target)]
+    ledger, prepared = Ledger(KNOWN.pool, metric, cells), prior.on(cells, target)
+    beliefs = [prepared.blank()]
     order = np.random.default_rng(4).permutation(list(KNOWN.truth))
     for part in np.array_split(order, 2):
         ledger.read([Event("label", item, label=KNOWN.truth[item], seq=ledger.seq + 1) for item in part.tolist()])
-        beliefs.append(prior.belief(cells, ledger.counts.copy(), target, ledger.outcomes()))
+        beliefs.append(prepared.belief(ledger.outcomes()))
     pending = np.minimum(beliefs[1].left, 2)
     return [*beliefs, beliefs[1].awaiting(pending)]
 
