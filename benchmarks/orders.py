@@ -137,12 +137,12 @@ def assess_more() -> Iterator[tuple[str, Callable[[], Record]]]:
         def twice(task: Any = task, prior: Any = prior, policy: Any = policy) -> Record:
             pool, labels = small
             audit = fl.create(None, "two", pool, task=task, prior=prior, policy=policy, seed=3, overlap=2)
-            found = labelled(audit, labels, [3, 2, 2], ["ann", "bob"])
+            numbers = labelled(audit, labels, [3, 2, 2], ["ann", "bob"])
             by_place = fl.by_column(pool, "place")
-            found["places"] = columns(audit.estimates(metric=fl.Accuracy(), groups=by_place, draws=DRAWS))
-            found["recall"] = columns(audit.estimates(metric=fl.Recall(), groups=by_place, draws=DRAWS))
-            found["bins"] = columns(audit.reliability(3, draws=DRAWS))
-            return found
+            numbers["places"] = columns(audit.estimates(metric=fl.Accuracy(), groups=by_place, draws=DRAWS))
+            numbers["recall"] = columns(audit.estimates(metric=fl.Recall(), groups=by_place, draws=DRAWS))
+            numbers["bins"] = columns(audit.reliability(3, draws=DRAWS))
+            return numbers
 
         def longer(task: Any = task, prior: Any = prior, policy: Any = policy) -> Record:
             pool, labels = digits
@@ -160,13 +160,13 @@ def orders() -> Iterator[tuple[str, Callable[[], Record]]]:
     """The library's own loop and, where there is one, the kernel: for all that go together, on the made pool."""
     pool, labels = made_pool()
     for (groups, task), policy, prior, target in itertools.product(questions(pool), POLICIES, PRIORS, TARGETS):
-        one = Method("one", prior, policy, target)
+        way = Method("way", prior, policy, target)
 
-        def run(groups: Any = groups, task: Any = task, one: Any = one) -> Record:
-            case = truth(pool, labels, groups, task, [one])
-            found = [ask_and_tell(case, one, np.random.default_rng(5), 5)]
-            found.append(asker(case, one)(np.random.default_rng(6), 5))
-            return {"loop": found[0].tolist(), "asker": found[1].tolist()}
+        def run(groups: Any = groups, task: Any = task, way: Any = way) -> Record:
+            case = truth(pool, labels, groups, task, [way])
+            loop = ask_and_tell(case, way, np.random.default_rng(5), 5)
+            kernel = asker(case, way)(np.random.default_rng(6), 5)
+            return {"loop": loop.tolist(), "asker": kernel.tolist()}
 
         yield name("order", task, policy, prior, target), run
 
@@ -217,8 +217,8 @@ def plans() -> Iterator[tuple[str, Callable[[], Record]]]:
             audit = fl.create(None, "f", pool, seed=2, **parts)
             batch = audit.ask(12).ids
             audit.tell({item: labels[item] for item in batch[:9]})
-            found = fl.forecast(audit, runs=2, most=30, seed=1)
-            return {"numbers": [found.more, found.low, found.high, found.share, found.most]}
+            ahead = fl.forecast(audit, runs=2, most=30, seed=1)
+            return {"numbers": [ahead.more, ahead.low, ahead.high, ahead.share, ahead.most]}
 
         parts = {"task": task, "prior": prior, "policy": policy}
         yield name("plan", *parts.values()), bound(planned, **parts)
@@ -240,18 +240,18 @@ def bound(work: Callable[..., Record], **parts: Any) -> Callable[[], Record]:
 
 def record(parts: list[str]) -> Record:
     """The records of all cases, by name; "refused" where the parts of one do not go together."""
-    found: Record = {}
+    records: Record = {}
     for part in parts:
         began = time.process_time()
-        before = len(found)
+        before = len(records)
         for case, work in PARTS[part]():
             try:
-                found[case] = work()
+                records[case] = work()
             except fl.SpecError:
-                found[case] = "refused"
-        new = len(found) - before
+                records[case] = "refused"
+        new = len(records) - before
         print(f"{part}: {new:,} cases, {time.process_time() - began:.0f} s", file=sys.stderr, flush=True)
-    return found
+    return records
 
 
 def differences(before: Any, after: Any, tolerance: float, at: str = "") -> Iterator[str]:
@@ -263,8 +263,8 @@ def differences(before: Any, after: Any, tolerance: float, at: str = "") -> Iter
             else:
                 yield from differences(before[key], after[key], tolerance, f"{at}/{key}")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for i, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from differences(one, other, tolerance, f"{at}[{i}]")
+        for i, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from differences(old, new, tolerance, f"{at}[{i}]")
     elif before != after and not is_near(before, after, tolerance):
         yield f"{at}: {before!r} before, {after!r} after"
 
@@ -277,15 +277,15 @@ def is_near(before: Any, after: Any, tolerance: float) -> bool:
 
 
 def compare(before: Path, after: Path, tolerance: float) -> int:
-    one, other = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after))
-    both = [case for case in one if case in other]
-    found = {case: list(differences(one[case], other[case], tolerance)) for case in both}
-    lines = [f"{case}{text}" for case, texts in found.items() for text in texts]
+    old, new = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after))
+    both = [case for case in old if case in new]
+    texts = {case: list(differences(old[case], new[case], tolerance)) for case in both}
+    lines = [f"{case}{text}" for case, parts in texts.items() for text in parts]
     print("\n".join(lines[:MOST]) or "no difference")
-    refused, differing = sum(one[case] == "refused" for case in both), sum(map(bool, found.values()))
+    refused, differing = sum(old[case] == "refused" for case in both), sum(map(bool, texts.values()))
     print(f"{len(both):,} cases in both, of which {refused:,} are refused before: {differing:,} differ")
-    print(f"only before: {len(one) - len(both):,}, only after: {len(other) - len(both):,}")
-    return int(bool(lines) or len(one) != len(both) or len(other) != len(both))
+    print(f"only before: {len(old) - len(both):,}, only after: {len(new) - len(both):,}")
+    return int(bool(lines) or len(old) != len(both) or len(new) != len(both))
 
 
 def main() -> int:

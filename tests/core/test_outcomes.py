@@ -63,25 +63,25 @@ class Pooled(Prior):
         return Prepared(cells, belief)
 
 
-def _case(one):
+def _case(way):
     groups = fl.by_predicted(KNOWN.pool)
-    return truth(KNOWN.pool, KNOWN.truth, groups, fl.Estimate(fl.Accuracy()), [one])
+    return truth(KNOWN.pool, KNOWN.truth, groups, fl.Estimate(fl.Accuracy()), [way])
 
 
 def test_a_prior_of_counts_needs_its_shares_only():
-    case = _case(one := Method("sceptical", Sceptical(strength=4), fl.Thompson()))
-    blank = one.prior.on(case.cells, "population").blank()
+    case = _case(way := Method("sceptical", Sceptical(strength=4), fl.Thompson()))
+    blank = way.prior.on(case.cells, "population").blank()
     np.testing.assert_allclose(blank.alpha, np.tile([0.4, 3.6], (len(case.cells), 1)))
-    assert sorted(ask_and_tell(case, one, np.random.default_rng(1), 30)) == list(range(30))
+    assert sorted(ask_and_tell(case, way, np.random.default_rng(1), 30)) == list(range(30))
 
 
 def test_a_prior_prepares_once_for_a_run_and_once_for_its_judge():
-    case = _case(one := Method("pooled", Pooled(times := []), fl.Thompson()))
-    order = ask_and_tell(case, one, np.random.default_rng(1), 12)
+    case = _case(way := Method("pooled", Pooled(times := []), fl.Thompson()))
+    order = ask_and_tell(case, way, np.random.default_rng(1), 12)
     assert times == ["prepared", *["computed"] * 12]
     judging = judge(case)
-    judging.verdict(one, order, np.array([3, 6, 12]), np.random.default_rng(2))
-    judging.verdict(one, order, np.array([3, 6, 12]), np.random.default_rng(2))
+    judging.verdict(way, order, np.array([3, 6, 12]), np.random.default_rng(2))
+    judging.verdict(way, order, np.array([3, 6, 12]), np.random.default_rng(2))
     assert times[13:] == ["prepared", *["computed"] * 6]
 
 

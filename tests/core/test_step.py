@@ -55,9 +55,9 @@ def test_where_fewer_are_wanted_they_are_the_best_or_a_random_part():
 
 
 def test_a_random_part_draws_nothing_where_all_are_wanted():
-    one, other = (np.random.default_rng(5) for _ in range(2))
-    best = ask_step(Fixed((3, 0)), REWARDS, _queue(), one, 2, best_first=True)
-    assert best == ask_step(Fixed((3, 0)), REWARDS, _queue(), other, 2, best_first=False)
+    first, second = (np.random.default_rng(5) for _ in range(2))
+    best = ask_step(Fixed((3, 0)), REWARDS, _queue(), first, 2, best_first=True)
+    assert best == ask_step(Fixed((3, 0)), REWARDS, _queue(), second, 2, best_first=False)
 
 
 @pytest.mark.parametrize("taken", [(), (0, 12, 29)])

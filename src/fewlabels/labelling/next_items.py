@@ -37,8 +37,9 @@ def choose(
         items = ask_step(spec.policy, rewards, free, rng, n - len(chosen), best_first=False)
         if not items:
             break
-        chosen |= dict.fromkeys(items, step)
-        np.add.at(waiting, cells.cell[items], 1)
+        for item in items:
+            chosen[item] = step
+            waiting[cells.cell[item]] += 1
     return chosen
 
 

@@ -121,7 +121,8 @@ class _Run:
             if not items:
                 break
             chosen += items
-            np.add.at(rewards.waiting, cells.cell[items], 1)
+            for item in items:
+                rewards.waiting[cells.cell[item]] += 1
         self.tell(chosen)
 
 
