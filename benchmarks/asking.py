@@ -106,7 +106,7 @@ def identify(folder: Path | None, name: str, methods: Sequence[str], runs: int) 
         for words in methods:
             one = method(words)
             case = truth(pool, labels, fl.by_predicted(pool), task, [one])
-            most = round(float(until[:-1]) / 100 * len(pool)) if one.prior.looks_at_items else len(pool)
+            most = round(float(until[:-1]) / 100 * len(pool)) if one.prior.uses_items else len(pool)
             curves = np.array([mrr_curve(case, one, run_generator(0, run), most) for run in range(runs)])
             at = [round(float(share[:-1]) / 100 * len(pool)) for share in SHARES]
             mrr = " ".join(f"{curves[:, n].mean():.3f}" if n <= most else "  -  " for n in at)
@@ -126,7 +126,7 @@ def mrr_curve(
     Where each look is a fit there are fewer than in `simulate`, and between looks the curve stays as it was.
     """
     order, judging = (ask or asker(case, one))(rng, most), judge(case)
-    if not one.prior.looks_at_items:
+    if not one.prior.uses_items:
         curve = judging.verdict(one, order, np.array([most]), rng).curve
         assert curve is not None
         return curve
@@ -249,12 +249,10 @@ def case_of(pool: Pool, labels: list[int], pair: tuple[int, int], task: Compare,
 
 def decide(case: Truth, one: Method, rng: np.random.Generator, most: int) -> list[tuple[int, float, bool]]:
     """At each look of a run: the labels so far, the probability of the answer, and whether it is right."""
-    order = asker(case, one)(rng, most)
+    order, prior = asker(case, one)(rng, most), one.prior.on(case.cells, one.target)
     path, n = [], 0
     while True:
-        items = order[:n]
-        told = items, case.outcome[items].astype(np.int64)
-        belief = one.prior.belief(case.cells, case.count(items), one.target, told)
+        belief = prior.belief(case.outcomes(order[:n]))
         answer = case.task.answer(belief, case.cells, rng, level=0.95, draws=DRAWS)
         assert answer.probability is not None
         path.append((n, answer.probability, is_right(case, answer)))

@@ -32,7 +32,7 @@ from fewlabels.simulation.truth import Gauge, truth
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-twins: Any = importlib.import_module("tests.twins")  # the tests are not typed
+twins: Any = importlib.import_module("tests.support.twins")  # the tests are not typed
 
 PER_GROUP, CLASSES, BINS = 50, 10, 5
 Ask = Callable[[np.random.Generator, Any, int], None]

@@ -21,6 +21,7 @@ import numpy as np
 
 import fewlabels as fl
 from fewlabels.data import load_digits, load_fashion
+from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker
 from fewlabels.simulation.study import simulate
@@ -84,9 +85,7 @@ class Labelled:
 
     def believe(self, prior: Prior, target: Target, items: NDArray[np.int64]) -> Belief:
         """The belief once some items are labelled."""
-        counts = np.zeros((len(self.cells), 2))
-        np.add.at(counts, (self.cells.cell[items], self.outcome[items]), 1)
-        return prior.belief(self.cells, counts, target, (items, self.outcome[items]))
+        return prior.on(self.cells, target).belief(Outcomes.of(self.cells, items, self.outcome[items]))
 
     def rmse(self, belief: Belief) -> float:
         """Σ_g p_g (θ^_g − θ_g)², its root, × 100."""
@@ -293,9 +292,7 @@ def rows(name: str, pool: Pool, groups: Partition, labels: Sequence[int], runs: 
             for run in range(runs):
                 rng = np.random.default_rng([run, per, 7])
                 items = rng.permutation(len(pool))[: per * len(groups)]
-                counts = np.zeros((len(cells), len(cells.outcomes)))
-                np.add.at(counts, (cells.cell[items], outcome[items]), 1)
-                belief = prior.belief(cells, counts, "pool", (items, outcome[items]))
+                belief = prior.on(cells, "pool").belief(Outcomes.of(cells, items, outcome[items]))
                 draws = belief.draws(rng, DRAWS)[:, np.arange(len(cells)), cells.right]
                 off = 100 * float(np.sqrt(weight @ (draws.mean(axis=0) - real) ** 2))
                 held = inside(draws, real), inside(draws @ weight, float(weight @ real))
@@ -356,11 +353,12 @@ def refit_rows(classes: int, times: int) -> None:
     pool = fl.read_pool(np.repeat(shares, 3, axis=0))
     cells = fl.Confusion().cells(pool, fl.by_predicted(pool))
     counts = np.array([rng.multinomial(5, row) for row in shares], dtype=float)
-    fl.Learned().belief(cells, counts, "population")
+    prior = fl.Learned().on(cells, "population")
+    prior.belief(Outcomes(counts))
     taken = np.zeros((times, 2))
     for i in range(times):
         begin = time.process_time()
-        belief = fl.Learned().belief(cells, counts, "population")
+        belief = prior.belief(Outcomes(counts))
         taken[i, 0] = time.process_time() - begin
         belief.mean()
         taken[i, 1] = time.process_time() - begin

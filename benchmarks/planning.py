@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fewlabels as fl
+from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, quantile
@@ -73,13 +74,13 @@ def game_of(audit: fl.Assessment) -> Game:
     cells = audit.spec.cells(audit.pool, audit.groups)
     told = audit.labels()
     items = audit.pool.positions(list(told))
-    shown = audit.spec.task.metric.outcome(audit.pool, items, audit.pool.class_positions(list(told.values())))
-    return Game(audit.spec, cells, (items, shown))
+    true = audit.pool.class_positions(list(told.values()))
+    return Game(audit.spec, cells, audit.spec.task.metric.outcomes(audit.pool, cells, items, true))
 
 
 def needed(game: Game, world: World, stop: Stop, seed: int) -> tuple[float, float]:
     """More labels until the rule is met (infinite beyond MOST), and whether what it went by was true then."""
-    rng, labels = np.random.default_rng([seed, 9]), len(game.told[0])
+    rng, labels = np.random.default_rng([seed, 9]), game.known.labels
     watch, truth = Watch(game, stop), world.value(game.spec.task.metric, game.cells, game.spec.target)
     for so_far, belief in game.play(world, rng, labels + MOST):
         met = watch.met(so_far, belief, rng)
@@ -125,9 +126,8 @@ def prior_worlds(runs: int) -> None:
 def prior_run(case: Case, run: int) -> tuple[Forecast, float, float]:
     spec = Spec(case.task, case.groups.recipe, case.prior, fl.Thompson())
     cells = spec.cells(case.pool, case.groups)
-    blank = case.prior.belief(cells, np.zeros((len(cells), 2)), "population")
-    nothing = np.empty(0, dtype=np.int64)
-    world = draw_world(blank, cells, (nothing, nothing), np.random.default_rng([run, 5]))
+    blank = case.prior.on(cells, "population").blank()
+    world = draw_world(blank, cells, Outcomes.none(cells), np.random.default_rng([run, 5]))
     audit = begin(case, world, 40, run)
     return forecast(audit, runs=RUNS, most=MOST, seed=run, worlds=case.prior), *needed(
         game_of(audit), world, case.stop, run
@@ -182,7 +182,8 @@ def real_plans(folder: Path, name: str, runs: int) -> None:
     for case in cases(pool, groups):
         made = plan(pool, groups, task=case.task, prior=case.prior, stop=case.stop, runs=40)
         spec = Spec(case.task, groups.recipe, case.prior, fl.Thompson(), stop=case.stop)
-        game = Game(spec, spec.cells(pool, groups))
+        cells_ = spec.cells(pool, groups)
+        game = Game(spec, cells_, Outcomes.none(cells_))
         took = [needed(game, world, case.stop, run) for run in range(runs)]
         true = [honest for _, honest in took if np.isfinite(honest)]
         print(

@@ -19,7 +19,6 @@ from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
-from fewlabels.table import Table
 from fewlabels.tasks import Answer, Estimate, Task
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.agreement import Agreement
     from fewlabels.labelling.progress import Dispute
     from fewlabels.plots import Display
+    from fewlabels.table import Table
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
@@ -133,8 +133,8 @@ class Assessment(Labelling):
     def labels(self) -> dict[str, str]:
         """The labels that count now: id to class name."""
         with self._current() as ledger:
-            items = np.flatnonzero(ledger.true >= 0)
-            return {self._id(item): self.pool.classes[ledger.true[item]] for item in items.tolist()}
+            items, true = ledger.labels()
+            return {self._id(item): self.pool.classes[k] for item, k in zip(items.tolist(), true.tolist(), strict=True)}
 
     def pending(self) -> list[str]:
         """The items that were asked for and have no label that counts yet: see `held` for who has them."""
@@ -248,26 +248,24 @@ class Assessment(Labelling):
         metric.check(self.pool, groups)
         cells = metric.cells(self.pool, groups)
         with self._current() as ledger:
-            items = np.flatnonzero(ledger.true >= 0)
-            true = ledger.true[items].copy()
+            items, true = ledger.labels()
             random = self._is_random_sample and not ledger.adopted
+
+        def believed(cells: Cells) -> Belief:
+            self.spec.prior.check(cells)
+            prior = self.spec.prior.on(cells, self.spec.target)
+            return prior.belief(metric.outcomes(self.pool, cells, items, true))
+
         if random or groups.recipe == self.groups.recipe:
-            return metric, self._counted(metric, cells, items, true), cells
+            return metric, believed(cells), cells
         fine = metric.cells(self.pool, cross(groups, self.groups))
         first = np.unique(fine.cell, return_index=True)[1]
-        belief = self._counted(metric, fine, items, true)
-        return metric, Strata(belief, cells.cell[first].astype(np.int64), cells.size), cells
+        return metric, Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size), cells
 
     @property
     def _is_random_sample(self) -> bool:
         """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""
         return self.spec.policy.ignorable and bool(self._askable[self.groups.sizes > 0].all())
-
-    def _counted(self, metric: Metric, cells: Cells, items: NDArray[np.int64], true: NDArray[np.int32]) -> Belief:
-        counts, outcomes = np.zeros((len(cells), len(cells.outcomes))), metric.outcome(self.pool, items, true)
-        np.add.at(counts, (cells.cell[items], outcomes), 1)
-        self.spec.prior.check(cells)
-        return self.spec.prior.belief(cells, counts, self.spec.target, (items, outcomes))
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.learned.items import Strips, strips
-from fewlabels.learned.rows import Expectation, expectation
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -75,17 +72,6 @@ class Cells:
     def weight(self) -> NDArray[np.float64]:
         """The cell's share of its group's items, shape (cells,)."""
         return self.size / self.partition.sizes[self.group]
-
-    @cached_property
-    def strips(self) -> Strips:
-        """The items sorted by confidence within their cells."""
-        return strips(self.scores, self.cell, self.size)
-
-    @cached_property
-    def expectation(self) -> Expectation:
-        """What the classifier expects of the cells; for outcomes that are classes."""
-        assert self.right is not None
-        return expectation(self.expected, self.blank, self.right, self.size)
 
     @cached_property
     def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,9 +1,10 @@
-"""Priors: what is believed before the first label."""
+"""Priors: what is believed before the first label, and how labels change it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -11,28 +12,74 @@ import numpy as np
 from fewlabels.belief import Belief, Target
 from fewlabels.checks import number_field
 from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.learned.items import ItemBelief, learn
-from fewlabels.learned.rows import RowBelief, learn_rows
+from fewlabels.learned.items import ItemBelief, learn, strips
+from fewlabels.learned.rows import RowBelief, expectation, learn_rows
+from fewlabels.outcomes import Outcomes
 from fewlabels.parts import Family, Part, Takes, register
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
-
-    Labels = tuple[NDArray[np.int64], NDArray[np.int64]]
+    from fewlabels.learned.items import Strips
+    from fewlabels.learned.rows import Expectation
 
 # The least share an informed prior gives an outcome: a classifier that is always sure can still be found wrong.
 _FLOOR = 1e-6
 
 
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A prior made ready for the cells of one metric: labels in, belief out.
+
+    Parameters
+    ----------
+    cells
+        The cells that beliefs are about.
+    belief
+        A function from `Outcomes`, the labels so far, to the belief after them.
+    """
+
+    cells: Cells
+    belief: Callable[[Outcomes], Belief]
+
+    def blank(self) -> Belief:
+        """Return what is believed before the first label."""
+        return self.belief(Outcomes.none(self.cells))
+
+
 @dataclass(frozen=True)
 class Prior(Part, ABC):
-    """Turns the labels so far into a belief about each cell."""
+    """Turns the labels so far into a belief about each cell, in two steps: prepare, then compute.
+
+    `prior.on(cells, target)` prepares all that does not depend on labels, once. `.belief(outcomes)` of what it returns
+    computes the belief, as often as labels come in.
+
+    A prior of your own is a frozen dataclass with one method. If it counts as some labels seen beforehand, derive it
+    from `Counts` and write `shares(cells)`, the prior mean. Otherwise derive it from `Prior` and write `on`:
+
+    >>> from dataclasses import dataclass
+    >>> import fewlabels as fl
+    >>> from fewlabels.priors import Prepared, Prior
+    >>> @dataclass(frozen=True)
+    ... class Weaker(Prior):
+    ...     def on(self, cells, target):
+    ...         before = cells.blank * cells.size[:, None] / cells.size.max()  # once
+    ...         return Prepared(cells, lambda outcomes: fl.Belief(before, outcomes.counts, cells.size, target))
+    >>> pool = fl.read_pool({"predicted": ["a", "a", "b"]})
+    >>> Weaker().on(fl.Accuracy().cells(pool, fl.by_predicted(pool)), "population").blank().alpha
+    array([[0.5 , 0.5 ],
+           [0.25, 0.25]])
+    """
 
     family: ClassVar[Family] = "prior"
-    looks_at_items: ClassVar[bool] = False
-    """Whether the belief depends on which items were labelled, not only on the counts of their cells."""
+    uses_items: ClassVar[bool] = False
+    """Whether the belief depends on which items were labelled, and not only on the counts of their cells.
+
+    Such a prior gets `outcomes.items` and `outcomes.shown`; for the others they may be left out.
+    """
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -43,11 +90,8 @@ class Prior(Part, ABC):
         """SpecError if the prior cannot be used on these cells."""
 
     @abstractmethod
-    def belief(self, cells: Cells, counts: NDArray[np.float64], target: Target, labels: Labels | None = None) -> Belief:
-        """The belief after label counts of shape (cells, outcomes).
-
-        `labels` are the labelled items and their outcomes, two of shape (labels,), for priors that look at them.
-        """
+    def on(self, cells: Cells, target: Target) -> Prepared:
+        """Prepare for these cells, and for the population behind the pool or the pool itself."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +114,10 @@ class Counts(Prior):
     def shares(self, cells: Cells) -> NDArray[np.float64]:
         """The prior mean, shape (cells, outcomes)."""
 
-    def belief(
-        self,
-        cells: Cells,
-        counts: NDArray[np.float64],
-        target: Target,
-        labels: Labels | None = None,
-    ) -> Belief:
-        """The belief after label counts of shape (cells, outcomes)."""
-        strength = cells.strength if self.strength is None else self.strength
-        return Belief(strength * self.shares(cells), counts, cells.size, target)
+    def on(self, cells: Cells, target: Target) -> Prepared:
+        """Compute the prior counts; a belief adds the label counts to them."""
+        before = (cells.strength if self.strength is None else self.strength) * self.shares(cells)
+        return Prepared(cells, lambda outcomes: Belief(before, outcomes.counts, cells.size, target))
 
 
 @register
@@ -172,20 +210,33 @@ class Learned(Prior):
         "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
         "range until it has labels of its own, all the more where labels went to few {nouns}."
     )
-    looks_at_items: ClassVar[bool] = True
+    uses_items: ClassVar[bool] = True
 
-    def belief(self, cells: Cells, counts: NDArray[np.float64], target: Target, labels: Labels | None = None) -> Belief:
-        """The belief after labels: from single items where they show right or wrong, from counts where a class."""
-        nothing = np.zeros_like(counts)
-        if cells.right is not None:
-            expected = cells.expectation
-            points, weights = learn_rows(expected, counts)
-            return RowBelief(nothing, counts, cells.size, target, expectation=expected, points=points, weights=weights)
-        if labels is None and counts.any():
-            raise InputError("Learned() looks at the labelled items, not only at their counts. Pass labels= as well.")
-        strips = cells.strips
-        items, outcomes = (np.empty(0, dtype=np.int64),) * 2 if labels is None else labels
-        seen = np.bincount(strips.strip[items], minlength=len(strips.size))
-        right = np.bincount(strips.strip[items], outcomes == 0, minlength=len(strips.size))
-        model = learn(strips, right.astype(float), seen.astype(float)).pruned()
-        return ItemBelief(nothing, counts, cells.size, target, model=model, free=strips.size - seen)
+    def on(self, cells: Cells, target: Target) -> Prepared:
+        """Sort the items by confidence where labels show right or wrong; work out expected shares where a class."""
+        if cells.right is None:
+            return Prepared(cells, partial(_from_items, cells, target, strips(cells.scores, cells.cell, cells.size)))
+        expected = expectation(cells.expected, cells.blank, cells.right, cells.size)
+        return Prepared(cells, partial(_from_rows, cells, target, expected))
+
+
+def _from_items(cells: Cells, target: Target, strips: Strips, outcomes: Outcomes) -> ItemBelief:
+    """Fit the model of single items."""
+    if len(outcomes.items) != outcomes.labels:
+        raise InputError(
+            "Learned() needs the labelled items, not only their counts. Use Outcomes.of(cells, items, shown)."
+        )
+    strip = strips.strip[outcomes.items]
+    seen = np.bincount(strip, minlength=len(strips.size))
+    right = np.bincount(strip, outcomes.shown == 0, minlength=len(strips.size))
+    model = learn(strips, right.astype(float), seen.astype(float)).pruned()
+    nothing = np.zeros_like(outcomes.counts)
+    return ItemBelief(nothing, outcomes.counts, cells.size, target, model=model, free=strips.size - seen)
+
+
+def _from_rows(cells: Cells, target: Target, expected: Expectation, outcomes: Outcomes) -> RowBelief:
+    """Fit the model of rows of classes."""
+    counts = outcomes.counts
+    points, weights = learn_rows(expected, counts)
+    nothing = np.zeros_like(counts)
+    return RowBelief(nothing, counts, cells.size, target, expectation=expected, points=points, weights=weights)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, betabinom, chi2, norm
 
 import fewlabels as fl
+from fewlabels.outcomes import Outcomes
 from fewlabels.policies import UCB, Boundary, Greedy
 from fewlabels.tasks import Rewards
 from fewlabels.tasks.estimate import value_variance
@@ -34,7 +35,7 @@ def rewards_of(task: Task, sizes: list[int], right: list[int], wrong: list[int],
     cells = task.metric.cells(pool, fl.by_predicted(pool))
     there = np.flatnonzero(sizes)
     counts = np.column_stack([right, wrong]).astype(float)[there]
-    return Rewards(task, cells, fl.Uniform().belief(cells, counts, target))
+    return Rewards(task, cells, fl.Uniform().on(cells, target).belief(Outcomes(counts)))
 
 
 def moments(size: int, right: int, wrong: int, target: Target) -> tuple[float, float]:
@@ -154,7 +155,7 @@ def test_the_variance_is_that_of_draws(metric: fl.Metric, target: Target) -> Non
     items = np.arange(0, 30, 3)
     counts = np.zeros((len(cells), len(cells.outcomes)))
     np.add.at(counts, (cells.cell[items], metric.outcome(known.pool, items, known.true[items])), 1)
-    belief = fl.Uniform().belief(cells, counts, target)
+    belief = fl.Uniform().on(cells, target).belief(Outcomes(counts))
     rewards = Rewards(fl.Identify(metric, highest=1), cells, belief)
     value = metric.value(belief.draws(np.random.default_rng(5), draws), cells)
     square = (value - value.mean(axis=0)) ** 2

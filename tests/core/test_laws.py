@@ -63,7 +63,7 @@ def _read(
     known: Known, metric: Metric, story: Story, target: Target = "pool", prior: Prior | None = None
 ) -> tuple[Belief, Cells, Table]:
     ledger, cells = _ledger(known, metric, story)
-    belief = (prior or fl.Uniform()).belief(cells, ledger.counts, target)
+    belief = (prior or fl.Uniform()).on(cells, target).belief(ledger.outcomes())
     return belief, cells, estimate(metric, belief, cells, np.random.default_rng(1), draws=100)
 
 
@@ -239,9 +239,7 @@ def test_merging_classes_changes_no_posterior(known: Known, prior: Prior) -> Non
 def _counted(known: Known, metric: Metric, groups: fl.Partition, told: Story, prior: Prior) -> Belief:
     cells = metric.cells(known.pool, groups)
     items, true = (np.array([event[i] for event in told]) for i in (1, 2))
-    counts = np.zeros((len(cells), len(cells.outcomes)))
-    np.add.at(counts, (cells.cell[items], metric.outcome(known.pool, items, true.astype(np.int32))), 1)
-    return prior.belief(cells, counts, "population")
+    return prior.on(cells, "population").belief(metric.outcomes(known.pool, cells, items, true.astype(np.int32)))
 
 
 def _variance(belief: Belief, gradient: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 import fewlabels as fl
 from fewlabels.data import load_digits
+from fewlabels.outcomes import Outcomes
 from fewlabels.tasks.base import Rewards
 from fewlabels.tasks.rope import rope_probabilities
 
@@ -61,7 +62,7 @@ def case(pool: fl.Pool, metric, seed: int, prior=None, target="population") -> C
     cells = metric.cells(pool, fl.by_predicted(pool))
     most = np.minimum(cells.size, 12)
     counts = rng.multinomial(rng.integers(0, most + 1), np.full(len(cells.outcomes), 1 / len(cells.outcomes)))
-    belief = (prior or fl.Uniform()).belief(cells, counts.astype(float), target)
+    belief = (prior or fl.Uniform()).on(cells, target).belief(Outcomes(counts.astype(float)))
     theta = rng.dirichlet(np.ones(len(cells.outcomes)), size=len(cells))
     return Case(pool, metric, cells, belief, theta)
 

@@ -11,6 +11,7 @@ import pytest
 from scipy import special, stats
 
 import fewlabels as fl
+from fewlabels.outcomes import Outcomes
 from fewlabels.tasks import Rewards, pool_rope_probabilities, rope_probabilities
 
 COUNTS = (2e-6, 0.002, 0.5, 1.0, 2.0, 30.0, 1e3, 1e5)
@@ -160,7 +161,7 @@ def question(by: str, target: str, right: dict[str, int], wrong: dict[str, int],
     task = fl.Compare(fl.Accuracy(), "a", "b", rope=rope, by=by)  # type: ignore[arg-type]
     cells = task.metric.cells(pool, fl.by_column(pool, "place"))
     counts = np.array([[right[g], wrong[g]] for g in ("a", "b")] + [[0, 0]], float)
-    return Rewards(task, cells, fl.Uniform().belief(cells, counts, target))  # type: ignore[arg-type]
+    return Rewards(task, cells, fl.Uniform().on(cells, target).belief(Outcomes(counts)))  # type: ignore[arg-type]
 
 
 def after(rewards: Rewards, cell: int, outcome: int) -> fl.Belief:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 import fewlabels as fl
 from fewlabels.policies import Boundary, Policy, Thompson
+from fewlabels.priors import Prepared
 from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.judge import judge
 from fewlabels.simulation.kernels import choose
@@ -63,8 +63,11 @@ def _kernel(policy: Policy):
 
 
 def _now_and_then(policy: Policy) -> Callable[[np.random.Generator, int], NDArray[np.int64]]:
-    plays = M if isinstance(policy, Thompson) else 1
-    return partial(ask_between_fits, CASE, _method(policy), VIEW, _kernel(policy), plays)
+    plays, prior = (
+        M if isinstance(policy, Thompson) else 1,
+        _method(policy).prior.on(CASE.cells, _method(policy).target),
+    )
+    return partial(ask_between_fits, CASE, prior, VIEW, _kernel(policy), plays)
 
 
 @pytest.mark.parametrize("policy", [Thompson(), Boundary()], ids=repr)
@@ -93,15 +96,15 @@ def test_runs_with_few_fits_ask_as_an_assessment_does(policy: Policy) -> None:
 
 def test_the_fits_are_those_of_the_schedule_and_every_item_is_asked_once() -> None:
     fits: list[int] = []
+    prior = fl.Learned().on(CASE.cells, "pool")
 
-    @dataclass(frozen=True)
-    class Watched(fl.Learned):
-        def belief(self, cells, counts, target, labels=None):
-            fits.append(int(counts.sum()))
-            return super().belief(cells, counts, target, labels)
+    def watched(outcomes):
+        fits.append(outcomes.labels)
+        return prior.belief(outcomes)
 
-    one, policy = Method("watched", Watched(), Boundary(), "pool"), Boundary()
-    order = ask_between_fits(CASE, one, VIEW, _kernel(policy), 1, np.random.default_rng(3), 10**6)
+    order = ask_between_fits(
+        CASE, Prepared(CASE.cells, watched), VIEW, _kernel(Boundary()), 1, np.random.default_rng(3), 10**6
+    )
     assert sorted(order.tolist()) == list(range(200))
     assert fits[0] == 0
     assert [next_fit(labels) for labels in fits[:-1]] == fits[1:]

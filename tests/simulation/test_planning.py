@@ -16,11 +16,12 @@ from scipy import stats
 import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
+from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
 from fewlabels.planning.worlds import draw_world
 from fewlabels.stopping import Stop
 from tests.support.contracts import GROUPINGS, TASKS
-from tests.support.planning import ESTIMATE, LOWEST, NOTHING, TAIL, Z, blank, cells_of, pool_of
+from tests.support.planning import ESTIMATE, LOWEST, TAIL, Z, blank, cells_of, pool_of
 from tests.support.pools import zoo
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def test_forecasts_come_true_in_eight_of_ten_cases() -> None:
     hits, ratios = [], []
     for seed in range(24):
         rng = np.random.default_rng([seed, 1])
-        world = draw_world(blank(fl.Uniform(), cells), cells, NOTHING, rng)
+        world = draw_world(blank(fl.Uniform(), cells), cells, Outcomes.none(cells), rng)
         truth = [pool.classes[k] if w == 0 else "other" for k, w in zip(pool.predicted, world.outcome, strict=True)]
         how = {"prior": fl.Uniform(), "policy": fl.UniformItems()}
         audit = fl.create(None, "come true", pool, task=LOWEST, stop=stop, seed=seed, **how)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import fewlabels as fl
+from fewlabels.outcomes import Outcomes
 from fewlabels.planning.asking import Game
 from fewlabels.planning.worlds import World, draw_world
 from fewlabels.policies import Boundary
@@ -19,7 +20,7 @@ from fewlabels.spec import Spec
 from fewlabels.stopping import Stop
 from fewlabels.tasks.snapshot import Snapshot
 from tests.support.contracts import POLICIES
-from tests.support.planning import ESTIMATE, LOWEST, NOTHING, TAIL, Z, blank, cells_of, pool_of
+from tests.support.planning import ESTIMATE, LOWEST, TAIL, Z, blank, cells_of, pool_of
 from tests.support.pools import zoo
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def test_labels_of_a_world_come_from_its_shares(prior: Prior, task: Task) -> Non
     cells = task.metric.cells(known.pool, fl.by_predicted(known.pool))
     expected, variance, found = np.zeros(cells.blank.shape), np.zeros(cells.blank.shape), np.zeros(cells.blank.shape)
     for seed in range(200):
-        world = draw_world(blank(prior, cells), cells, NOTHING, np.random.default_rng(seed))
+        world = draw_world(blank(prior, cells), cells, Outcomes.none(cells), np.random.default_rng(seed))
         counts = np.zeros(cells.blank.shape)
         np.add.at(counts, (cells.cell, world.outcome), 1)
         found += counts
@@ -50,7 +51,10 @@ def test_labels_of_a_world_come_from_its_shares(prior: Prior, task: Task) -> Non
 
 def test_worlds_are_as_the_prior_has_them() -> None:
     cells = cells_of(pool_of(2, 10))
-    worlds = [draw_world(blank(fl.Uniform(), cells), cells, NOTHING, np.random.default_rng(s)) for s in range(500)]
+    worlds = [
+        draw_world(blank(fl.Uniform(), cells), cells, Outcomes.none(cells), np.random.default_rng(s))
+        for s in range(500)
+    ]
     drawn = np.array([world.shares[0, 0] for world in worlds])
     assert stats.kstest(drawn, "uniform").pvalue > TAIL
     # Right answers of ten items under a uniform share are uniform on 0 to 10.
@@ -61,13 +65,13 @@ def test_worlds_are_as_the_prior_has_them() -> None:
 def test_items_of_a_learned_world_go_by_their_own_confidence_and_labels_stay() -> None:
     pool = pool_of(3, 200, confidence=True)
     cells = cells_of(pool)
-    told = np.array([3, 5, 8]), np.array([1, 1, 1])
+    known = Outcomes.of(cells, np.array([3, 5, 8]), np.array([1, 1, 1]))
     assert pool.confidence is not None
     sure = pool.confidence > np.median(pool.confidence)
     more = []
     for seed in range(40):
-        world = draw_world(blank(fl.Learned(), cells), cells, told, np.random.default_rng(seed))
-        assert (world.outcome[told[0]] == told[1]).all()
+        world = draw_world(blank(fl.Learned(), cells), cells, known, np.random.default_rng(seed))
+        assert (world.outcome[known.items] == known.shown).all()
         more.append((world.outcome[sure] == 0).mean() - (world.outcome[~sure] == 0).mean())
     assert np.mean(more) > Z * np.std(more, ddof=1) / np.sqrt(len(more))
 
@@ -78,7 +82,7 @@ def test_expected_accuracy_is_the_accuracy_of_the_worlds(prior: Prior, task: Tas
     cells = cells_of(pool_of(4, 50), task)
     own = np.zeros(len(cells), dtype=np.int64) if cells.right is None else cells.right
     for seed in range(5):
-        world = draw_world(blank(prior, cells), cells, NOTHING, np.random.default_rng(seed), expect=0.9)
+        world = draw_world(blank(prior, cells), cells, Outcomes.none(cells), np.random.default_rng(seed), expect=0.9)
         assert cells.size @ world.shares[np.arange(len(cells)), own] / 200 == pytest.approx(0.9)
         np.testing.assert_allclose(world.shares.sum(axis=1), 1)
 
@@ -101,7 +105,7 @@ def test_a_game_goes_on_from_where_it_stands_and_asks_nothing_twice(task: Task, 
     groups = fl.by_predicted(known.pool)
     spec = Spec(task, groups.recipe, fl.Uniform(), policy)
     cells = task.metric.cells(known.pool, groups)
-    told, pending = (np.array([0, 10, 20]), np.array([0, 1, 0])), np.array([1, 29])
+    told, pending = Outcomes.of(cells, np.array([0, 10, 20]), np.array([0, 1, 0])), np.array([1, 29])
     rng = np.random.default_rng(1)
     world = draw_world(blank(fl.Uniform(), cells), cells, told, rng)
     looks = list(Game(spec, cells, told, pending).play(world, rng, 100, at=[17]))
@@ -122,11 +126,11 @@ def runs_of(policy: Policy, task: Task, count: int) -> tuple[np.ndarray, np.ndar
     found = []
     for seed in range(count):
         rng = np.random.default_rng(seed)
-        world = draw_world(blank(fl.Uniform(), cells), cells, NOTHING, rng)
-        *_, (_, ours) = Game(spec, cells).play(world, rng, 60)
+        world = draw_world(blank(fl.Uniform(), cells), cells, Outcomes.none(cells), rng)
+        *_, (_, ours) = Game(spec, cells, Outcomes.none(cells)).play(world, rng, 60)
         truth = Truth(task, cells, world.outcome)
         items = ask_and_tell(truth, method, rng, 60)
-        theirs = fl.Uniform().belief(cells, truth.count(items), "population")
+        theirs = fl.Uniform().on(cells, "population").belief(truth.outcomes(items))
         found.append([_summary(belief, task, cells) for belief in (ours, theirs)])
     ours, theirs = np.moveaxis(np.array(found), 1, 0)
     return ours, theirs

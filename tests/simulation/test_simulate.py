@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fewlabels as fl
+from fewlabels.outcomes import Outcomes
 from fewlabels.parts import registered
 from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.judge import judge
@@ -335,7 +336,7 @@ def test_the_compiled_mrr_is_the_obvious_one(name: str, how: str) -> None:
     members = np.argsort(-sign * case.value, kind="stable")[: case.task.plays]
     np.testing.assert_array_equal(members, case.members)
     for n in (0, 1, 7, 50, 160):
-        belief = one.prior.belief(case.cells, case.count(order[:n]), one.target)
+        belief = one.prior.on(case.cells, one.target).belief(case.outcomes(order[:n]))
         value = sign * case.task.metric.value(belief.mean(), case.cells)
         rivals = [value[g] for g in range(4) if g not in members]
         total = 0.0
@@ -359,10 +360,11 @@ def test_success_needs_the_region_and_its_probability(target: Target) -> None:
     case = truth_of("compare", one)
     order = np.random.default_rng(4).permutation(everything(case))
     verdict = judge(case).verdict(one, order, np.arange(len(order) + 1), np.random.default_rng(1))
-    right = case.task.probabilities(fl.Uniform().belief(case.cells, case.counts, target), case.cells)
+    right = case.task.probabilities(fl.Uniform().on(case.cells, target).belief(Outcomes(case.counts)), case.cells)
     assert right.max() > 0.5
     for n in range(0, len(order) + 1, 9):
-        mu = case.task.probabilities(one.prior.belief(case.cells, case.count(order[:n]), target), case.cells)
+        belief = one.prior.on(case.cells, target).belief(case.outcomes(order[:n]))
+        mu = case.task.probabilities(belief, case.cells)
         success = mu.argmax() == right.argmax() and abs(mu.max() - right.max()) / right.max() < 0.05
         assert verdict.scores["success"][n] == success
     assert verdict.labels == np.flatnonzero(verdict.scores["success"])[0]

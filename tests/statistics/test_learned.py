@@ -13,6 +13,7 @@ import fewlabels as fl
 from fewlabels.learned import items as trust
 from fewlabels.learned.items import fit
 from fewlabels.learned.items.strips import KINDS, intercepts
+from fewlabels.outcomes import Outcomes
 from fewlabels.tasks import Rewards
 
 
@@ -29,10 +30,8 @@ def make_pool(rng, right, confidence, groups):
 def belief_from(pool, groups, truth, items, prior, target="pool", metric=None):
     metric = metric or fl.Accuracy()
     cells = metric.cells(pool, groups)
-    outcome = metric.outcome(pool, items, pool.class_positions(truth[items]))
-    counts = np.zeros((len(cells), len(cells.outcomes)))
-    np.add.at(counts, (cells.cell[items], outcome), 1)
-    return prior.belief(cells, counts, target, (items, outcome)), cells
+    outcomes = metric.outcomes(pool, cells, items, pool.class_positions(truth[items]))
+    return prior.on(cells, target).belief(outcomes), cells
 
 
 def world(seed, sites=20, each=60, a=-0.3, b=0.9, tau=0.5):
@@ -318,9 +317,10 @@ def test_some_of_its_cells_are_believed_as_among_all(metric):
 def test_counts_without_the_labelled_items_are_refused():
     _, pool, groups, _ = world(18, sites=2, each=5)
     cells = fl.Accuracy().cells(pool, groups)
-    assert np.isfinite(fl.Learned().belief(cells, np.zeros((2, 2)), "pool").mean()).all()
-    with pytest.raises(fl.InputError, match="labels="):
-        fl.Learned().belief(cells, np.ones((2, 2)), "pool")
+    prior = fl.Learned().on(cells, "pool")
+    assert np.isfinite(prior.blank().mean()).all()
+    with pytest.raises(fl.InputError, match=r"Outcomes\.of\(cells, items, shown\)"):
+        prior.belief(Outcomes(np.ones((2, 2))))
 
 
 def test_it_says_what_was_learned():

@@ -13,6 +13,7 @@ from fewlabels.belief import dirichlet_draws
 from fewlabels.learned import rows
 from fewlabels.learned.rows.expected import POWERS
 from fewlabels.learned.rows.fit import KINDS, Fit
+from fewlabels.outcomes import Outcomes
 
 
 def expected_rows(rng, k, low=0.6, high=0.95):
@@ -168,7 +169,7 @@ def test_a_classifier_that_is_always_sure_is_found_out():
         cells = metric.cells(pool, fl.by_predicted(pool))
         counts = np.zeros((10, 10))
         np.add.at(counts, (cells.cell[items], metric.outcome(pool, items, true[items].astype(np.int32))), 1)
-        draws = fl.Learned().belief(cells, counts, "pool").draws(rng, 400)[:, np.arange(10), cells.right]
+        draws = fl.Learned().on(cells, "pool").belief(Outcomes(counts)).draws(rng, 400)[:, np.arange(10), cells.right]
         real = np.bincount(predicted, true == predicted) / 100
         low, high = np.quantile(draws, [0.025, 0.975], axis=0)
         held.append(((low <= real + 1e-9) & (real <= high + 1e-9)).mean())

@@ -17,7 +17,6 @@ Z = 4.5
 TAIL = 1e-4
 ESTIMATE = fl.Estimate(fl.Accuracy())
 LOWEST = fl.Identify(fl.Accuracy(), lowest=1)
-NOTHING = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))  # no label told yet
 
 
 def pool_of(groups: int, items: int, *, confidence: bool = False) -> fl.Pool:
@@ -33,4 +32,4 @@ def cells_of(pool: fl.Pool, task: Task = ESTIMATE) -> Cells:
 
 
 def blank(prior: Prior, cells: Cells, target: str = "population") -> fl.Belief:
-    return prior.belief(cells, np.zeros((len(cells), len(cells.outcomes))), target)  # type: ignore[arg-type]
+    return prior.on(cells, target).blank()  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
     """
     metric = Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric
     cells = metric.cells(audit.pool, audit.groups)
-    belief = Uniform().belief(cells, np.zeros((len(cells), len(cells.outcomes))), "population")
+    belief = Uniform().on(cells, "population").blank()
     ignorant = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
     pairs = zip(estimates.rows(), ignorant.rows(), strict=True)
     return [_length(row) > NARROWED * _length(longest) for row, longest in pairs]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.votes import Who
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
+    from fewlabels.priors import Prepared
     from fewlabels.spec import Spec
     from fewlabels.store import Kind, Store, Transaction
 
@@ -74,7 +74,7 @@ class Labelling:
                 held = self._held([annotator])[:n]
             if len(held) == n:
                 return Batch(held)  # nothing is written, so nobody has to wait for it
-        if self.spec.policy.uses_belief and self.spec.prior.looks_at_items:
+        if self.spec.policy.uses_belief and self.spec.prior.uses_items:
             with self._current() as ledger:
                 self._believe(ledger)  # fitted now, and not while others wait for the log
         with self._writing() as log:
@@ -266,21 +266,22 @@ class Labelling:
         ledger = self._ledger
         steps = {item: ledger.votes[item].step for item in ledger.lacking(annotator, n)}
         if len(steps) < n:
-            belief = self._believe(ledger) if self.spec.policy.uses_belief else self._blank()
+            # For a policy that does not use the belief, nothing is fitted.
+            belief = self._believe(ledger) if self.spec.policy.uses_belief else self._prior.blank()
             steps |= choose(self.spec, self._cells, self._askable, belief, ledger, n - len(steps))
         return steps
+
+    @cached_property
+    def _prior(self) -> Prepared:
+        """The prior made ready for the assessment's own cells, when a belief is first needed."""
+        return self.spec.prior.on(self._cells, self.spec.target)
 
     def _believe(self, ledger: Ledger) -> Belief:
         """The belief about the assessment's own cells; kept until a label comes or goes."""
         if self._believed is None or self._believed[0] != ledger.changes:
-            labels = ledger.outcomes() if self.spec.prior.looks_at_items else None
-            belief = self.spec.prior.belief(self._cells, ledger.counts.copy(), self.spec.target, labels)
-            self._believed = (ledger.changes, belief)
+            outcomes = ledger.outcomes(items=self.spec.prior.uses_items)
+            self._believed = (ledger.changes, self._prior.belief(outcomes))
         return self._believed[1]
-
-    def _blank(self) -> Belief:
-        """What is believed before any label: for policies that do not look, so that nothing is fitted for them."""
-        return self.spec.prior.belief(self._cells, np.zeros_like(self._ledger.counts), self.spec.target)
 
     def _answer(self, new: list[Event], *, adopt: bool = False, own: bool = False, key: str | None = None) -> int:
         """Append answers to the log, all or none, unless they were sent before; returns their number."""

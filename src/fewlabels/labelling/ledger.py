@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.labelling.votes import Vote, Votes
+from fewlabels.outcomes import Outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -72,10 +73,17 @@ class Ledger:
         self._order = np.argsort(cells.partition.group, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(cells.partition.sizes)])
 
-    def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The labelled items and what their labels show, two of shape (labels,)."""
+    def labels(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The labelled items and their true classes, two of shape (labels,)."""
         items = np.flatnonzero(self.true >= 0)
-        return items, self._metric.outcome(self._pool, items, self.true[items])
+        return items, self.true[items]
+
+    def outcomes(self, *, items: bool = True) -> Outcomes:
+        """What the labels show; without `items` only the counts, which costs nothing however large the pool is."""
+        if not items:
+            return Outcomes(self.counts.copy())
+        labelled, true = self.labels()
+        return Outcomes(self.counts.copy(), labelled, self._metric.outcome(self._pool, labelled, true))
 
     @property
     def foreign(self) -> NDArray[np.bool_]:

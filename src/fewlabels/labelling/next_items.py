@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.policies.step import ask_step
 from fewlabels.tasks import Rewards
 
 if TYPE_CHECKING:
@@ -26,21 +27,36 @@ def choose(
     Items that are pending, or were chosen just now, count as if they had been answered as expected.
     `askable` says which groups the task asks in, shape (groups,).
     """
-    room, waiting = ledger.room * askable, ledger.waiting.copy()
+    free, waiting = _Free(ledger, ledger.room * askable), ledger.waiting.copy()
     chosen: dict[int, int] = {}
     step = ledger.step
     while len(chosen) < n:
         step += 1
         rng = np.random.default_rng([spec.seed, step])
         rewards = Rewards(spec.task, cells, belief.awaiting(waiting) if spec.policy.uses_belief else belief)
-        groups = spec.policy.choose(rewards, room, spec.task.plays, rng)
-        if not len(groups):
+        items = ask_step(spec.policy, rewards, free, rng, n - len(chosen), best_first=False)
+        if not items:
             break
-        if len(groups) > n - len(chosen):
-            groups = rng.permutation(groups)[: n - len(chosen)]
-        for group in groups.tolist():
-            item = ledger.pick(group, rng, chosen.keys())
+        for item in items:
             chosen[item] = step
-            room[group] -= 1
             waiting[cells.cell[item]] += 1
     return chosen
+
+
+class _Free:
+    """The free items of an assessment, of which some are being chosen.
+
+    They are found by trial in the ledger: lining up a million items for each request would take too long.
+    """
+
+    def __init__(self, ledger: Ledger, room: NDArray[np.int64]) -> None:
+        self.room = room
+        self._ledger = ledger
+        self._taken: set[int] = set()
+
+    def take(self, group: int, rng: np.random.Generator) -> int:
+        """Take a free item of a group that has room, uniformly at random."""
+        item = self._ledger.pick(group, rng, self._taken)
+        self._taken.add(item)
+        self.room[group] -= 1
+        return item

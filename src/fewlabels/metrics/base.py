@@ -11,6 +11,7 @@ import numpy as np
 
 from fewlabels.cells import Cells, cell_means, split
 from fewlabels.errors import SpecError
+from fewlabels.outcomes import Outcomes
 from fewlabels.parts import Family, Part
 
 if TYPE_CHECKING:
@@ -84,6 +85,10 @@ class Metric(Part, ABC):
     @abstractmethod
     def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """What labels show: positions in `cells.outcomes`, shape (labels,), from items and their true classes."""
+
+    def outcomes(self, pool: Pool, cells: Cells, items: NDArray[np.int64], true: NDArray[np.int32]) -> Outcomes:
+        """Count what labels show in the metric's cells, from items and their true classes, two of shape (labels,)."""
+        return Outcomes.of(cells, items, self.outcome(pool, items, true))
 
     @abstractmethod
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:

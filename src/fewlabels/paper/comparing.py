@@ -79,9 +79,8 @@ def comparison(plan: PaperPlan) -> Result:
 def pairs(pool: PaperPool, partition: Partition, ways: Sequence[Method]) -> list[Pair]:
     """Every pair of groups that have items."""
     cells = Accuracy().cells(pool.pool, partition)
-    blank = np.zeros((len(cells), 2))
-    priors = {way.name: way.prior.belief(cells, blank, "population").prior for way in ways}
-    uniform = Uniform().belief(cells, blank, "population").prior
+    priors = {way.name: way.prior.on(cells, "population").blank().prior for way in ways}
+    uniform = Uniform().on(cells, "population").blank().prior
     found = []
     for a, b in combinations(range(len(cells)), 2):
         items = np.flatnonzero((cells.cell == a) | (cells.cell == b))

@@ -77,12 +77,12 @@ def errors(
     case: Truth, score: Score, budgets: Sequence[int], seed: int, method: Method, runs: range
 ) -> NDArray[np.float64]:
     """The error of one method at ascending budgets, shape (runs, budgets)."""
-    ask = asker(case, method)
+    ask, prior = asker(case, method), method.prior.on(case.cells, method.target)
     found = np.empty((len(runs), len(budgets)))
     for i, run in enumerate(runs):
         order = ask(run_generator(seed, run), budgets[-1])
         for j, budget in enumerate(budgets):
-            belief = method.prior.belief(case.cells, case.count(order[:budget]), method.target)
+            belief = prior.belief(case.outcomes(order[:budget]))
             found[i, j] = score(case.task.metric.value(belief.mean(), case.cells))
     return found
 
@@ -134,7 +134,7 @@ def confusion(plan: PaperPlan) -> Result:
         seen = replace(pool, labels=pool.pool.predicted.astype(np.int64)) if plan.as_published else pool
         case = case_of(seen, by_predicted(pool.pool), Confusion())
         power = 1.0 if plan.as_published else 0.5
-        blank = Informed().belief(case.cells, np.zeros_like(case.counts), "population")
+        blank = Informed().on(case.cells, "population").blank()
         plain = Rmse(case.value, case.cells.partition.shares, 1.0, power)
         scale = 1 / plain(case.task.metric.value(blank.mean(), case.cells))
         weight = CONFUSION_WEIGHT if plan.as_published else None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.outcomes import Outcomes, no_items
+from fewlabels.policies.step import Queue, ask_step
 from fewlabels.tasks import Rewards
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.planning.worlds import Told, World
+    from fewlabels.planning.worlds import World
+    from fewlabels.priors import Prepared
     from fewlabels.spec import Spec
 
 # A round has one step at first, and later this share of the labels so far. The belief stays the same in a round, as if
@@ -25,11 +28,6 @@ if TYPE_CHECKING:
 _ROUND, _LOOK = 1 / 25, 1 / 12
 # Both, for a belief that is fitted, which takes milliseconds.
 _FITTED = 1 / 6
-
-
-def nothing() -> NDArray[np.int64]:
-    """No items."""
-    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,44 +38,32 @@ class Game:
     ----------
     spec, cells
         The assessment, and the cells of its metric.
-    told
-        The labelled items and what their labels show, two of shape (labels,).
+    known
+        The labels so far.
     pending
         Items that are asked for and not answered, shape (pending,): they are answered first.
     """
 
     spec: Spec
     cells: Cells
-    told: Told = field(default_factory=lambda: (nothing(), nothing()))
-    pending: NDArray[np.int64] = field(default_factory=nothing)
+    known: Outcomes
+    pending: NDArray[np.int64] = field(default_factory=no_items)
 
     @cached_property
-    def taken(self) -> NDArray[np.int64]:
-        """Items of each group that are known or asked for, shape (groups,)."""
-        group = self.cells.partition.group
-        return np.bincount(group[np.append(self.told[0], self.pending)], minlength=len(self.cells.partition))
+    def prior(self) -> Prepared:
+        """The assessment's prior, made ready for the cells."""
+        return self.spec.prior.on(self.cells, self.spec.target)
 
     @cached_property
-    def room(self) -> NDArray[np.int64]:
-        """Items of each group that can still be asked about, shape (groups,)."""
-        return (self.cells.partition.sizes - self.taken) * self.spec.task.askable(self.cells)
+    def free(self) -> Queue:
+        """The items that are neither known nor asked for; every world begins with a copy."""
+        askable = self.spec.task.askable(self.cells)
+        return Queue.of(self.cells.partition, askable, (self.known.items, self.pending))
 
     @property
     def open(self) -> int:
         """How many labels can still come, those of pending items among them."""
-        return int(self.room.sum()) + len(self.pending)
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """The items by group, in each group those first that are known or asked for; shape (items,)."""
-        free = np.ones(len(self.cells.cell), dtype=bool)
-        free[self.told[0]] = free[self.pending] = False
-        return np.lexsort((free, self.cells.partition.group))
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """The start of each group in that order, shape (groups + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.cells.partition.sizes)])
+        return int(self.free.room.sum()) + len(self.pending)
 
     def play(
         self, world: World, rng: np.random.Generator, most: int, at: Sequence[int] = ()
@@ -90,14 +76,14 @@ class Game:
         belief = run.belief()
         yield run.labels, belief
         if len(self.pending):
-            run.tell(self.pending)
+            run.tell(self.pending.tolist())
             belief = run.belief()
             yield run.labels, belief
-        share = _FITTED if self.spec.prior.looks_at_items else _LOOK
-        while run.labels < most and run.room.any():
+        share = _FITTED if self.spec.prior.uses_items else _LOOK
+        while run.labels < most and run.free.room.any():
             after = run.labels + max(self.spec.task.plays, int(share * run.labels))
             goal = min([after, most, *(look for look in at if look > run.labels)])
-            while run.labels < goal and run.room.any():
+            while run.labels < goal and run.free.room.any():
                 run.ask_round(belief, goal, rng)
                 belief = run.belief()
             yield run.labels, belief
@@ -108,54 +94,36 @@ class _Run:
 
     def __init__(self, game: Game, world: World) -> None:
         self._game, self._world = game, world
-        self.room = game.room.copy()
-        self._taken = game.taken.copy()
-        self._queue = game.order.copy()
-        self._counts = np.zeros((len(game.cells), len(game.cells.outcomes)))
-        self._asked: list[int] = []
-        self.tell(game.told[0])
+        self.free = game.free.copy()
+        self._asked: list[int] = game.known.items.tolist()
 
     @property
     def labels(self) -> int:
         return len(self._asked)
 
-    def tell(self, items: NDArray[np.int64]) -> None:
-        np.add.at(self._counts, (self._game.cells.cell[items], self._world.outcome[items]), 1)
-        self._asked += items.tolist()
+    def tell(self, items: Sequence[int]) -> None:
+        self._asked += items
 
     def belief(self) -> Belief:
-        spec = self._game.spec
-        items = np.array(self._asked, dtype=np.int64) if spec.prior.looks_at_items else nothing()
-        told = items, self._world.outcome[items]
-        return spec.prior.belief(self._game.cells, self._counts.copy(), spec.target, told)
+        items = np.array(self._asked, dtype=np.int64)
+        return self._game.prior.belief(Outcomes.of(self._game.cells, items, self._world.outcome[items]))
 
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""
         spec, cells = self._game.spec, self._game.cells
-        share = _FITTED if spec.prior.looks_at_items else _ROUND
+        share = _FITTED if spec.prior.uses_items else _ROUND
         goal = min(most, self.labels + max(spec.task.plays, int(share * self.labels)))
         steps = -(-(goal - self.labels) // spec.task.plays)
         rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64))
         chosen: list[int] = []
         while self.labels + len(chosen) < goal:
-            groups = spec.policy.choose(rewards, self.room, spec.task.plays, rng)
-            if not len(groups):
+            items = ask_step(spec.policy, rewards, self.free, rng, goal - self.labels - len(chosen), best_first=True)
+            if not items:
                 break
-            for g in groups[: goal - self.labels - len(chosen)].tolist():
-                chosen.append(self._pick(g, rng))
-                rewards.waiting[cells.cell[chosen[-1]]] += 1
-        self.tell(np.array(chosen, dtype=np.int64))
-
-    def _pick(self, g: int, rng: np.random.Generator) -> int:
-        """Any of the group's free items: of its part of the queue the first ones have been taken."""
-        here = self._game.starts[g] + self._taken[g]
-        other = here + int(rng.integers(self.room[g]))
-        item = int(self._queue[other])
-        self._queue[other] = self._queue[here]
-        self._queue[here] = item
-        self.room[g] -= 1
-        self._taken[g] += 1
-        return item
+            chosen += items
+            for item in items:
+                rewards.waiting[cells.cell[item]] += 1
+        self.tell(chosen)
 
 
 @dataclass(frozen=True, eq=False)

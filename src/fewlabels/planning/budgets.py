@@ -10,6 +10,7 @@ import numpy as np
 from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import InputError, SpecError
 from fewlabels.metrics import Accuracy
+from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fewlabels.belief import Target
-    from fewlabels.cells import Cells
     from fewlabels.partition import Partition
     from fewlabels.planning.worlds import World
     from fewlabels.pool import Pool
@@ -164,29 +164,29 @@ def plan(
         raise InputError("the groups are not of this pool: they have another number of items.")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
-    game = Game(spec, spec.cells(pool, partition))
+    cells = spec.cells(pool, partition)
+    game = Game(spec, cells, Outcomes.none(cells))
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()
-    source.check(game.cells)
+    source.check(cells)
     _check(expect)
-    blank = source.belief(game.cells, np.zeros((len(game.cells), len(game.cells.outcomes))), target)
-    runs = runs_of_plan(spec, game.cells) if runs is None else runs
+    blank = source.on(cells, target).blank()
+    runs = runs_of_plan(game) if runs is None else runs
     runs = whole_number(runs, "The 'runs' of plan()")
     goal = spec.stop if spec.stop.rules.keys() - {"labels"} else usual_stop(task)
     courses = []
     for run in range(runs):
         rng = generator(seed, run)
-        world = draw_world(blank, game.cells, game.told, rng, expect)
+        world = draw_world(blank, cells, game.known, rng, expect)
         courses.append(_course(game, world, goal, at, rng))
         if progress is not None:
             progress(run + 1, runs)
     return _plan(game, goal, at, courses, source, expect)
 
 
-def runs_of_plan(spec: Spec, cells: Cells) -> int:
+def runs_of_plan(game: Game) -> int:
     """How many worlds take some seconds: fewer for many groups, and for a prior that is fitted."""
-    blank = spec.prior.belief(cells, np.zeros((len(cells), len(cells.outcomes))), spec.target)
-    return int(np.clip(_WORK // (blank.numbers + 20), _FEWEST, _MOST))
+    return int(np.clip(_WORK // (game.prior.blank().numbers + 20), _FEWEST, _MOST))
 
 
 def _check(expect: float | None) -> None:

@@ -120,7 +120,7 @@ def forecast(
     """
     game = _game(audit)
     goal, is_set, now = _goal(audit, game, stop, seed)
-    labels = len(game.told[0])
+    labels = game.known.labels
     ahead = _ahead(game, goal, labels, most)
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
         return _known(goal, is_set, now, ahead)
@@ -130,7 +130,7 @@ def forecast(
     needed: list[float] = []
     for run in range(runs):
         rng = generator(seed, run)
-        world = draw_world(belief, game.cells, game.told, rng)
+        world = draw_world(belief, game.cells, game.known, rng)
         needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
         if progress is not None:
             progress(run + 1, runs)
@@ -159,17 +159,14 @@ def _game(audit: Assessment) -> Game:
     cells = spec.cells(pool, audit.groups)
     labels = audit.labels()
     items = pool.positions(list(labels))
-    told = items, spec.task.metric.outcome(pool, items, pool.class_positions(list(labels.values())))
-    return Game(spec, cells, told, pool.positions(audit.pending()))
+    known = spec.task.metric.outcomes(pool, cells, items, pool.class_positions(list(labels.values())))
+    return Game(spec, cells, known, pool.positions(audit.pending()))
 
 
 def _believed(prior: Prior, game: Game) -> Belief:
     """What a prior believes after the labels so far."""
-    items, outcomes = game.told
-    counts = np.zeros((len(game.cells), len(game.cells.outcomes)))
-    np.add.at(counts, (game.cells.cell[items], outcomes), 1)
     prior.check(game.cells)
-    return prior.belief(game.cells, counts, game.spec.target, game.told)
+    return prior.on(game.cells, game.spec.target).belief(game.known)
 
 
 def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[Stop, bool, Standing]:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from fewlabels.learned.items import ItemBelief
+from fewlabels.outcomes import Outcomes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
-
-    Told = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 # Chances of being right are kept this far from 0 and 1 when they are moved to an expected average.
 _EDGE = 1e-9
@@ -42,9 +41,8 @@ class World:
         """The true metric of each group, shape (groups,) or (groups, outcomes): of the population, or of the pool."""
         if target == "population":
             return metric.value(self.shares, cells)
-        counts = np.zeros_like(self.shares)
-        np.add.at(counts, (cells.cell, self.outcome), 1)
-        return metric.value(counts / cells.size[:, None], cells)
+        everything = Outcomes.of(cells, np.arange(len(self.outcome)), self.outcome)
+        return metric.value(everything.counts / cells.size[:, None], cells)
 
     def right(self, cells: Cells) -> float:
         """The share of the pool's items whose prediction is right."""
@@ -53,7 +51,7 @@ class World:
 
 
 def draw_world(
-    belief: Belief, cells: Cells, told: Told, rng: np.random.Generator, expect: float | None = None
+    belief: Belief, cells: Cells, known: Outcomes, rng: np.random.Generator, expect: float | None = None
 ) -> World:
     """A world drawn from a belief: θ first, then what the label of every unlabelled item shows.
 
@@ -62,15 +60,14 @@ def draw_world(
 
     Parameters
     ----------
-    told
-        The labelled items and what their labels show, two of shape (labels,); these are as they are.
+    known
+        The labels so far; what they show stays as it is.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a"] * 500 + ["b"] * 500})
     >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
-    >>> nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    >>> belief = fl.Learned().belief(cells, np.zeros((2, 2)), "population")
-    >>> world = draw_world(belief, cells, nothing, np.random.default_rng(1), expect=0.9)
+    >>> belief = fl.Learned().on(cells, "population").blank()
+    >>> world = draw_world(belief, cells, Outcomes.none(cells), np.random.default_rng(1), expect=0.9)
     >>> round(float(cells.size @ world.shares[:, 0] / 1000), 6)
     0.9
     """
@@ -87,8 +84,7 @@ def draw_world(
         if expect is not None:
             shares = _expected(shares, cells, expect)
         outcome = _outcomes(shares, cells.cell, rng)
-    items, known = told
-    outcome[items] = known
+    outcome[known.items] = known.shown
     return World(outcome, shares)
 
 

@@ -55,7 +55,7 @@ class Moment:
 def replay(reading: Reading) -> tuple[Moment, ...]:
     """What was known from no label to all of them, at evenly spaced places of the log."""
     audit = reading.audit
-    points = POINTS // 2 if audit.spec.prior.looks_at_items else POINTS
+    points = POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
     moments: dict[int, Moment] = {}
     for labels, belief in _beliefs(audit, cells, points):
@@ -67,7 +67,7 @@ def replay(reading: Reading) -> tuple[Moment, ...]:
 def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[int, Belief]]:
     """Label counts and the belief after them: first without any label, last with all."""
     spec = audit.spec
-    ledger = Ledger(audit.pool, spec.task.metric, cells, spec.overlap)
+    ledger, prior = Ledger(audit.pool, spec.task.metric, cells, spec.overlap), spec.prior.on(cells, spec.target)
     events = [Event(**row) for row in audit.log().rows()]
     told = [i for i, event in enumerate(events) if event.label is not None]
     parts = min(points - 1, len(told))
@@ -75,7 +75,7 @@ def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[int
     for start, stop in zip([0, 0, *stops], [0, *stops, len(events)], strict=True):
         ledger.read(events[start:stop])
         if start == stop == 0 or stop > start:
-            yield ledger.labelled, spec.prior.belief(cells, ledger.counts.copy(), spec.target, ledger.outcomes())
+            yield ledger.labelled, prior.belief(ledger.outcomes(items=spec.prior.uses_items))
 
 
 def _moment(reading: Reading, cells: Cells, belief: Belief, labels: int, draws: int) -> Moment:

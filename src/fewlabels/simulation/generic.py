@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.policies.step import Queue, ask_step
 from fewlabels.tasks import Rewards
 
 if TYPE_CHECKING:
@@ -30,27 +31,14 @@ def ask_and_tell(truth: Truth, method: Method, rng: np.random.Generator, labels:
     >>> sorted(ask_and_tell(case, one, np.random.default_rng(1), 3).tolist())
     [0, 1, 2]
     """
-    cells, task = truth.cells, truth.task
-    order = np.argsort(cells.partition.group, kind="stable")
-    start = np.concatenate([[0], np.cumsum(cells.partition.sizes)])
-    room, taken = truth.room.copy(), np.zeros(len(truth.room), dtype=np.int64)
-    counts = np.zeros_like(truth.counts)
+    prior = method.prior.on(truth.cells, method.target)
+    free = Queue.of(truth.cells.partition, truth.room > 0)
     asked: list[int] = []
     while len(asked) < labels:
-        items = np.array(asked, dtype=np.int64)
-        told = items, truth.outcome[items].astype(np.int64)
-        belief = method.prior.belief(cells, counts.copy(), method.target, told)
-        groups = method.policy.choose(Rewards(task, cells, belief), room, task.plays, rng)
-        if not len(groups):
+        belief = prior.belief(truth.outcomes(np.array(asked, dtype=np.int64)))
+        rewards = Rewards(truth.task, truth.cells, belief)
+        items = ask_step(method.policy, rewards, free, rng, labels - len(asked), best_first=True)
+        if not items:
             break
-        for g in groups[: labels - len(asked)].tolist():
-            # Of the group's items the first ones in its part of the order have been asked about.
-            here = start[g] + taken[g]
-            other = here + rng.integers(room[g])
-            order[[here, other]] = order[[other, here]]
-            item = int(order[here])
-            counts[cells.cell[item], truth.outcome[item]] += 1
-            room[g] -= 1
-            taken[g] += 1
-            asked.append(item)
+        asked += items
     return np.array(asked, dtype=np.int64)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
+    from fewlabels.priors import Prepared
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Truth
 
@@ -64,6 +65,7 @@ class Judge(ABC):
 
     def __init__(self, truth: Truth) -> None:
         self.truth = truth
+        self._prepared: tuple[Method, Prepared] | None = None
 
     @abstractmethod
     def verdict(
@@ -73,8 +75,9 @@ class Judge(ABC):
 
     def belief(self, method: Method, items: NDArray[np.int64]) -> Belief:
         """What the method believes once it has the labels of these items."""
-        labels = items, self.truth.outcome[items].astype(np.int64)
-        return method.prior.belief(self.truth.cells, self.truth.count(items), method.target, labels)
+        if self._prepared is None or self._prepared[0] is not method:  # nearly always the one of the last call
+            self._prepared = method, method.prior.on(self.truth.cells, method.target)
+        return self._prepared[1].belief(self.truth.outcomes(items))
 
 
 def judge(truth: Truth) -> Judge:
@@ -102,7 +105,7 @@ class EstimateJudge(Judge):
         self._unit = 100.0 if truth.task.metric.in_percent else 1.0
         if isinstance(truth.task.metric, Confusion):
             prior = Informed() if truth.cells.expected is not None else Uniform()
-            blank = prior.belief(truth.cells, np.zeros_like(truth.counts), "population")
+            blank = prior.on(truth.cells, "population").blank()
             self._unit = 1 / (self._rmse(truth.task.metric.value(blank.mean(), truth.cells)) or 1.0)
 
     def verdict(
@@ -163,7 +166,7 @@ class IdentifyJudge(Judge):
     ) -> Verdict:
         """The MRR at the budgets, and after every label (or at some 200 counts, where each belief is a fit)."""
         gauge = self.truth.gauge
-        if method.prior.looks_at_items:
+        if method.prior.uses_items:
             some = np.unique(np.append(np.linspace(0, len(order), _LOOKS).astype(int), budgets))
             found = np.array([self._mrr(method, order[:n]) for n in some.tolist()])
             curve = found[np.searchsorted(some, np.arange(len(order) + 1), side="right") - 1]
@@ -219,7 +222,7 @@ class CompareJudge(Judge):
         Where the probabilities need Monte Carlo they are computed at the budgets only. A run that was never right
         counts with all its labels.
         """
-        if self.truth.task.metric.marginal and not method.prior.looks_at_items:
+        if self.truth.task.metric.marginal and not method.prior.uses_items:
             steps, mu = np.arange(len(order) + 1), self._curve(method, order)
         else:
             steps, mu = budgets, np.array([self._regions(method, order[:n], rng) for n in budgets.tolist()])

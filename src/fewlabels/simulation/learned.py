@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
+    from fewlabels.priors import Prepared
     from fewlabels.simulation.kernels.run import Run
     from fewlabels.simulation.layout import Layout
-    from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Truth
 
     Kernel = Callable[[np.random.Generator, Run, int], None]
@@ -36,7 +35,7 @@ def next_fit(labels: int, plays: int = 1) -> int:
 
 
 def ask_between_fits(
-    truth: Truth, method: Method, view: Layout, kernel: Kernel, plays: int, rng: np.random.Generator, labels: int
+    truth: Truth, prior: Prepared, view: Layout, kernel: Kernel, plays: int, rng: np.random.Generator, labels: int
 ) -> NDArray[np.int64]:
     """The items that a method asks for, in order, shape (at most labels,).
 
@@ -46,6 +45,8 @@ def ask_between_fits(
 
     Parameters
     ----------
+    prior
+        The method's prior, made ready for the cells and the target.
     kernel
         What asks as the method does, from the prior counts of a run.
     plays
@@ -53,8 +54,7 @@ def ask_between_fits(
     """
 
     def fitted(items: NDArray[np.int64]) -> Belief:
-        told = items, truth.outcome[items].astype(np.int64)
-        return method.prior.belief(truth.cells, truth.count(items), method.target, told).matched()
+        return prior.belief(truth.outcomes(items)).matched()
 
     labels = min(labels, len(view.known.items))
     run = view.start(fitted(view.known.items[:0]))

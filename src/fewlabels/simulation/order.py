@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Metric
 from fewlabels.policies import (
     UCB,
@@ -36,6 +34,7 @@ from fewlabels.tasks import Compare, Estimate, Identify, Task
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.simulation.kernels.run import Run
@@ -88,10 +87,11 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
     if kernel is None:
         return lambda rng, labels: ask_and_tell(truth, method, rng, labels)
     if _is_fitted(method):
-        return partial(ask_between_fits, truth, method, view, kernel, _plays(truth, method.policy))
+        prepared = method.prior.on(truth.cells, method.target)
+        return partial(ask_between_fits, truth, prepared, view, kernel, _plays(truth, method.policy))
     # The policies that ask anywhere need no belief.
     prior = method.prior if method.policy.uses_belief else Uniform()
-    belief = prior.belief(truth.cells, np.zeros_like(truth.counts), method.target)
+    belief = prior.on(truth.cells, method.target).blank()
 
     def ask(rng: np.random.Generator, labels: int) -> NDArray[np.int64]:
         run = view.start(belief)
@@ -108,7 +108,7 @@ def is_compiled(truth: Truth, method: Method) -> bool:
 
 def _is_fitted(method: Method) -> bool:
     """Whether a method asks by a belief that is a fit."""
-    return method.prior.looks_at_items and method.policy.uses_belief
+    return method.prior.uses_items and method.policy.uses_belief
 
 
 def _plays(truth: Truth, policy: Policy) -> int:
@@ -126,7 +126,7 @@ def _kernel(truth: Truth, method: Method, view: Layout) -> Kernel | None:
     if isinstance(policy, Boundary) and truth.task.sought is None:
         policy = Greedy()
     uniform = isinstance(policy, (UniformItems, UniformGroups))
-    known = uniform or method.prior.looks_at_items or isinstance(method.prior, (Uniform, Informed))
+    known = uniform or method.prior.uses_items or isinstance(method.prior, (Uniform, Informed))
     if policy not in _CODES or not known:
         return None
     case = Case(truth, view, _CODES[policy], plays, method.target == "pool")

@@ -11,6 +11,7 @@ import numpy as np
 
 from fewlabels.errors import LabelError, SpecError
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
+from fewlabels.outcomes import Outcomes
 from fewlabels.spec import Spec
 
 if TYPE_CHECKING:
@@ -63,14 +64,11 @@ class Truth:
     @cached_property
     def counts(self) -> NDArray[np.float64]:
         """Label counts of the fully labelled pool, shape (cells, outcomes)."""
-        return self.count(np.arange(len(self.outcome)))
+        return self.outcomes(np.arange(len(self.outcome))).counts
 
-    def count(self, items: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Label counts of some items, shape (cells, outcomes)."""
-        outcomes = len(self.cells.outcomes)
-        code = self.cells.cell[items].astype(np.int64) * outcomes + self.outcome[items]
-        flat = np.bincount(code, minlength=len(self.cells) * outcomes)
-        return flat.reshape(len(self.cells), outcomes).astype(float)
+    def outcomes(self, items: NDArray[np.int64]) -> Outcomes:
+        """What the labels of some items show."""
+        return Outcomes.of(self.cells, items, self.outcome[items])
 
     @cached_property
     def value(self) -> NDArray[np.float64]:

@@ -97,10 +97,10 @@ class ItemBelief(LearnedBelief):
     def summary(self) -> Summary:
         """What was learned about the classifier's confidences, in words and numbers.
 
-        >>> import fewlabels as fl, numpy as np
+        >>> import fewlabels as fl
         >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
         >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
-        >>> print(fl.Learned().belief(cells, np.zeros((2, 2)), "pool").summary().words.split(". ")[3])
+        >>> print(fl.Learned().on(cells, "pool").blank().summary().words.split(". ")[3])
         For a group, its confidences count as much as about 8 labels of its own.
         """
         model, said = self.model, self.model.strips.said

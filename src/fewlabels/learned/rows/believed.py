@@ -95,10 +95,10 @@ class RowBelief(LearnedBelief):
     def summary(self) -> Summary:
         """What was learned about the classifier's scores, in words and numbers.
 
-        >>> import fewlabels as fl, numpy as np
+        >>> import fewlabels as fl
         >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
         >>> cells = fl.Confusion().cells(pool, fl.by_predicted(pool))
-        >>> print(fl.Learned().belief(cells, np.zeros((2, 2)), "pool").summary().words.split(". ")[3])
+        >>> print(fl.Learned().on(cells, "pool").blank().summary().words.split(". ")[3])
         For a group, its scores count as much as about 13 labels of its own.
         """
         expected, share = self.expectation, self.size / self.size.sum()

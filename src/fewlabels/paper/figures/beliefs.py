@@ -37,10 +37,8 @@ def believed(
     """What is believed of the cells of a metric once some items are labelled; all for None."""
     cells = metric.cells(pool.pool, partition)
     items = np.arange(len(pool.pool)) if items is None else items
-    outcome = metric.outcome(pool.pool, items, pool.labels[items].astype(np.int32))
-    counts = np.zeros((len(cells), len(cells.outcomes)))
-    np.add.at(counts, (cells.cell[items], outcome), 1.0)
-    return prior.belief(cells, counts, "population"), cells
+    outcomes = metric.outcomes(pool.pool, cells, items, pool.labels[items].astype(np.int32))
+    return prior.on(cells, "population").belief(outcomes), cells
 
 
 def sample(pool: PaperPool, labels: int, rng: np.random.Generator) -> NDArray[np.int64]:

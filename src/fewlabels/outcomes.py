@@ -1,0 +1,65 @@
+"""Outcomes: the labels so far, as the cells of a metric see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+
+
+def no_items() -> NDArray[np.int64]:
+    """An empty list of items."""
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What the labels so far show: the counts of each cell, and the outcome of each labelled item.
+
+    Parameters
+    ----------
+    counts
+        How many labels of each cell show each outcome, shape (cells, outcomes).
+    items
+        The labelled items, shape (labels,). They may be left out for a prior that needs the counts only: see
+        `Prior.uses_items`.
+    shown
+        The outcome that the label of each of these items shows, shape (labels,).
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "a", "b"]})
+    >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+    >>> Outcomes.of(cells, np.array([0, 1]), np.array([0, 1])).counts
+    array([[1., 1.],
+           [0., 0.]])
+    """
+
+    counts: NDArray[np.float64]
+    items: NDArray[np.int64] = field(default_factory=no_items)
+    shown: NDArray[np.int64] = field(default_factory=no_items)
+
+    @classmethod
+    def none(cls, cells: Cells) -> Outcomes:
+        """Make the outcomes of no label at all."""
+        return cls(np.zeros((len(cells), len(cells.outcomes))))
+
+    @classmethod
+    def of(cls, cells: Cells, items: NDArray[np.int64], shown: NDArray[np.int64]) -> Outcomes:
+        """Count what the labels of some items show, two of shape (labels,)."""
+        outcomes = len(cells.outcomes)
+        code = cells.cell[items].astype(np.int64) * outcomes + shown
+        flat = np.bincount(code, minlength=len(cells) * outcomes)
+        return cls(flat.reshape(len(cells), outcomes).astype(float), items, shown)
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are."""
+        return int(np.rint(self.counts.sum()))

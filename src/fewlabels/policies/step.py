@@ -1,0 +1,98 @@
+"""One step of asking: the policy names groups by their rewards, and an item of each is taken at random.
+
+Assessments, simulated runs and plans all ask by this step. They differ in what they put into it: the generator, the
+rewards (with a belief of this moment, or one that waits for the answers of a batch), and where free items come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.partition import Partition
+    from fewlabels.policies.base import Policy
+    from fewlabels.tasks.base import Rewards
+
+
+class FreeItems(Protocol):
+    """The items that can still be asked about."""
+
+    @property
+    def room(self) -> NDArray[np.int64]:
+        """How many there are in each group, shape (groups,)."""
+
+    def take(self, group: int, rng: np.random.Generator) -> int:
+        """Take an item of a group that has room, uniformly at random: it is free no longer."""
+
+
+def ask_step(
+    policy: Policy, rewards: Rewards, free: FreeItems, rng: np.random.Generator, most: int, *, best_first: bool
+) -> list[int]:
+    """Take the items of one step, at most `most`; none if no group has room.
+
+    A step may be about several groups: the m worst. If fewer items are wanted they are from the best of these groups,
+    or with `best_first=False` from a random part of them, so that batches of any size ask everywhere alike.
+    """
+    groups = policy.choose(rewards, free.room, rewards.task.plays, rng)
+    if len(groups) > most and not best_first:
+        groups = rng.permutation(groups)
+    return [free.take(group, rng) for group in groups[:most].tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """The free items of a run in memory: an order of all items in which those that are taken come first.
+
+    Parameters
+    ----------
+    order
+        The items by group, in each group the taken ones first, shape (items,).
+    start
+        Where the free items of each group begin in that order, shape (groups,).
+    room
+        How many can be asked about from there on, shape (groups,).
+    """
+
+    order: NDArray[np.int64]
+    start: NDArray[np.int64]
+    room: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, partition: Partition, askable: NDArray[np.bool_], taken: Sequence[NDArray[np.int64]] = ()) -> Queue:
+        """Line up the items of a pool.
+
+        Parameters
+        ----------
+        askable
+            Which groups can be asked about, shape (groups,).
+        taken
+            Items that cannot: labelled or asked for before.
+        """
+        free = np.ones(len(partition.group), dtype=bool)
+        for items in taken:
+            free[items] = False
+        used = np.bincount(partition.group[~free], minlength=len(partition))
+        first = np.cumsum(partition.sizes) - partition.sizes
+        return cls(np.lexsort((free, partition.group)), first + used, (partition.sizes - used) * askable)
+
+    def copy(self) -> Queue:
+        """Line up the same items for another run."""
+        return Queue(self.order.copy(), self.start.copy(), self.room.copy())
+
+    def take(self, group: int, rng: np.random.Generator) -> int:
+        """Take an item of a group that has room, uniformly at random: it changes places with the first free one."""
+        here = int(self.start[group])
+        other = here + int(rng.integers(self.room[group]))
+        item = int(self.order[other])
+        self.order[other] = self.order[here]
+        self.order[here] = item
+        self.start[group] += 1
+        self.room[group] -= 1
+        return item
