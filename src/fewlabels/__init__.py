@@ -13,7 +13,7 @@ from fewlabels.errors import SpecError as SpecError
 from fewlabels.errors import StoreError as StoreError
 
 if TYPE_CHECKING:
-    from fewlabels import testing as testing
+    from fewlabels import testing
     from fewlabels.assessment import Assessment as Assessment
     from fewlabels.assessment import create as create
     from fewlabels.assessment import load as load

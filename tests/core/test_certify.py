@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import fewlabels as fl
+from fewlabels.outcomes import Outcomes
 from fewlabels.tasks.certify import FEWEST
 from tests.support.reports import CLASSES, pool, told_exactly
 
@@ -80,6 +82,7 @@ def test_a_false_pass_is_as_rare_as_promised_however_often_one_looks() -> None:
     groups = fl.by_predicted(items)
     task = fl.Certify(fl.Accuracy(), at_least=0.8, sure=0.9, guarantee="anytime")
     cells = task.metric.cells(items, groups)
+    prior = fl.Uniform().on(cells, "population")
     rng, false = np.random.default_rng(4), 0
     for _ in range(300):
         counts = np.zeros((4, 2))
@@ -87,7 +90,7 @@ def test_a_false_pass_is_as_rare_as_promised_however_often_one_looks() -> None:
             g = int(rng.integers(4))
             right = rng.random() < (0.79 if g == 0 else 0.97)
             counts[g, int(not right)] += 1
-            belief = fl.Uniform().belief(cells, counts, "population")
+            belief = prior.belief(Outcomes(counts))
             if task._guaranteed(belief, cells)[0].all():
                 false += 1
                 break
@@ -102,7 +105,7 @@ def test_a_false_pass_is_as_rare_as_promised_however_often_one_looks() -> None:
         (lambda: fl.Certify(fl.Accuracy(), at_least=0.9, at_most=0.9), "needs either at_least"),
         (lambda: fl.Certify(fl.Accuracy(), at_least=float("nan")), "must be a number"),
         (lambda: fl.Certify(fl.Accuracy(), at_least=0.9, sure=1.0), "The 'sure' of Certify"),
-        (lambda: fl.Certify(fl.Accuracy(), at_least=0.9, guarantee="always"), "must be 'anytime' or None"),
+        (lambda: fl.Certify(fl.Accuracy(), at_least=0.9, guarantee=cast("Any", "always")), "must be 'anytime' or None"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import priors
+from fewlabels.learned.items import strips
 from fewlabels.outcomes import Outcomes
 from fewlabels.priors import Counts, Prepared, Prior
 from fewlabels.simulation.generic import ask_and_tell
@@ -76,7 +77,8 @@ def test_a_prior_of_counts_needs_its_shares_only():
 
 
 def test_a_prior_prepares_once_for_a_run_and_once_for_its_judge():
-    case = _case(way := Method("pooled", Pooled(times := []), fl.Thompson()))
+    times: list[str] = []
+    case = _case(way := Method("pooled", Pooled(times), fl.Thompson()))
     order = ask_and_tell(case, way, np.random.default_rng(1), 12)
     assert times == ["prepared", *["computed"] * 12]
     judging = judge(case)
@@ -86,8 +88,13 @@ def test_a_prior_prepares_once_for_a_run_and_once_for_its_judge():
 
 
 def test_an_assessment_sorts_its_items_once(monkeypatch):
-    sorted_items = []
-    monkeypatch.setattr(priors, "strips", lambda *given, real=priors.strips: sorted_items.append(1) or real(*given))
+    sorted_items: list[int] = []
+
+    def counting(*given):
+        sorted_items.append(1)
+        return strips(*given)
+
+    monkeypatch.setattr(priors, "strips", counting)
     audit = fl.create(None, "zoo", KNOWN.pool, prior=fl.Learned())
     assert not sorted_items
     for _ in range(3):

@@ -10,6 +10,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.estimates import value_draws
+from fewlabels.outcomes import Outcomes
 from fewlabels.table import Table
 from fewlabels.tasks import Answer, Task
 from fewlabels.tasks.estimate import variance_drop
@@ -45,7 +46,7 @@ class AllAbove(Gap):
     line: float = 0.7
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
-        return (values > self.line).all(axis=1).astype(np.int64)[:, None]
+        return np.asarray((values > self.line).all(axis=1), dtype=np.int64)[:, None]
 
 
 def test_two_methods_can_be_planned_and_simulated() -> None:
@@ -74,7 +75,7 @@ def test_the_answer_that_most_draws_agree_on_is_concluded() -> None:
     items, _ = pool()
     task = AllAbove(fl.Accuracy(), line=0.5)
     cells = task.metric.cells(items, fl.whole(items))
-    belief = fl.Uniform().belief(cells, np.array([[8.0, 2.0]]), "population")
+    belief = fl.Uniform().on(cells, "population").belief(Outcomes(np.array([[8.0, 2.0]])))
     shot = Snapshot(task, cells, belief, np.random.default_rng(1), 4_000)
     # θ ~ Beta(9, 3): P(θ > 1/2) = 1 − I_½(9, 3), and 4.5 standard errors of 4,000 draws.
     chance = 1 - 0.03271484375

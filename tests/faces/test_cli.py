@@ -200,7 +200,10 @@ def test_a_plot_is_written(folder, tmp_path, monkeypatch, ending: str) -> None:
     ("arguments", "said"),
     [
         (["nowhere.npz"], "there is no file nowhere.npz"),
-        (["pool.npz", "--methods", "foo+items"], "Priors are uniform, informed, learned; policies are items, groups"),
+        (
+            ["pool.npz", "--methods", "foo+items"],
+            "Priors are uniform, informed, learned; policies are boundary, thompson",
+        ),
         (["pool.npz", "--budgets", "5,many"], "numbers of labels"),
         (["pool.npz", "--budgets", ","], "no budget was named"),
         (["pool.npz", "--budgets", "1000"], "more than the 60 items"),

@@ -144,8 +144,7 @@ class Certify(Task):
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """1 where all groups reach the line, 0 where one misses it: (n, groups) to (n, 1)."""
-        every: NDArray[np.bool_] = self._reaches(values)[:, self.askable(cells)].all(axis=1)
-        return every[:, None].astype(np.int64)
+        return np.asarray(self._reaches(values)[:, self.askable(cells)].all(axis=1), dtype=np.int64)[:, None]
 
     def conclude(self, snapshot: Snapshot) -> Conclusion:
         """Pass or fail, whichever is more probable; with the probability 0 as long as there is no verdict."""

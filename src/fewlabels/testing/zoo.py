@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.io import read_pool
+from fewlabels.outcomes import Outcomes
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, cross, whole
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class Known:
     @property
     def truth(self) -> dict[str, str]:
         """Every id with its true class."""
-        return {item: self.pool.classes[t] for item, t in zip(self.pool.ids.to_pylist(), self.true, strict=True)}
+        ids = map(str, self.pool.ids.to_pylist())
+        return {item: self.pool.classes[t] for item, t in zip(ids, self.true, strict=True)}
 
     def labels(self, ids: Iterable[str]) -> dict[str, str]:
         """The true classes of some items."""
@@ -119,10 +121,8 @@ def believed(
     prior: Prior, metric: Metric, cells: Cells, known: Known, items: NDArray[np.int64], target: Target
 ) -> Belief:
     """The belief after the true classes of some items, given by their positions, shape (labels,)."""
-    outcomes = metric.outcome(known.pool, items, known.true[items])
-    counts = np.zeros((len(cells), len(cells.outcomes)))
-    np.add.at(counts, (cells.cell[items], outcomes), 1)
-    return prior.belief(cells, counts, target, (items, outcomes) if len(items) else None)
+    shown = metric.outcome(known.pool, items, known.true[items])
+    return prior.on(cells, target).belief(Outcomes.of(cells, items, shown))
 
 
 def stages(prior: Prior, metric: Metric, cells: Cells, known: Known, target: Target) -> list[Belief]:
