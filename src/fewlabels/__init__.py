@@ -13,7 +13,7 @@ from fewlabels.errors import SpecError as SpecError
 from fewlabels.errors import StoreError as StoreError
 
 if TYPE_CHECKING:
-    from fewlabels import testing
+    import fewlabels.testing as testing  # noqa: PLR0402 - a module cannot import from itself
     from fewlabels.assessment import Assessment as Assessment
     from fewlabels.assessment import create as create
     from fewlabels.assessment import load as load
