@@ -37,7 +37,8 @@ class Known:
     @property
     def truth(self) -> dict[str, str]:
         """Every id with its true class."""
-        return {item: self.pool.classes[t] for item, t in zip(self.pool.ids.to_pylist(), self.true, strict=True)}
+        ids = [str(item) for item in self.pool.ids.to_pylist()]
+        return {item: self.pool.classes[t] for item, t in zip(ids, self.true, strict=True)}
 
     def labels(self, ids: Iterable[str]) -> dict[str, str]:
         """The true classes of some items."""
