@@ -14,8 +14,20 @@ if TYPE_CHECKING:
     from fewlabels.priors import Prior
     from fewlabels.tasks import Task
 
-__all__ = ["ALL_TASKS", "GROUPINGS", "METRICS", "POLICIES", "PRIORS", "RATES", "TARGETS", "TASKS", "is_sensible"]
+__all__ = [
+    "ALL_TASKS",
+    "GROUPINGS",
+    "METRICS",
+    "POLICIES",
+    "PRICES",
+    "PRIORS",
+    "RATES",
+    "TARGETS",
+    "TASKS",
+    "is_sensible",
+]
 
+PRICES = fl.Cost.examples(CLASSES)[0].matrix
 RATES = (fl.F1, fl.FalsePositiveRate, fl.Precision, fl.Recall)
 METRICS: tuple[Metric, ...] = tuple(m for kind in registered("metric").values() for m in kind.examples(CLASSES))
 POLICIES: tuple[Policy, ...] = tuple(policy for kind in registered("policy").values() for policy in kind.examples())

@@ -138,7 +138,7 @@ class Certify(Task):
         columns |= {"reaches": chance[order].tolist(), "verdict": [verdicts[g] for g in order]}
         failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
         settings = {"level": level, "target": belief.target, "draws": used, "line": self.line, "verdict": verdict}
-        probability = {"pass": together, "fail": 1 - together, "open": None}[verdict]
+        probability = self._probability(verdict, together)
         words = certify_words.answer(self, verdict, probability, failed, columns)
         return Answer(words, probability, Table(columns, settings), failed)
 
@@ -147,15 +147,14 @@ class Certify(Task):
         return np.asarray(self._reaches(values)[:, self.askable(cells)].all(axis=1), dtype=np.int64)[:, None]
 
     def conclude(self, snapshot: Snapshot) -> Conclusion:
-        """Pass or fail, whichever is more probable; with the probability 0 as long as there is no verdict."""
+        """Pass or fail, whichever is more probable."""
         reaches, cells = self._reaches(snapshot.values), snapshot.cells
         asked = np.flatnonzero(self.askable(cells))
         together = float(reaches[:, asked].all(axis=1).mean())
         verdicts = self._verdicts(snapshot.belief, cells, reaches.mean(axis=0))
         verdict = self._verdict([verdicts[g] for g in asked], together)
         passes = verdict == "pass" or (verdict == "open" and together >= 0.5)
-        probability = together if passes else 1 - together
-        return Conclusion(np.array([int(passes)]), 0.0 if verdict == "open" else probability)
+        return Conclusion(np.array([int(passes)]), self._probability(verdict, together))
 
     # --- inside
 
@@ -186,6 +185,15 @@ class Certify(Task):
             return "fail"
         sure = all(one == "pass" for one in verdicts) if self.guarantee else together >= self.sure
         return "pass" if sure and "open" not in verdicts else "open"
+
+    def _probability(self, verdict: Verdict, together: float) -> float:
+        """The probability of the verdict; of the likelier one as long as there is none, and then less than `sure`.
+
+        What is lacking may be labels or won bets, and a stopping rule must not take the posterior's word for them.
+        """
+        if verdict == "open":
+            return min(max(together, 1 - together), float(np.nextafter(self.sure, 0)))
+        return together if verdict == "pass" else 1 - together
 
     def _guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,).

@@ -36,7 +36,7 @@ def question(task: Certify, noun: str, groups: int) -> str:
 
 
 def answer(
-    task: Certify, verdict: Verdict, sure: float | None, failed: Sequence[str], columns: Mapping[str, Sequence[Any]]
+    task: Certify, verdict: Verdict, sure: float, failed: Sequence[str], columns: Mapping[str, Sequence[Any]]
 ) -> str:
     """The verdict in a sentence."""
     if verdict == "pass":
@@ -85,7 +85,7 @@ def _names(names: Sequence[str]) -> str:
     return listed([*shown, f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else shown)
 
 
-def _how_sure(task: Certify, sure: float | None) -> str:
+def _how_sure(task: Certify, sure: float) -> str:
     if task.guarantee:
         return f" (guaranteed at {probability(task.sure)}, however often one looks)"
-    return "" if sure is None else f", with probability {probability(sure)}"
+    return f", with probability {probability(sure)}"

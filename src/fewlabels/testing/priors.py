@@ -41,7 +41,7 @@ def check_prior(prior: Prior) -> None:
     check_part(prior, Prior)
     accepted = 0
     for known in (zoo(), zoo(scores=False)):
-        metrics = (Accuracy(), CalibrationError(3), Confusion(), Recall("ant"), Cost(1 - np.eye(6)))
+        metrics = (Accuracy(), CalibrationError(3), Confusion(), Recall("ant"), Cost((1 - np.eye(6)).tolist()))
         for metric in metrics:
             for _, cells in list(sensible(metric, known.pool).values())[:1]:
                 if _takes(prior, cells):
