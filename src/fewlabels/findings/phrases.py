@@ -9,6 +9,7 @@ from fewlabels.findings.evidence import rule
 from fewlabels.findings.measures import measure
 from fewlabels.findings.reading import noun_of
 from fewlabels.metrics import Accuracy
+from fewlabels.priors import Learned
 from fewlabels.wording import Style, chosen, plural, shortened
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ PRIORS = {
     "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
     "range until it has labels of its own, all the more where labels went to few {nouns}.",
 }
+_UNSCORED = (
+    "How often the classifier is right was learned from the labels of all {nouns} together, so that {nouns} with few "
+    "labels profit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
+    "of its own, all the more where labels went to few {nouns}."
+)
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
     "pool": "The numbers are about exactly these items.",
@@ -133,7 +139,8 @@ def policy(audit: Assessment) -> str:
 
 def prior(audit: Assessment) -> str:
     """What was assumed before the first label."""
-    return _filled(PRIORS, audit.spec.prior, audit)
+    unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
+    return _filled(PRIORS | {"Learned": _UNSCORED} if unscored else PRIORS, audit.spec.prior, audit)
 
 
 def _filled(phrases: dict[str, str], thing: Policy | Prior, audit: Assessment) -> str:
