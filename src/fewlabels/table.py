@@ -70,8 +70,8 @@ class Table:
         cut = len(self) > most
         rows = {n: [*c[:head], *c[len(c) - (most - head) :]] if cut else c for n, c in self.columns.items()}
         shown = [[name, *(_cell(value) for value in column)] for name, column in rows.items()]
-        left = [all(_is_word(value) for value in column) for column in rows.values()]
-        left[:1] = [True] if rows and all(isinstance(v, str) for v in next(iter(rows.values()))) else left[:1]
+        # The first column has names, which can be numbers as well.
+        left = [all(_is_word(value, is_name=not i) for value in column) for i, column in enumerate(rows.values())]
         for column, is_left in zip(shown, left, strict=True):
             width = max(len(text) for text in column)
             column[:] = [text.ljust(width) if is_left else text.rjust(width) for text in column]
@@ -122,9 +122,9 @@ class Table:
         return stream
 
 
-def _is_word(value: object) -> bool:
-    """Whether a value is written from the left: a text that is not a number with its unit."""
-    return value is None or (isinstance(value, str) and not _WRITTEN.fullmatch(value))
+def _is_word(value: object, *, is_name: bool) -> bool:
+    """Whether a value is written from the left: a name, or a text that is not a number with its unit."""
+    return value is None or (isinstance(value, str) and (is_name or not _WRITTEN.fullmatch(value)))
 
 
 def _cell(value: object) -> str:
