@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NOTEBOOK = 40  # rows that a notebook shows
+_WRITTEN = re.compile(r"(over |under )?[−+-]?\d[\d.,]*(%| points?)?")  # a number as text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +109,8 @@ class Table:
         cut = len(self) > most
         rows = {n: [*c[:head], *c[len(c) - (most - head) :]] if cut else c for n, c in self.columns.items()}
         shown = [[name, *(_cell(value) for value in column)] for name, column in rows.items()]
-        left = [all(isinstance(v, str) for v in column if v is not None) for column in rows.values()]
+        # The first column has names, which can be numbers as well.
+        left = [all(_is_word(value, is_name=not i) for value in column) for i, column in enumerate(rows.values())]
         for column, is_left in zip(shown, left, strict=True):
             width = max(len(text) for text in column)
             column[:] = [text.ljust(width) if is_left else text.rjust(width) for text in column]
@@ -156,6 +159,11 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
         return stream
+
+
+def _is_word(value: object, *, is_name: bool) -> bool:
+    """Whether a value is written from the left: a name, or a text that is not a number with its unit."""
+    return value is None or (isinstance(value, str) and (is_name or not _WRITTEN.fullmatch(value)))
 
 
 def _cell(value: object) -> str:

@@ -143,8 +143,8 @@ def test_a_table_says_what_it_is_about(audit) -> None:
     assert "Accuracy by predicted class; 100% is best." in own
     assert headline in own
     other = run("show", "audit.db", "--metric", "calibration", "--groups", "whole")
-    assert "Calibration error (the whole pool); 0 is best." in other.stderr
-    assert "with a probability of 0.95." in other.stderr
+    assert "Calibration error (the whole pool); 0% is best." in other.stderr
+    assert "with a probability of 95%." in other.stderr
     assert len(other.stderr.splitlines()) == 4  # the question, how far it is, a blank line and the title
     assert headline not in other.stderr
 

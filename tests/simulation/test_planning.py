@@ -62,7 +62,7 @@ def test_a_prior_that_is_too_sure_of_the_average_is_found_out() -> None:
 def test_a_budget_that_is_never_enough_is_said_to_be() -> None:
     made = plan(pool_of(2, 200), stop=Stop(width=0.01), budgets=[10, 20], runs=5)
     assert made.recommended is None
-    assert re.search(r"No budget can be recommended: with 80 labels .* in 0 % of the simulated worlds", made.words)
+    assert re.search(r"No budget can be recommended: with 80 labels .* in 0% of the simulated worlds", made.words)
     assert re.search(r"With 20 labels, the interval of the average would be about 0\.\d+ wide", made.words)
     assert "A simulated world is one way in which the true labels of all items could be." in made.words
 
@@ -211,7 +211,7 @@ def test_a_forecast_ends_with_the_budget() -> None:
     assert (seen.more, seen.high, seen.share, seen.most) == (None, None, 0, 20)
     assert seen.words == (
         "What is left of the budget (20 labels) will probably not be enough: "
-        "no group has an interval wider than 0.05 by then in 0 % of the simulated worlds."
+        "no group has an interval wider than 0.05 by then in 0% of the simulated worlds."
     )
     last = forecast(asked(ESTIMATE, 10, Stop(labels=11, width=0.05)), runs=2)
     assert last.words.startswith("What is left of the budget (1 label) will probably not be enough: ")

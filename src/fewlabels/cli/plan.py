@@ -29,7 +29,7 @@ Examples:
 """
 _COLUMNS = {
     "overall": "overall: width of the 95% interval of the average over the pool",
-    "held": "held: how often it held the truth",
+    "held": "held: how often it contained the true value",
     "width": "width, widest: of the groups' intervals, on average and of the widest",
     "rmse": "rmse: usual error of a group's estimate",
     "probability": "probability: how sure the answer is of itself",

@@ -69,14 +69,14 @@ def plot(address: str, name: str | None, *, kind: str | None, out: str | None, l
     kinds = plots.suited(audit) if kind == "all" else (kind or plots.main_kind(audit),)
     targets = {} if as_json and out is None else _targets(audit, kinds, out, many=kind == "all")
     with progress("drawing") as bar:
-        found: dict[str, Plot] = {}
-        for done, (one, numbers) in enumerate(plots.read_each(audit, kinds, level)):
-            found[one] = numbers
+        read: dict[str, Plot] = {}
+        for done, (name_of, numbers) in enumerate(plots.read_each(audit, kinds, level)):
+            read[name_of] = numbers
             bar(done + 1, len(kinds))
     if as_json:
-        shown = {one: numbers.to_json() for one, numbers in found.items()}
+        shown = {name_of: numbers.to_json() for name_of, numbers in read.items()}
         emit_json(shown if kind == "all" else next(iter(shown.values())))
-    _write(found, targets)
+    _write(read, targets)
 
 
 def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many: bool) -> dict[str, Path | None]:
@@ -103,21 +103,21 @@ def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many
     return {kinds[0]: path}
 
 
-def _write(found: Mapping[str, Plot], targets: Mapping[str, Path | None]) -> None:
+def _write(read: Mapping[str, Plot], targets: Mapping[str, Path | None]) -> None:
     from fewlabels import plots
     from fewlabels.cli.common import talk
     from fewlabels.errors import InputError
 
     for kind, path in targets.items():
         if path is None:
-            click.echo(plots.standalone(found[kind]), nl=False)
+            click.echo(plots.standalone(read[kind]), nl=False)
             continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make the directory {path.parent}: {error.strerror}. Name another.") from None
-        plots.display(found[kind]).save(path)
-        talk(f"Wrote {path}: {found[kind].title}.")
+        plots.display(read[kind]).save(path)
+        talk(f"Wrote {path}: {read[kind].title}.")
 
 
 def _file_name(name: str) -> str:

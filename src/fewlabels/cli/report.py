@@ -49,8 +49,8 @@ def report(
         output = output or f"{_file_name(audit.name)}.{form or 'html'}"
         form = form or format_of(output)
     with progress("making the report") as bar:
-        found = read(audit, level, examples=examples, foresee=forecast, progress=bar)
-    text = rendered(found, form or "html")
+        made = read(audit, level, examples=examples, foresee=forecast, progress=bar)
+    text = rendered(made, form or "html")
     if output == "-":
         click.echo(text, nl=False)
         return

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from fewlabels.assessment import Assessment
-    from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
 
+RIGHT_OR_WRONG = ("right", "wrong")
+"""The outcomes of a metric whose labels show just that."""
 _TEXT = 280
 _IMAGE = 20_000
 
@@ -97,9 +98,9 @@ def tally(audit: Assessment) -> Tally:
     return Tally(**count | {"pending": count["pending"] - count["unresolved"]})
 
 
-def right_labels(audit: Assessment, metric: Metric, groups: Partition) -> dict[str, int] | None:
-    """How many labels of each group say that the classifier is right; None where the metric's labels show more."""
-    if metric.cells(audit.pool, groups).outcomes != ("right", "wrong"):
+def right_labels(audit: Assessment, groups: Partition, outcomes: tuple[str, ...]) -> dict[str, int] | None:
+    """How many labels of each group say that the classifier is right; None where labels show other outcomes."""
+    if outcomes != RIGHT_OR_WRONG:
         return None
     labels = audit.labels()
     items = audit.pool.positions(labels)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.findings.labels import right_labels
+from fewlabels.findings.labels import RIGHT_OR_WRONG, right_labels
 from fewlabels.findings.measures import Measure, is_thin, measure
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.findings.vagueness import too_long
@@ -102,8 +102,9 @@ class Reading:
     @cached_property
     def right(self) -> Mapping[str, int] | None:
         """How many labels of each group say that the classifier is right; None where labels do not show just that."""
-        metric = self.audit.spec.task.metric
-        return right_labels(self.audit, Accuracy() if metric.vector else metric, self.audit.groups)
+        # A metric with a value for each class is told as accuracy.
+        outcomes = RIGHT_OR_WRONG if self.audit.spec.task.metric.vector else self.cells.outcomes
+        return right_labels(self.audit, self.audit.groups, outcomes)
 
     @cached_property
     def prior_shares(self) -> list[float | None]:

@@ -48,7 +48,7 @@ def other_table(audit: Assessment, metric: Metric, groups: Partition, level: flo
     How short an interval must be is known for the question's own groups only: here a note says that labels are few.
     """
     table = audit.estimates(level=level, metric=metric, groups=groups)
-    right = right_labels(audit, metric, groups)
+    right = right_labels(audit, groups, metric.cells(audit.pool, groups).outcomes)
     few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():

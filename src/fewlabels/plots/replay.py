@@ -91,7 +91,7 @@ def _moment(reading: Reading, cells: Cells, belief: Belief, labels: int, draws: 
         variance = value_draws(task.metric, belief, cells, rng, draws).var(axis=0)
     rows: list[Mapping[str, Any]] = list(answer.table.rows())
     named = [row["chance"] for row in rows[: len(answer.groups)]] if "chance" in answer.table.columns else []
-    one = rows[0] if len(rows) == 1 and not named else {}
-    mean, low, high = (one.get(name) for name in ("mean", "low", "high"))
+    only = rows[0] if len(rows) == 1 and not named else {}
+    mean, low, high = (only.get(name) for name in ("mean", "low", "high"))
     share = float(np.mean(named)) if named else None
     return Moment(labels, answer.probability, share, mean, low, high, float(np.sqrt(shares @ variance)))
