@@ -119,7 +119,7 @@ def test_a_batch_is_not_written_over_another(folder) -> None:
 
 def test_nothing_is_asked_when_the_batch_cannot_be_written(folder) -> None:
     run("new", "audit.db", "predictions.csv")
-    for name, said in (("no/batch.csv", "no directory"), ("batch.xyz", "does not say how to write"), (".", "directory")):
+    for name, said in (("no/batch.csv", "no directory"), ("batch.xyz", "not say how to write"), (".", "directory")):
         assert said in run("ask", "audit.db", "-o", name, code=2).stderr
     assert fl.load("audit.db", "predictions").pending() == []
 
