@@ -13,7 +13,6 @@ from fewlabels.errors import SpecError as SpecError
 from fewlabels.errors import StoreError as StoreError
 
 if TYPE_CHECKING:
-    import fewlabels.testing as testing  # noqa: PLR0402 - a module cannot import from itself
     from fewlabels.assessment import Assessment as Assessment
     from fewlabels.assessment import create as create
     from fewlabels.assessment import load as load
@@ -50,6 +49,8 @@ if TYPE_CHECKING:
     from fewlabels.store.people import People as People
     from fewlabels.table import Table as Table
     from fewlabels.tasks import *  # noqa: F403
+
+    from . import testing as testing
 
 __version__ = "0.1.0"
 

@@ -160,7 +160,7 @@ def test_ask_and_tell_until_nothing_is_left(
 ) -> None:
     partition = GROUPINGS[grouping](KNOWN.pool)
     asked = run(KNOWN, partition, task=task, prior=prior, policy=policy, target=target, look=_look)
-    names = task.pair or getattr(task, "only", ()) or partition.names
+    names: tuple[str, ...] = task.pair or getattr(task, "only", None) or partition.names
     bearing = [
         item for item, group in zip(KNOWN.truth, partition.group, strict=True) if partition.names[group] in names
     ]

@@ -31,7 +31,8 @@ def make(name: str = "Halved", base: type = fl.Accuracy, **attributes: Any) -> A
 
 
 def with_setting(name: str = "setting") -> Any:
-    return make("WithSetting", **{name: None, "__annotations__": {name: object}})
+    settings: dict[str, Any] = {name: None, "__annotations__": {name: object}}
+    return make("WithSetting", **settings)
 
 
 # --- registering
@@ -84,7 +85,8 @@ def test_a_class_that_is_defined_again_takes_the_place_of_the_first() -> None:
     assert parts.kind("Halved") is second
     with pytest.raises(fl.SpecError, match=r"If you have defined the class anew, make Halved\(\) anew"):
         fl.create(None, "a", POOL, task=fl.Estimate(first()))
-    fl.create(None, "a", POOL, task=fl.Estimate(second()))
+    again: Any = second()
+    fl.create(None, "a", POOL, task=fl.Estimate(again))
 
 
 def test_share_is_refused_with_its_two_successors() -> None:

@@ -77,6 +77,6 @@ def test_an_address_is_shown_without_its_passwords_and_as_the_shell_needs_it() -
     assert shown("my audit.db") == "'my audit.db'"
     assert shown("sqlite:///audit.db?timeout=3") == "'sqlite:///audit.db?timeout=3'"
     assert next_steps(ADDRESS)[-1].count(SHOWN) == 2  # of the demo, which takes too long to be run here
-    with pytest.raises(fl.StoreError, match="cannot be read") as refused:
+    with pytest.raises(fl.StoreError, match="cannot be understood") as refused:
         shown("postgresql://ann:hush@host:port/data")
     assert "hush" not in str(refused.value)

@@ -60,7 +60,7 @@ def test_keys_label_skip_and_undo() -> None:
     assert audit.labels() == {first: "zebra", second: "xerus", third: "yak"}
     kinds = [row["kind"] for row in audit.log().rows() if row["item"] == third]
     assert kinds == ["request", "skip", "retract", "label"]
-    assert any("'x' is no key here" in line for line in said)
+    assert any("'x' is not a key here" in line for line in said)
     assert said[-1] == "3 labels in this sitting; 3 in all."
     assert audit.disputed() == []
 
@@ -221,7 +221,7 @@ def test_search_shows_what_it_found() -> None:
 def test_lines(line: str, wanted: Action) -> None:
     said: list[str] = []
     assert ByLine(CLASSES, Typed("", "yaak", line), said.append).choose() == wanted
-    assert said == ["'yaak' is no class here. Did you mean 'yak'?"]
+    assert said == ["'yaak' is not a class here. Did you mean 'yak'?"]
 
 
 def test_a_class_called_like_a_command_wins_in_a_line() -> None:

@@ -115,7 +115,7 @@ def test_batches_in_every_format(folder) -> None:
 def test_a_batch_is_not_written_over_another(folder) -> None:
     run("new", "audit.db", "predictions.csv")
     run("ask", "audit.db", "-o", "batch.csv")
-    assert "batch.csv is there already" in run("ask", "audit.db", "-o", "batch.csv", code=2).stderr
+    assert "batch.csv exists already" in run("ask", "audit.db", "-o", "batch.csv", code=2).stderr
     assert len(fl.load("audit.db", "predictions").pending()) == 10
     run("ask", "audit.db", "-o", "batch.csv", "--overwrite")
     assert len(fl.load("audit.db", "predictions").pending()) == 20
@@ -123,7 +123,7 @@ def test_a_batch_is_not_written_over_another(folder) -> None:
 
 def test_nothing_is_asked_when_the_batch_cannot_be_written(folder) -> None:
     run("new", "audit.db", "predictions.csv")
-    for name, said in (("no/batch.csv", "no directory"), ("batch.xyz", "cannot tell how to write"), (".", "directory")):
+    for name, said in (("no/batch.csv", "no directory"), ("batch.xyz", "not say how to write"), (".", "directory")):
         assert said in run("ask", "audit.db", "-o", name, code=2).stderr
     assert fl.load("audit.db", "predictions").pending() == []
 
@@ -145,7 +145,7 @@ def test_telling_by_hand_with_other_case_and_blanks(audit) -> None:
     said = run("tell", "audit.db", "worst", f"{first}= ANT", f"{second}=bee").stderr
     assert "'ANT' was taken as 'ant' (once)." in said
     assert audit.labels()[first] == "ant"
-    assert "1 label taken (1 said the same before)." in run("tell", "audit.db", "worst", f"{first}=ant").stderr
+    assert "1 label taken (1 known before)." in run("tell", "audit.db", "worst", f"{first}=ant").stderr
     batch = f"id,label\n{third},\n{second},cat\n"
     said = run("tell", "audit.db", "-", "--annotator", "ann", "--note", "again", stdin=batch).stderr
     assert "1 label taken (1 replaced an earlier one; left out 1 row without a label)" in said

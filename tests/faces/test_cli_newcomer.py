@@ -206,7 +206,7 @@ def test_groups_are_compared_whatever_their_case(folder) -> None:
 def test_one_row_is_one_row(folder) -> None:
     run("new", "audit.db", "tickets.csv")
     run("ask", "audit.db", "-n", 1, "-o", "batch.csv")
-    assert "No label was told: the only row is blank." in run("tell", "audit.db", "batch.csv").stderr
+    assert "No label was taken: the only row is blank." in run("tell", "audit.db", "batch.csv").stderr
     assert "1 row written to again.csv." in run("export", "audit.db", "batch", "-o", "again.csv").stderr
 
 

@@ -66,7 +66,7 @@ def test_several_annotations_need_overlap_or_agreement() -> None:
     votes = [Annotation("item-001", "class 0", "ann"), Annotation("item-001", "class 1", "bob")]
     audit = fl.create(None, "one", pool_of_texts())
     audit.tell({"item-001": "class 3"}, adopt=True)
-    with pytest.raises(LabelError, match="different labels by several people"):
+    with pytest.raises(LabelError, match="different labels from several people"):
         tell_annotations(audit, votes)
     assert audit.labels() == {"item-001": "class 3"}
     two = fl.create(None, "two", pool_of_texts(), overlap=2)
@@ -116,8 +116,8 @@ def test_annotations_of_items_that_were_never_asked_can_be_adopted() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{not json", "is no JSON"),
-        ('{"a": 1}', "no list of tasks"),
+        ("{not json", "is not JSON"),
+        ('{"a": 1}', "not a list of tasks"),
         ('[{"data": {"text": "x"}, "annotations": []}]', "no data.item_id"),
         ('[{"data": {"item_id": "a"}}]', "has no annotations"),
         ('[{"item_id": "a", "label": "cat"}]', "no data.item_id"),

@@ -150,5 +150,5 @@ def test_a_source_that_changes_between_passes_is_noticed(monkeypatch):
         return [batch.slice(0, next(reads)) for batch in source.reader(columns, numbers)]
 
     monkeypatch.setattr("fewlabels.io.predictions.open_source", lambda _: dataclasses.replace(source, reader=shrinking))
-    with pytest.raises(ValueError, match=r"p.parquet changed while it was read"):
+    with pytest.raises(ValueError, match=r"p.parquet changed while it was being read"):
         read_pool("p.parquet")

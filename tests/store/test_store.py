@@ -132,8 +132,8 @@ def test_an_exception_leaves_the_log_as_it_was(store: Store) -> None:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (Event("label", "a", note="nul \0"), "a note cannot be kept"),
-        (Event("label", "a", label="\ud83d"), "a label cannot be kept"),
+        (Event("label", "a", note="nul \0"), "a note cannot be stored"),
+        (Event("label", "a", label="\ud83d"), "a label cannot be stored"),
         (Event("label", "a", at=datetime(2026, 1, 1)), "needs a time zone"),  # noqa: DTZ001
         (Event("guess", "a"), "refused.*constraint"),  # type: ignore[arg-type]
     ],
@@ -167,7 +167,7 @@ def test_the_log_cannot_be_changed(store: Store, verb: str) -> None:
 
 
 def test_a_name_is_used_once(store: Store) -> None:
-    with pytest.raises(StoreError, match=r"'pets' .* already\. Load it, or choose another name"):
+    with pytest.raises(StoreError, match=r"already has an assessment 'pets'\. Load it, or choose another name"):
         store.create("pets", {}, pool_of(9))
     assert store.open("pets").spec == SPEC
     with pytest.raises(StoreError, match="no pool"):
@@ -294,7 +294,7 @@ def test_nested_transactions_of_a_thread_are_refused_not_lost(tmp_path: Path) ->
         store.create("pets", {}, pool_of())
         with store.transaction("pets") as log:
             log.append([Event("request", "a")])
-            with pytest.raises(StoreError, match="still open"):
+            with pytest.raises(StoreError, match="already has an open transaction"):
                 append(store, Event("request", "b"))
         assert [event.item for event in store.events("pets")] == ["a"]
         store.close()

@@ -107,8 +107,8 @@ def test_a_locked_file_and_afterwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("audit", "cannot be read"),
-        ("postgresql://u:hunter2@host:port/x", "cannot be read"),
+        ("audit", "cannot be understood"),
+        ("postgresql://u:hunter2@host:port/x", "cannot be understood"),
         ("mysql://u:hunter2@host/x", "kind 'mysql'"),
         ("postgresql+asyncpg://u:hunter2@host/x", "kind 'postgresql\\+asyncpg'"),
         (

@@ -39,7 +39,7 @@ Examples:
 @click.option("--annotator", metavar="WHO", help="For whom.")
 @click.option("--with-group", is_flag=True, help="Also write group and reason: for you, not for annotators.")
 @click.option("--label-studio", is_flag=True, help="Write tasks for Label Studio, and beside them its configuration.")
-@click.option("--overwrite", is_flag=True, help="Write over FILE if it is there.")
+@click.option("--overwrite", is_flag=True, help="Write over FILE if it exists.")
 @output_options
 @json_option
 def ask(
@@ -63,7 +63,7 @@ def ask(
 
     style = check_output(output, format_)
     if output is not None and output != "-" and Path(output).is_file() and not overwrite:
-        raise InputError(f"{output} is there already. Tell its labels first, choose another name, or say --overwrite.")
+        raise InputError(f"{output} exists already. Tell its labels first, choose another name, or say --overwrite.")
     if label_studio and (style != "json" or output in (None, "-")):
         raise InputError("--label-studio writes two files: name the first one with -o, such as -o tasks.json.")
     audit = open_assessment(address, name)
@@ -81,7 +81,7 @@ def ask(
 
 
 def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str) -> str:
-    """Write the batch for Label Studio; what to do with it, in words."""
+    """Write the batch for Label Studio, and return what to do with it in words."""
     from fewlabels.cli.common import quoted, shown
     from fewlabels.interop.label_studio import write_label_studio
 
@@ -118,7 +118,7 @@ def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str
 
 
 def _over_budget(audit: Assessment, count: int) -> str:
-    """That these items are more than the label budget has room for; empty if they are not."""
+    """A warning that these items are more than the label budget has room for; empty if they are not."""
     budget = audit.spec.stop.labels
     left = None if budget is None else budget - len(audit.labels())
     if budget is None or left is None or len(audit.pending()) <= left:

@@ -27,7 +27,7 @@ level_option = click.option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     show_default=True,
     metavar="P",
-    help="Probability that an interval holds the truth.",
+    help="Probability that an interval contains the true value.",
 )
 
 
@@ -38,7 +38,7 @@ def assessment_arguments(command: Decorated) -> Decorated:
 
 
 def complete_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """For the shell: the names of the assessments in the database named before."""
+    """Complete the names of the assessments in the database named before, for the shell."""
     from fewlabels.errors import StoreError
 
     address = ctx.params.get("address")
@@ -62,7 +62,7 @@ def _complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 @contextlib.contextmanager
 def open_store(address: str) -> Iterator[Store]:
-    """An existing database; one that is not there is a NoFileError that says how to begin."""
+    """Open an existing database. If there is none, a NoFileError says how to begin."""
     from fewlabels.store import Store
     from fewlabels.store.database import NoFileError
 
@@ -76,7 +76,7 @@ def open_store(address: str) -> Iterator[Store]:
 
 
 def names_in(address: str) -> list[str]:
-    """The names of the assessments in a database, the oldest first; an empty one says how to begin."""
+    """The names of the assessments in a database, the oldest first. If there is none, an error says how to begin."""
     from fewlabels.errors import StoreError
 
     with open_store(address) as store:
@@ -89,7 +89,7 @@ def names_in(address: str) -> list[str]:
 
 
 def open_assessment(address: str, name: str | None = None) -> Assessment:
-    """An assessment, closed when the command ends. The name may be left out where the database has only one."""
+    """Open an assessment until the command ends. The name may be left out where the database has only one."""
     from fewlabels.assessment import load
 
     audit = load(address, resolve(address, name))
@@ -99,7 +99,7 @@ def open_assessment(address: str, name: str | None = None) -> Assessment:
 
 
 def resolve(address: str, name: str | None) -> str:
-    """The name of the assessment that is meant; an error that lists those that are there."""
+    """The name of the assessment that is meant; otherwise an error that lists those there are."""
     import difflib
 
     from fewlabels.errors import StoreError
@@ -118,7 +118,7 @@ def resolve(address: str, name: str | None) -> str:
     near = difflib.get_close_matches(name, names, 1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     raise StoreError(
-        f"there is no assessment {name!r} in {shown(address)}. {hint}There is {listed(names)}; "
+        f"there is no assessment {name!r} in {shown(address)}. {hint}It has {listed(names)}; "
         f"see: fewlabels list {shown(address)}"
     )
 
@@ -149,14 +149,14 @@ def shown(address: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A word as a shell needs it."""
+    """Quote a word for the shell where it needs it."""
     import shlex
 
     return shlex.quote(text)
 
 
 def program() -> str:
-    """What to type for `fewlabels` in this shell: its path, where the environment it is in is not active."""
+    """What to type for `fewlabels` in this shell: its path, if its environment is not active."""
     import shutil
     from pathlib import Path
 
@@ -174,12 +174,12 @@ def program() -> str:
 
 
 def talk(message: str) -> None:
-    """Something said to the user beside the result: on stderr."""
+    """Tell the user something besides the result, on stderr."""
     click.echo(message, err=True)
 
 
 def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
-    """Lines of whole parts, as many in each as fit; a part that is wider has a line of its own.
+    """Fill lines with whole parts, as many as fit; a part that is wider has a line of its own.
 
     >>> filled(["[1] cat", "[2] wild dog", "[3] eel"], 22)
     ['[1] cat  [2] wild dog', '[3] eel']
@@ -196,7 +196,7 @@ def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
 def emit(table: Table, as_json: bool, *, most: int | None = None, extra: Mapping[str, object] | None = None) -> None:
     """Print a table on stdout: as JSON `{"rows": [...], "settings": {...}, **extra}`, or as text.
 
-    As text at most `most` rows (all by default); the column names are bold on a terminal.
+    The text has at most `most` rows (all by default); the column names are bold on a terminal.
     """
     if as_json:
         emit_json({**(extra or {}), "rows": list(table.rows()), "settings": dict(table.settings)})
@@ -211,7 +211,7 @@ def emit_json(data: object) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: times, and the numbers and arrays of NumPy."""
+    """Turn what JSON does not know into what it knows: times, and the numbers and arrays of NumPy."""
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if hasattr(value, "tolist"):
@@ -223,10 +223,10 @@ class Bar:
     """What a long piece of work calls: `bar(done, total)`, and `bar.say(words)` when something else begins."""
 
     def __call__(self, done: int, total: int) -> None:
-        """So much of it is done."""
+        """Note how much of it is done."""
 
     def say(self, words: str) -> None:
-        """What begins now: a line on stderr where no bar is drawn."""
+        """Say what begins now: a line on stderr where no bar is drawn."""
         talk(words)
 
 
@@ -234,7 +234,7 @@ class Bar:
 def progress(words: str = "working", *, first: str | None = None) -> Iterator[Bar]:
     """A bar on stderr if somebody is looking; otherwise one that draws nothing.
 
-    `first` is said instead of `words` until the first piece of work is done: what takes so long.
+    `first` is shown instead of `words` until the first piece of work is done.
     """
     if not sys.stderr.isatty():
         yield Bar()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # The question (one class), the prior and the policy were picked after trying others: see data/README.md.
 SURE = 0.95  # stop when the answer is right with this probability
-BUDGET = 1_200  # or after so many labels
+BUDGET = 1_200  # or after this many labels
 BATCH = 10  # labels between two looks at the answer
 DRAWS = 1_000
 
@@ -46,7 +46,7 @@ Examples:
 
 @dataclass(frozen=True)
 class Run:
-    """One assessment from the first label to the last: its labels, the class it named, and if it got sure in budget."""
+    """One whole assessment: its labels, the class it named, and whether it became sure within the budget."""
 
     labels: int
     named: str
@@ -130,7 +130,7 @@ def label(audit: Assessment, truth: Mapping[str, str], watch: Watch) -> Run:
 
 
 def repeat(pool: Pool, truth: Mapping[str, str], policy: Policy, seed: int) -> Run:
-    """The same once more, with another seed or another policy, in memory."""
+    """Run the assessment once more in memory, with another seed or another policy."""
     with contextlib.closing(begin(None, pool, policy, seed)) as audit:
         return label(audit, truth, lambda _labels, _answer: None)
 
@@ -210,7 +210,7 @@ def saving(chosen: Sequence[Run], random: Sequence[Run], worst: str) -> list[str
 
 
 def _middle(runs: Sequence[Run]) -> float:
-    """The median; a run that never got sure counts with the budget, which is too little."""
+    """The median; a run that never became sure counts as the whole budget, which is an underestimate."""
     return statistics.median(run.labels for run in runs)
 
 

@@ -32,7 +32,7 @@ class Action:
 
 
 class Keyboard(Protocol):
-    """Where keys and lines come from. EOFError or KeyboardInterrupt is the end."""
+    """The source of keys and lines. EOFError or KeyboardInterrupt is the end."""
 
     def key(self) -> str:
         """The next key that is pressed."""
@@ -62,7 +62,7 @@ class Terminal:
 
 
 class Pipe:
-    """Lines from stdin where that is no terminal."""
+    """Lines from stdin where it is not a terminal."""
 
     def key(self) -> str:
         """The first letter of the next line."""
@@ -93,11 +93,11 @@ class Chooser(ABC):
 
     @abstractmethod
     def choose(self) -> Action:
-        """Wait until the person has said something that makes sense."""
+        """Wait until the person has given an answer that makes sense."""
 
 
 def chooser(classes: Sequence[str], keyboard: Keyboard, say: Callable[[str], None]) -> Chooser:
-    """The way that suits the number of classes, and whether there is a terminal."""
+    """Choose the way that suits the number of classes, and whether there is a terminal."""
     if isinstance(keyboard, Pipe):
         return ByLine(classes, keyboard, say)
     return (ByKey if len(classes) <= MOST_KEYS else BySearch)(classes, keyboard, say)
@@ -135,7 +135,7 @@ class ByKey(Chooser):
                 return _command(key.casefold(), self.keyboard)
             if key.casefold() in keys:
                 return Action("label", keys[key.casefold()])
-            self.say(f"{key!r} is no key here. {_commands('')}")
+            self.say(f"{key!r} is not a key here. {_commands('')}")
 
 
 class BySearch(Chooser):
@@ -219,7 +219,7 @@ class ByLine(Chooser):
             if text:
                 near = found or difflib.get_close_matches(text, self.classes, 3)
                 hint = f" Did you mean {' or '.join(map(repr, near[:3]))}?" if near else ""
-                self.say(f"{text!r} is no class here.{hint}")
+                self.say(f"{text!r} is not a class here.{hint}")
 
 
 def search(typed: str, classes: Sequence[str]) -> list[str]:

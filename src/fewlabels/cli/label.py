@@ -44,7 +44,7 @@ _EVERY = 10  # answers between two looks at the stopping rules
 
 @click.command(help=_HELP, short_help="Label items here in the terminal, one at a time.")
 @assessment_arguments
-@click.option("-n", "count", type=click.IntRange(1), help="Stop after so many answers.")
+@click.option("-n", "count", type=click.IntRange(1), help="Stop after this many answers.")
 @click.option("--annotator", metavar="WHO", help="Who labels.")
 @click.option("--open", "open_all", is_flag=True, help="Open each image or address as it comes.")
 def label(address: str, name: str | None, *, count: int | None, annotator: str | None, open_all: bool) -> None:
@@ -61,7 +61,7 @@ def label(address: str, name: str | None, *, count: int | None, annotator: str |
 
 @dataclass
 class Sitting:
-    """One person labelling: which items wait for them, and what they have said since they sat down."""
+    """One person labelling: which items wait for them, and what they have answered since they sat down."""
 
     audit: Assessment
     keyboard: Keyboard
@@ -73,7 +73,7 @@ class Sitting:
     _said: list[tuple[Request, str]] = field(default_factory=list)
 
     def run(self, count: int | None = None) -> None:
-        """Label until the person quits, nothing is left, or there are so many answers."""
+        """Label until the person quits, nothing is left, or there are enough answers."""
         from fewlabels.cli.keys import chooser
 
         self._queue = [one for one in self.audit.held(self.annotator) if one.annotator == self.annotator]
@@ -143,7 +143,7 @@ class Sitting:
         return False
 
     def _say_if_enough(self) -> None:
-        """At the last label of the budget, and from time to time for the other rules, which take longer to look at."""
+        """Say that it is enough: at the last label of the budget, and from time to time for the other, slower rules."""
         stop = self.audit.spec.stop
         last = self._said[-1][1] == "label" and len(self.audit.labels()) == stop.labels
         if stop.rules and (last or len(self._said) % _EVERY == 0):
@@ -170,7 +170,7 @@ class Sitting:
         self.say(f"\n{legend}")
 
     def _number(self) -> str:
-        """Which item this is: of the budget, if there is one, or else of this sitting."""
+        """The number of this item within the budget, if there is one, or else within this sitting."""
         budget, done = self.audit.spec.stop.labels, len(self.audit.labels())
         if budget is None:
             return f"{len(self._said) + 1:,}"
@@ -183,7 +183,7 @@ class Sitting:
         if address or (Path(where).is_file() and where.lower().endswith(_IMAGES)):
             self.launch(where)
         else:
-            self.say("There is nothing to open: the content is neither an address nor an image that is there.")
+            self.say("There is nothing to open: the content is neither an address nor an existing image file.")
 
 
 class _Quit(Exception):  # noqa: N818  (no error)
@@ -191,5 +191,5 @@ class _Quit(Exception):  # noqa: N818  (no error)
 
 
 def _plain(content: object) -> str:
-    """Text without what a terminal would obey."""
+    """Remove what a terminal would obey from a text."""
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", str(content).replace("\r\n", "\n"))

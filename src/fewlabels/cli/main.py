@@ -66,7 +66,7 @@ _OPTIONS = (
 
 
 class Commands(click.Group):
-    """A group whose commands are imported on use, and that says in one line what is wrong, then ends with code 2."""
+    """A group whose commands are imported on use. It says in one line what is wrong, then ends with code 2."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """What is to be imported comes first, wherever it stands."""
@@ -86,7 +86,7 @@ class Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The command that is meant; a mistyped one is answered with the nearest there is."""
+        """Find the command that is meant; for a mistyped one, propose the nearest."""
         if args[0] not in _PLACES and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], _PLACES, 1)
             hint = f"Did you mean '{near[0]}'?" if near else "See: fewlabels --help"
@@ -133,7 +133,7 @@ class Commands(click.Group):
 
 
 def as_options(part: Argument | Call) -> str:
-    """What a message of the library mentions, as this command line has it; what is not an option stays Python.
+    """Spell what a message of the library mentions as options; what is not an option stays Python.
 
     >>> as_options(Argument("normalize", value=True)), as_options(Argument("id")), as_options(Argument("draws", 9))
     ('--normalize', '--id', 'draws=9')
@@ -152,7 +152,7 @@ def as_options(part: Argument | Call) -> str:
 
 
 def _with_usage(error: click.ClickException) -> str:
-    """What click says, and for bad usage where to read more."""
+    """The message of click, and for bad usage where to read more."""
     words = error.format_message()
     context = getattr(error, "ctx", None)
     if not isinstance(error, click.UsageError) or context is None or context.command is cli:

@@ -88,7 +88,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
 
 
 def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
-    """What the assessment is called and where its predictions are; an error if the name is used already."""
+    """The name of the assessment and the file of its predictions; an error if the name is used already."""
     from fewlabels.cli.common import open_store, quoted, shown
     from fewlabels.errors import InputError, StoreError
     from fewlabels.store.database import NoFileError
@@ -104,7 +104,7 @@ def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
     with contextlib.suppress(NoFileError), open_store(address) as store:
         if name in store.names():
             raise StoreError(
-                f"there is an assessment {name!r} in {shown(address)} already. To go on with it: fewlabels show "
+                f"{shown(address)} already has an assessment {name!r}. To go on with it: fewlabels show "
                 f"{shown(address)} {quoted(name)}. For another one, put a name before the file."
             )
     return name, file
@@ -134,7 +134,7 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
 
 
 def _small(groups: Partition, task: Task) -> str:
-    """A warning, where groups are looked for, that some are too small for anybody to tell; empty if none is."""
+    """A warning that some groups are too small to tell, if the task looks for groups; empty if none is."""
     from fewlabels.wording import counted
 
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
@@ -143,7 +143,7 @@ def _small(groups: Partition, task: Task) -> str:
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
     return (
         f"{counted(len(small), 'group')} with fewer than {_SMALL} items: {which}. So few items can make a group look "
-        "bad or good by chance. If they are slips, correct the file; or join small groups with --groups map:FILE."
+        "bad or good by chance. If they are typos, correct the file; or join small groups with --groups map:FILE."
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows to a file or to stdout, in the format that the name or an option says."""
+"""Writing rows to a file or to stdout, in the format that the name or an option says."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def output_options(command: Decorated) -> Decorated:
 
 
 def check_output(output: str | None, format_: str | None) -> str:
-    """The format that will be written; an error, before anything is done, if it cannot be."""
+    """The format to write; an error, before anything is done, if it cannot be written."""
     from fewlabels.errors import InputError
 
     if output is None or output == "-":
@@ -44,7 +44,9 @@ def check_output(output: str | None, format_: str | None) -> str:
     if path.is_dir():
         raise InputError(f"cannot write {output}: it is a directory. Name a file in it.")
     if format_ is None and path.suffix.lower() not in _ENDINGS:
-        raise InputError(f"cannot tell how to write {output}. End it in {', '.join(_ENDINGS)}, or say --format.")
+        raise InputError(
+            f"the ending of {output} does not say how to write it. End it in {', '.join(_ENDINGS)}, or say --format."
+        )
     return format_ or _ENDINGS[path.suffix.lower()]
 
 

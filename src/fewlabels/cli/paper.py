@@ -41,8 +41,10 @@ Examples:
 @click.option(
     "--data", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder with the pools."
 )
-@click.option("--runs", default=1000, type=click.IntRange(1), show_default=True, help="Of each method on each pool.")
-@click.option("--all-runs", is_flag=True, help="So many also where a run takes long (least-calibrated on ImageNet).")
+@click.option(
+    "--runs", default=1000, type=click.IntRange(1), show_default=True, help="Runs of each method on each pool."
+)
+@click.option("--all-runs", is_flag=True, help="Do all runs even where one takes long (least-calibrated on ImageNet).")
 @click.option("--datasets", metavar="LIST", help="Such as cifar100,svhn.  [default: all]")
 @click.option("--as-published", is_flag=True, help="Do what the authors' program did, not what the text says.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads.  [default: all processors]")
@@ -59,7 +61,7 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
 
     need_compiler()
     if not data.is_dir():
-        raise InputError(f"--data {data} is no folder. It must hold the pools, such as cifar100.npz.")
+        raise InputError(f"--data {data} is not a folder. Name the folder with the pools, such as cifar100.npz.")
     if out is None and name == _DRAWN:
         raise InputError("figures are files: say with --out DIR where to write them.")
     if out is not None:
@@ -75,7 +77,7 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
 
 
 def _tables(plan: PaperPlan, names: Sequence[str], out: Path | None) -> list[Result]:
-    """Run tables, each written as soon as it is there; with several, those without the data sets are left out."""
+    """Run tables and write each as soon as it is done; of several, those without the data sets are left out."""
     from fewlabels.paper.plan import NoPoolError
     from fewlabels.paper.tables import TABLES, write_csv
 

@@ -16,7 +16,7 @@ _ADDRESS = "http://localhost:8000"
 @click.argument("database")
 @click.argument("name")
 @click.option("--owner", is_flag=True, help="They also see the results, decide, and invite; with --again, from now on.")
-@click.option("--again", is_flag=True, help="A new link; the old one is then not valid any more.")
+@click.option("--again", is_flag=True, help="Make a new link; the old one is no longer valid.")
 @click.option("--address", default=_ADDRESS, show_default=True, help="Where `fewlabels serve` can be reached.")
 @click.option("--json", "as_json", is_flag=True, help="Print name, role, token and link as JSON.")
 def invite(database: str, name: str, address: str, *, owner: bool, again: bool, as_json: bool) -> None:

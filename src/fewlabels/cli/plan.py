@@ -1,4 +1,4 @@
-"""`fewlabels plan`: what so many labels will probably buy, before any is bought."""
+"""`fewlabels plan`: what labels will probably buy, before any is bought."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def plan(file: str, *, as_json: bool, **options: Any) -> None:
 
 
 def _planned(file: str, options: dict[str, Any]) -> Plan:
-    """Read, and play."""
+    """Read the predictions and play the plan."""
     from fewlabels.cli.common import progress
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
@@ -109,5 +109,7 @@ def _budgets(text: str) -> list[int]:
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
-        raise InputError(f"--budgets {text!r} is no list of label counts. Write numbers with commas, such as 100,300.")
+        raise InputError(
+            f"--budgets {text!r} is not a list of label counts. Write numbers with commas, such as 100,300."
+        )
     return [int(part) for part in parts]

@@ -95,7 +95,9 @@ def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many
         return {kind: folder / f"{kind}.svg" for kind in kinds}
     path = Path(out or f"{_file_name(audit.name)}-{kinds[0]}.svg")
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"cannot tell how to draw {path}. End it in {', '.join(SUFFIXES)}, or name a directory.")
+        raise InputError(
+            f"the ending does not say how to draw {path}. End it in {', '.join(SUFFIXES)}, or name a directory."
+        )
     if not path.absolute().parent.is_dir():
         raise InputError(f"cannot write {path}: there is no directory {path.parent}. Make it first.")
     if path.suffix.lower() != ".svg":
@@ -121,6 +123,6 @@ def _write(read: Mapping[str, Plot], targets: Mapping[str, Path | None]) -> None
 
 
 def _file_name(name: str) -> str:
-    """The name of an assessment without what file names cannot have."""
+    """The name of an assessment, without the characters that file names cannot have."""
     kept = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in name).strip(" .")
     return kept[:80] or "plot"

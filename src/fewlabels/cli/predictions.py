@@ -26,8 +26,8 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--id", "id_", metavar="NAME", help="Column of ids."),
         click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', a list with commas, or one of vectors."),
         click.option("--predicted", metavar="NAME", help="Column of predicted classes."),
-        click.option("--confidence", metavar="NAME", help="Column of confidences (none: without)."),
-        click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file with one a line."),
+        click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
+        click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file with one per line."),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
     )):  # fmt: skip
@@ -37,7 +37,7 @@ def pool_options(command: Decorated) -> Decorated:
 
 @dataclasses.dataclass(frozen=True)
 class Understood:
-    """What was understood of one thing, and the option that says it otherwise.
+    """What was understood about one thing, and the option that changes it.
 
     `names` are the pieces of a list that follows the words; lines may be broken between them.
     """
@@ -65,7 +65,7 @@ def read_predictions(
     content: Sequence[str] | None = None,
     columns: list[str] | None = None,
 ) -> tuple[Pool, list[Understood]]:
-    """The pool in a file ("-" is stdin), by the options of `pool_options` and else by guesses; and what to say of them.
+    """Read the pool in a file ("-" is stdin) by the options of `pool_options`, else by guesses, and say which.
 
     `content` names the columns that annotators look at: several become one text. An empty list means none.
     """
@@ -113,7 +113,7 @@ def read_predictions(
 
 
 def opened(file: str) -> Source:
-    """A file as a source of rows; "-" is stdin, whose format is found out. Nothing else is said about stdin's name."""
+    """Open a file as a source of rows; "-" is stdin, whose format is detected."""
     import sys
     import tempfile
     from pathlib import Path
@@ -181,7 +181,7 @@ def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
 
 
 def _unclear(source: Source, truth: str | None) -> str:
-    """Why no predictions were found, and what to say."""
+    """A message that no predictions were found, and what to do."""
     from fewlabels.io.columns import looks_numeric
     from fewlabels.io.source import listed
 
@@ -215,7 +215,7 @@ def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Seque
         Understood("id", f"column {found.id!r}" if found.id else "none: numbered 0, 1, 2, ... by row", "--id NAME"),
     ]
     if found.not_id is not None:
-        lines.append(Understood("", found.not_id, "--id NAME, after that is put right"))
+        lines.append(Understood("", found.not_id, "--id NAME, once that is corrected"))
     if pool.score_sums is not None:
         names = [found.scores] if isinstance(found.scores, str) else found.scores or ()
         *few, last = listed_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)

@@ -61,6 +61,6 @@ def report(
 
 
 def _file_name(name: str) -> str:
-    """The name of an assessment without what file names cannot have."""
+    """The name of an assessment, without the characters that file names cannot have."""
     kept = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in name).strip(" .")
     return kept[:80] or "report"

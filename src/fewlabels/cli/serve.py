@@ -42,7 +42,7 @@ Examples:
 )
 @click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
 @click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
-@click.option("--secure", is_flag=True, help="The server is reached by https: cookies go no other way.")
+@click.option("--secure", is_flag=True, help="The server is reached by https: send cookies no other way.")
 def serve(database: str, host: str, port: int, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import open_store
@@ -72,7 +72,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
 
 
 def _check_shown(service: Service) -> None:
-    """Say now, to whoever can mend it, what annotators would run into later."""
+    """Warn at the start, to somebody who can correct it, about what annotators would run into later."""
     from fewlabels.errors import InputError
 
     blind = {name: why for name in service.names() if (why := service.blind(name)) is not None}
@@ -97,7 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
-    """Where people reach the server, as far as it can know."""
+    """The address at which people reach the server, as far as it can know."""
     name = "localhost" if host in _LOOPBACK else socket.gethostname() if host in _EVERYWHERE else host
     shown = f"[{name}]" if ":" in name else name
     return f"{'https' if secure else 'http'}://{shown}:{listening.getsockname()[1]}"
@@ -119,6 +119,6 @@ def _greet(people: People, database: str, address: str, host: str, *, secure: bo
         click.echo(f"  {link}", err=True)
     if host not in _LOOPBACK and not secure:
         click.echo(
-            "fewlabels: without https others on the network can read along: use a proxy, and --secure.", err=True
+            "fewlabels: without https, others on the network can read everything: use a proxy, and --secure.", err=True
         )
     click.echo("Press Ctrl-C to stop. Nothing is lost: every answer is on disk when it is taken.", err=True)

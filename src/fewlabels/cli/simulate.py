@@ -94,7 +94,7 @@ def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> 
 
 
 def _simulated(file: str, options: dict[str, Any]) -> Table:
-    """Read, simulate, and the table."""
+    """Read the pool, simulate, and return the table."""
     from fewlabels.cli.parsing import group_columns, labels_from
     from fewlabels.cli.predictions import opened, read_predictions
     from fewlabels.cli.question import question
@@ -137,7 +137,7 @@ def _default_methods(pool: Pool, task: Task) -> str:
 
 
 def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None:
-    """Labels of items that are not in the pool may be of another file: they are not used, and that is said."""
+    """Say that labels of items that are not in the pool are not used: they may belong to another file."""
     if not isinstance(labels, Mapping):
         return
     known = set(pool.ids.to_pylist())
@@ -199,7 +199,7 @@ def _dask(address: str) -> Iterator[Executor]:
 
 
 def _check_picture(path: Path | None) -> None:
-    """Say before the work begins, not after it, that a picture cannot be written."""
+    """Refuse, before the work begins, a picture that cannot be written."""
     from fewlabels.errors import InputError
     from fewlabels.plots.drawing.display import check_drawing
 

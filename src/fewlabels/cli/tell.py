@@ -45,7 +45,7 @@ Examples:
 @click.option("--annotator", metavar="WHO", help="Who labelled.")
 @click.option("--note", metavar="TEXT", help="Kept in the log with the labels.")
 @click.option("--adopt", is_flag=True, help="Also take labels of items that were never asked for.")
-@click.option("--decide", is_flag=True, help="As the owner's word, which counts whatever others said.")
+@click.option("--decide", is_flag=True, help="Take them as the owner's word, which counts whatever others said.")
 @click.option("--label-studio", is_flag=True, help="FILE is Label Studio's export as JSON.")
 @click.option("--id", "id_", default="id", metavar="NAME", show_default=True, help="Column of ids.")
 @click.option("--label", default="label", metavar="NAME", show_default=True, help="Column of labels.")
@@ -118,7 +118,7 @@ def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) 
 
 
 def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelRow]:
-    """The labels that a word of the command line means."""
+    """The labels that a word of the command line stands for."""
     from fewlabels.cli.predictions import opened
     from fewlabels.errors import InputError
     from fewlabels.io.labels import LabelRow, label_rows
@@ -172,8 +172,8 @@ def _said(counts: dict[str, int], audit: Assessment, address: str) -> str:
     where = f"{shown(address)} {quoted(audit.name)}"
     if not counts["told"] and not counts["skipped"]:
         blank = "the only row is" if counts["blank"] == 1 else f"all {counts['blank']:,} rows are"
-        return f"No label was told: {blank} blank. Fill in the column label, then tell again."
-    extra = [f"{counts['known']:,} said the same before"] if counts["known"] else []
+        return f"No label was taken: {blank} blank. Fill in the column label, then tell again."
+    extra = [f"{counts['known']:,} known before"] if counts["known"] else []
     extra += [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
     extra += [f"left out {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
     more = f" ({'; '.join(extra)})" if extra else ""

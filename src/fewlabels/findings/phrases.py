@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
     from fewlabels.partition import Partition
-    from fewlabels.policies import Policy
-    from fewlabels.priors import Prior
     from fewlabels.tasks import Task
 
 
@@ -46,37 +44,6 @@ class Words:
         return Style(self.share)
 
 
-<<<<<<< HEAD
-=======
-POLICIES = {
-    "Thompson": "Again and again, the program imagined one way things could be that fits the labels so far, and asked "
-    "where a label would help the answer most if things were like that (Thompson sampling). So labels went where they "
-    "still mattered.",
-    "TopTwo": "Again and again, the program looked for the {noun} that is most probably the answer and for its closest "
-    "rival, and asked in one of the two (top-two Thompson sampling). So labels went where they still mattered.",
-    "Boundary": "Each label was asked where it was most likely to change which {nouns} are the answer.",
-    "Greedy": "Each label was asked where, going by the best guess so far, it would help the answer most.",
-    "EpsilonGreedy": "Each label was asked where, going by the best guess so far, it would help the answer most; now "
-    "and then, at random, it was asked anywhere.",
-    "UCB": "Each label was asked where it could, on a favourable view of what is not yet known, help the answer most.",
-    "UniformGroups": "Labels were spread evenly over the {nouns}, whatever the answers were.",
-    "UniformItems": "The items were taken at random from all of them, whatever the answers were.",
-}
-PRIORS = {
-    "Uniform": "Beforehand every value was held equally likely in each {noun}; what the classifier says of its own "
-    "certainty plays no part. This pulls {nouns} with few labels towards the middle.",
-    "Informed": "The classifier's own scores were taken at their word, with the weight of a few labels in each {noun}. "
-    "Where they are wrong, {nouns} with few labels are off in the same direction.",
-    "Learned": "How far the classifier's scores can be trusted was learned from the labels of all {nouns} together, so "
-    "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
-    "range until it has labels of its own, all the more where labels went to few {nouns}.",
-}
-_UNSCORED = (
-    "How often the classifier is right was learned from the labels of all {nouns} together, so that {nouns} with few "
-    "labels profit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
-    "of its own, all the more where labels went to few {nouns}."
-)
->>>>>>> findings
 _UNSCORED = (
     "How often the classifier is right was learned from the labels of all {nouns} together, so that {nouns} with few "
     "labels profit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
@@ -137,13 +104,8 @@ def policy(audit: Assessment) -> str:
 
 def prior(audit: Assessment) -> str:
     """What was assumed before the first label."""
-<<<<<<< HEAD
     unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
     return _filled(_UNSCORED if unscored else audit.spec.prior.phrase, audit) or f"{audit.spec.prior!r}."
-=======
-    unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
-    return _filled(PRIORS | {"Learned": _UNSCORED} if unscored else PRIORS, audit.spec.prior, audit)
->>>>>>> findings
 
 
 def _filled(phrase: str, audit: Assessment) -> str:

@@ -1,4 +1,4 @@
-"""To and from other tools: labelling programs, estimators, ArviZ."""
+"""Exchange with other tools: labelling programs, estimators, ArviZ."""
 
 from fewlabels.interop.arviz import to_datatree
 from fewlabels.interop.estimator import pool_from_estimator

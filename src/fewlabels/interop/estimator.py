@@ -1,4 +1,4 @@
-"""A pool from a fitted classifier and its inputs, in the manner of scikit-learn."""
+"""Making a pool from a fitted classifier and its inputs, in the manner of scikit-learn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pool_from_estimator(
     columns: Mapping[str, Sequence[Any]] | None = None,
     content: str | None = None,
 ) -> Pool:
-    """What a fitted classifier says about the rows of X, as a pool.
+    """Make a pool of what a fitted classifier predicts for the rows of X.
 
     The columns of `predict_proba` are named by `classes_`, as scikit-learn orders them. A classifier without
     `predict_proba` gives predicted classes only.
@@ -64,7 +64,7 @@ def pool_from_estimator(
     <Pool: 2 items, 2 classes, scores, from Coin>
     """
     if not isinstance(estimator, Classifier):
-        raise InputError(f"{type(estimator).__name__} has no predict(). Give a fitted classifier.")
+        raise InputError(f"{type(estimator).__name__} has no predict(). Pass a fitted classifier.")
     further = dict(columns or {})
     if content is not None and content not in further:
         raise InputError(

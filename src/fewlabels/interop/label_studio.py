@@ -28,7 +28,7 @@ _SKIPPED = "skipped in Label Studio"
 
 @dataclass(frozen=True)
 class Annotation:
-    """What one person said of one item in Label Studio: a label, or None for a skip."""
+    """One person's answer about one item in Label Studio: a label, or None for a skip."""
 
     item: str
     label: str | None
@@ -107,9 +107,9 @@ def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:
     try:
         tasks = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no JSON: {error}. Export from Label Studio as JSON.") from error
+        raise InputError(f"{path} is not JSON: {error}. Export from Label Studio as JSON.") from error
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise InputError(f"{path} is no list of tasks. Export from Label Studio as JSON (not JSON-MIN or CSV).")
+        raise InputError(f"{path} is not a list of tasks. Export from Label Studio as JSON (not JSON-MIN or CSV).")
     return [one for number, task in enumerate(tasks, 1) for one in _votes(task, f"task {number} of {path}")]
 
 
@@ -142,8 +142,10 @@ def _check_agreement(annotations: Sequence[Annotation]) -> None:
     if disputed := [item for item, labels in said.items() if len(labels) > 1]:
         more = f" (and {len(disputed) - 1:,} more)" if len(disputed) > 1 else ""
         raise LabelError(
-            f"{disputed[0]!r}{more} has different labels by several people, and this assessment takes one person for "
-            "an item. Settle them in Label Studio, or make the assessment with overlap=2 or more. Nothing was changed."
+            f"{disputed[0]!r}{more} has different labels from several people, and this assessment takes one person's "
+            "label for each item. Settle them in Label Studio, or make the assessment with overlap=2 or more. "
+            "Nothing was changed.",
+            items=disputed,
         )
 
 

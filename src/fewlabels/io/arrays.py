@@ -1,4 +1,4 @@
-"""Arrays by name, or one 2-D array, as a source."""
+"""Sources made from arrays by name, or from one 2-D array."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 
 
 def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: bool = True) -> Source:
-    """Arrays by name. One of another length is an error if strict, else left out, as 0-D and 3-D ones are."""
+    """Make a source from arrays by name. An array of another length is an error if strict; otherwise it is left out,
+    as 0-D and 3-D arrays always are.
+    """
     named = arrays.get("classes") if classes else None
     columns = {
         str(key): column
@@ -25,7 +27,7 @@ def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: 
         if not (classes and key == "classes") and (column := _column(name, str(key), values)) is not None
     }
     if not columns:
-        raise InputError(f"{name}: no arrays with one value per item. At least 'predicted' or 'scores' is needed.")
+        raise InputError(f"{name} has no arrays with one value per item. At least 'predicted' or 'scores' is needed.")
     first = next((key for key in ("scores", "predicted") if key in columns), next(iter(columns)))
     rows = len(columns[first])
     for key, column in list(columns.items()):
@@ -58,7 +60,7 @@ def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray
 
 
 def matrix(values: Any, name: str = "an array") -> pa.Array[Any]:
-    """A 2-D array as a column of vectors, without copying if it is in row order."""
+    """Turn a 2-D array into a column of vectors, without copying if it is in row order."""
     try:
         array = np.asarray(values)
     except ValueError:

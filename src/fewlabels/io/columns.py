@@ -71,7 +71,7 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
 
 
 def looks_numeric(source: Source, name: str) -> bool:
-    """Whether most of the first values of a column are numbers: one bad value must be reported, not lived with."""
+    """Whether most of the first values of a column are numbers, so that one bad value is reported and not accepted."""
     kind = source.schema.field(name).type
     if is_number(kind) or not source.untyped:
         return is_number(kind)
@@ -81,7 +81,7 @@ def looks_numeric(source: Source, name: str) -> bool:
 
 
 def spelt(source: Source, text: str) -> float | None:
-    """The number that a text of a file without types spells, a percent sign left out; None if it is none."""
+    """The number that a text spells, without its percent sign, in a file without types; None if it spells none."""
     text = text.strip().removesuffix("%")
     try:
         return float(text.replace(",", ".") if source.comma else text)
@@ -90,7 +90,10 @@ def spelt(source: Source, text: str) -> float | None:
 
 
 def numbers(column: Any, *, comma: bool, percent: bool) -> Any:
-    """Text as numbers, 74.6% as 0.746; ArrowInvalid if it is none, or if only some of a column have the sign."""
+    """Turn text into numbers, 74.6% into 0.746.
+
+    It raises ArrowInvalid if a text is not a number, or if only part of a column has the percent sign.
+    """
     column = pc.utf8_trim_whitespace(column)
     if percent:
         if pc.any(pc.invert(pc.ends_with(column, "%"))).as_py():
@@ -134,12 +137,16 @@ def not_a_number(value: str, comma: bool = False, percent: bool = False) -> NotA
         return NotANumber(value, "is not a number", "Correct it")
     if not text or signed == percent:
         return None
-    what = "has a percent sign and others in the column have none" if signed else "has no percent sign and others have"
+    what = (
+        "has a percent sign and others in the column have none"
+        if signed
+        else "has no percent sign and others in the column have one"
+    )
     return NotANumber(value, what, "Write the whole column one way, as 0.746 or as 74.6%")
 
 
 def kept(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """A further column in one of few types, so that equal columns are equal whatever file they came from.
+    """Convert a further column to one of a few types, so that equal columns are equal whatever file they came from.
 
     Whole numbers are int64, other numbers float64, text is string; NaN and empty text are missing. In
     a file without types, a column is a number if every value is one (but "007" is text).
@@ -161,7 +168,7 @@ def kept(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
 
 
 def can_keep(kind: pa.DataType) -> bool:
-    """Lists, structures and bytes are not for a pool: they are large, and nothing here can use them."""
+    """Whether a pool keeps columns of this type. Lists, structures and bytes are large, and nothing uses them."""
     if pa.types.is_dictionary(kind):
         return can_keep(_of(kind))
     return not (pa.types.is_nested(kind) or _is_binary(kind))
@@ -196,7 +203,7 @@ def _of(kind: Any) -> pa.DataType:
 
 
 def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """Without dictionary, and with the one common type of text."""
+    """Remove the dictionary from a column, and give text its one common type."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(_of(column.type))
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
@@ -205,7 +212,7 @@ def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
 
 
 def _without(column: pa.ChunkedArray[Any], mask: Any) -> pa.ChunkedArray[Any]:
-    """The column with the masked values missing."""
+    """Make the masked values of a column missing."""
     result: pa.ChunkedArray[Any] = pc.if_else(mask, pa.scalar(None, column.type), column)
     return result
 

@@ -1,4 +1,4 @@
-"""CSV and TSV files: delimiter and encoding found out, and every parse error explained by line."""
+"""CSV and TSV files: the delimiter and encoding are detected, and every parse error is explained by its line."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class _CsvFile:
             return None
 
     def explained(self, error: Exception, numbers: list[str]) -> InputError:
-        """What Arrow could not read, found again by Python's slower reader, which knows the lines."""
+        """Find what Arrow could not read again with Python's slower reader, which knows the lines."""
         places = [(self.columns.index(name), name) for name in numbers]
         first: tuple[str, NotANumber] | None = None
         rows: list[tuple[int, int]] = []
@@ -117,13 +117,13 @@ class _CsvFile:
         what = "missing" if len(fields) < len(self.columns) else "too many"
         return InputError(
             f"{len(fields):,} fields where the header has {len(self.columns):,} columns; {what} at {where}. "
-            f"Correct the row; a text that contains {self.delimiter!r} must stand in double quotes.",
+            f"Correct the row; a text that contains {self.delimiter!r} must be in double quotes.",
             at=at,
         )
 
 
 def open_csv(path: Path, name: str) -> Source:
-    """A CSV or TSV file, plain or gzipped; comma, semicolon, tab or |, whichever the header has most of."""
+    """Open a CSV or TSV file, plain or gzipped. The delimiter is whichever of , ; tab and | the header has most of."""
     try:
         check_start(path, name)
         with _text(path) as stream:
@@ -152,7 +152,7 @@ def open_csv(path: Path, name: str) -> Source:
 
 
 def _with_spelling(file: _CsvFile) -> _CsvFile:
-    """The file, and how the first rows spell their numbers: with decimal commas, with percent signs.
+    """Note how the first rows of a file spell their numbers: with decimal commas, with percent signs.
 
     Commas are decimal if there are numbers such as 0,85 and none such as 0.85; 1,234 may be one thousand.
     """

@@ -1,4 +1,4 @@
-"""Files by their endings, each opened as a source; what is broken in them becomes one clear error."""
+"""Files, opened as sources by their endings. What is broken in a file becomes one clear error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def open_file(path: Path, name: str) -> Source:
-    """The file as a source, read in the way its ending says."""
+    """Open a file as a source, in the format that its ending names."""
     ways: dict[str, Callable[[Path, str], Source]] = {
         ".csv": open_csv,
         ".tsv": open_csv,
@@ -55,13 +55,13 @@ def open_file(path: Path, name: str) -> Source:
 
 @contextmanager
 def _readable(name: str, suffix: str) -> Iterator[None]:
-    """What the libraries say about a broken file, with its name."""
+    """Turn what the libraries say about a broken file into an error with its name."""
     try:
         yield
     except InputError:
         raise
     except PermissionError:
-        raise InputError(f"{name} may not be read. Change its permissions.") from None
+        raise InputError(f"{name} cannot be read: permission denied. Change its permissions.") from None
     except (pa.ArrowException, OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(
             f"{name} is not a complete {suffix} file: {error}. Write it again, or correct its name."
@@ -146,7 +146,7 @@ def _open_json(path: Path, name: str) -> Source:
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON ({error.msg}). Write it again.", at=Place(name, lines=(error.lineno,))) from None
     except RecursionError:
-        raise InputError(f"{name}: not a table but lists within lists. Write a list of objects.") from None
+        raise InputError(f"{name} is not a table but lists within lists. Write a list of objects.") from None
     if end < len(text.rstrip()):  # more than one value: one on each line
         return _open_json_lines(path, name)
     rows = data.get("rows", data) if isinstance(data, dict) else data
@@ -155,7 +155,7 @@ def _open_json(path: Path, name: str) -> Source:
     if isinstance(rows, dict) and rows and not any(isinstance(value, (list, dict)) for value in rows.values()):
         return from_arrays(name, {"id": list(rows), "label": list(rows.values())}, strict=True)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f'{name}: not a list of objects. It must look like [{{"id": ..., "predicted": ...}}, ...].')
+        raise InputError(f'{name} is not a list of objects. It must look like [{{"id": ..., "predicted": ...}}, ...].')
     if not rows:
         raise no_rows(name)
     names = dict.fromkeys(key for row in rows for key in row)

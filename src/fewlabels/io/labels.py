@@ -93,12 +93,12 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
 
 
 def said(source: object, *, id: str = "id", label: str = "label") -> list[LabelRow]:  # noqa: A002
-    """The rows of a file, frame or mapping that have a label, in their order; `read_labels` says what it may be."""
+    """The rows that have a label, in their order, from any source that `read_labels` takes."""
     if isinstance(source, Mapping) and not _has_columns(source, id, label):
         return [LabelRow(item, name) for item, name in _from_mapping(source).items()]
     if isinstance(source, (list, tuple, set)):
         raise InputError(
-            f"labels must say which item each is of. Got a {type(source).__name__}; "
+            f"labels need the id of each item. Got a {type(source).__name__}; "
             "pass {id: label, ...}, a file or a frame."
         )
     return [row for row in label_rows(open_source(source), id=id, label=label) if row.label]
@@ -124,7 +124,7 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
 
 
 def plain(name: str) -> str:
-    """A class name as somebody in a hurry types it: case and spaces do not count.
+    """Reduce a class name to what somebody in a hurry types: case and spaces do not count.
 
     >>> plain(" Wild  DOG")
     'wild dog'
@@ -133,7 +133,7 @@ def plain(name: str) -> str:
 
 
 def skip_reason(label: str, classes: Collection[str]) -> str | None:
-    """Why somebody could not answer, if a label is no class but the mark of a skip.
+    """The reason for a skip, if a label is the mark of a skip and not a class; otherwise None.
 
     >>> skip_reason("(skip)", ["cat"]), skip_reason("(Skip: too dark)", ["cat"]), skip_reason("cat", ["cat"])
     ('unclear', 'too dark', None)
@@ -143,7 +143,7 @@ def skip_reason(label: str, classes: Collection[str]) -> str | None:
 
 
 def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dict[str, str]:
-    """Labels by item, if the pool can take all of them; else one LabelError about all that is wrong.
+    """Return labels by item if the pool can take all of them; otherwise raise one LabelError about all that is wrong.
 
     With `skips`, a label may also be the mark of a skip.
     """
@@ -167,7 +167,7 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
 
 
 def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:
-    """The items that are not in the pool. Nearly always none, and then its ids are not gone through."""
+    """The items that are not in the pool. There are nearly always none, and then the pool's ids are not searched."""
     items = {row.item for row in rows}
     try:
         pool.positions(items)
@@ -177,7 +177,9 @@ def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:
 
 
 def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:
-    """What cannot be taken: the first ten things with their rows, the number of the others, and what to do."""
+    """Make the error that says what cannot be taken: the first ten troubles with their rows, how many more there are,
+    and what to do.
+    """
     items = list(dict.fromkeys(row.item for trouble in wrong for row in trouble.rows))
     known: list[Part] = []
     if any(trouble.kind == "class" for trouble in wrong):

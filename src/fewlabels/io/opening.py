@@ -15,7 +15,7 @@ from fewlabels.io.source import Source, table_source
 
 
 def open_source(source: object) -> Source:
-    """Any source as rows of named columns. One 2-D array is a column of vectors called "scores"."""
+    """Open anything as rows of named columns. One 2-D array is a column of vectors called "scores"."""
     if isinstance(source, Source):
         return source
     if isinstance(source, (str, Path)):
@@ -45,5 +45,5 @@ def _from_frame(frame: Any) -> Source:
         table = pa.Table.from_pandas(frame) if library == "pandas" else pa.table(frame)
     except (*ARROW_ERRORS, ValueError) as error:
         raise InputError(f"{name} cannot be read: {error}. Give every column one type and a name of its own.") from None
-    # The unnamed index of a pandas frame is no column of the user's.
+    # The unnamed index of a pandas frame is not a column of the user's.
     return table_source(name, table.select([c for c in table.column_names if not c.startswith("__index_level_")]))

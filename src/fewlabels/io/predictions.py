@@ -1,4 +1,4 @@
-"""Predictions from a file, frame or array into a checked Pool."""
+"""Reading predictions from a file, frame or array into a checked Pool."""
 
 from __future__ import annotations
 
@@ -123,14 +123,14 @@ def read_pool(
         certainty = _confidence(opened, roles.confidence, table, 100.0 if normalize and not shares else 1.0)
     assert answers is not None
     if table is not None and table.num_rows != len(answers):
-        raise InputError(f"{opened.name} changed while it was read. Read it again when it is complete.")
+        raise InputError(f"{opened.name} changed while it was being read. Read it again when it is complete.")
     if ids is None:
         ids = pa.array(np.arange(len(answers))).cast(pa.string())
     return Pool(ids, answers, names, certainty, sums, _further(opened, roles, table), content, opened.name)
 
 
 def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[Any] | None:
-    """The ids as text: none missing, no two alike."""
+    """The ids as text, checked: none is missing and no two are alike."""
     if name is None or table is None:
         return None
     ids = as_text(source, name, table[name]).combine_chunks()
@@ -200,7 +200,7 @@ def _classes_and_predicted(
 
 
 def _check_spaces(at: Place, classes: tuple[str, ...]) -> None:
-    """Names that differ only in spaces around them are one class to everybody but a computer."""
+    """Refuse class names that differ only in the spaces around them: to people they are one class."""
     seen: dict[str, str] = {}
     for name in classes:
         other = seen.setdefault(name.strip(), name)
@@ -209,7 +209,7 @@ def _check_spaces(at: Place, classes: tuple[str, ...]) -> None:
 
 
 def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes: tuple[str, ...]) -> None:
-    """'Billing ' beside 'billing' is most likely a slip; if it is not, the classes can be named."""
+    """Refuse 'Billing ' beside 'billing', most likely a slip; if it is not, the caller can name the classes."""
     seen: dict[str, str] = {}
     for name in classes:
         other = seen.setdefault(" ".join(name.split()).casefold(), name)
@@ -219,7 +219,7 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
             at = source.at(where[rare].tolist(), column)
             raise InputError(
                 f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
-                "Write both the same way; or if they are two classes, name all with ",
+                "Write both the same way; or if they are two classes, name all classes with ",
                 Argument("classes"),
                 ".",
                 at=at,
@@ -227,7 +227,7 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
 
 
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
-    """Class name, or position, as found in the column -> position."""
+    """Map each value of the column, a class name or a position, to its position."""
     names = {name: k for k, name in enumerate(classes)}
     if all(map(_is_whole, values)) and _are_positions(classes) and not all(value in names for value in values):
         return {value: int(value) for value in values if 0 <= int(value) < len(classes)}
@@ -235,7 +235,7 @@ def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]
 
 
 def _are_positions(classes: tuple[str, ...]) -> bool:
-    """Whether whole numbers can only be positions: no class is called by one, or each by its own ("000", "001")."""
+    """Whether whole numbers can only be positions: no class is named by a number, or each by its own ("000", "001")."""
     return not any(map(_is_whole, classes)) or all(_is_whole(name) and int(name) == k for k, name in enumerate(classes))
 
 

@@ -1,4 +1,4 @@
-"""A file, written all or nothing: the one way in which tables, batches, plots and reports reach the disk."""
+"""Writing a file all or nothing: the one way in which tables, batches, plots and reports reach the disk."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fewlabels.errors import InputError
 
 
 def save(data: str | bytes, target: str | os.PathLike[str]) -> Path:
-    r"""Write a text (as UTF-8) or bytes to a file; returns its path, or an InputError that says why it cannot be.
+    r"""Write a text (as UTF-8) or bytes to a file and return its path. An InputError says why a file cannot be written.
 
-    It is written beside its place and then moved there: a reader never sees half a file, and an error leaves an older
-    file as it was. A link stays a link, what it leads to is written; and into a pipe or a device it goes as it is.
+    The file is written beside its place and then moved there: a reader never sees half a file, and an error leaves an
+    older file as it was. A link stays a link, and its target is written. A pipe or a device is written to directly.
 
     Parameters
     ----------
     data
-        All that the file shall hold.
+        The whole content of the file.
     target
         Its path; a ~ at the beginning is the home directory.
 
@@ -47,7 +47,7 @@ def save(data: str | bytes, target: str | os.PathLike[str]) -> Path:
 
 
 def _mode(path: Path) -> int | None:
-    """Kind and rights of what is there, behind links; None if nothing is."""
+    """The kind and permissions of what a path leads to; None if there is nothing."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -55,13 +55,13 @@ def _mode(path: Path) -> int | None:
 
 
 def _must_stay(path: Path, mode: int) -> bool:
-    """Whether no other file can be put in its place: a pipe, a device, or where nothing can be written beside it."""
+    """Whether a file must be written in place: it is a pipe or a device, or nothing can be written beside it."""
     return not stat.S_ISREG(mode) or not os.access(Path(os.path.realpath(path)).parent, os.W_OK)
 
 
 def _replace(path: Path, content: bytes, mode: int | None) -> None:
     if mode is not None and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, "it may not be changed")  # moving a file there would not ask
+        raise PermissionError(errno.EACCES, "permission denied")  # moving a file there would not ask
     # Not tempfile: its files are for the owner only, and what is written here is often for others.
     beside = path.with_name(f".fewlabels-{secrets.token_hex(8)}.part")
     try:

@@ -30,7 +30,7 @@ _NORMALIZE, _LOGITS = Argument("normalize", value=True), Argument("logits", valu
 
 @dataclass(frozen=True)
 class ScoreSummary:
-    """What is kept: predicted and confidence of shape (items,), sums of shape (classes, classes)."""
+    """What is kept of the scores: predicted and confidence of shape (items,), sums of shape (classes, classes)."""
 
     predicted: NDArray[np.int32]
     confidence: NDArray[np.float64]
@@ -56,7 +56,7 @@ class _Block:
 def summarise(
     source: Source, roles: Roles, predicted: NDArray[np.int32] | None, *, normalize: bool, logits: bool
 ) -> ScoreSummary:
-    """One pass over the scores.
+    """Reduce the scores to what is kept, in one pass.
 
     The sums are taken over whole multiples of 2^-32, as integers: they are exact, so neither the
     batches of a file nor the order of its rows can change them (nor the fingerprint of the pool).
@@ -131,7 +131,7 @@ def _unpacked(source: Source, name: str, column: pa.Array[Any], width: int, firs
 
 
 def _check_and_scale(block: _Block, *, normalize: bool, logits: bool) -> None:
-    """Turn the block into probabilities in place, or say which score is in the way."""
+    """Turn the block into probabilities in place, or say which score is wrong."""
     scores = block.scores
     total, low, high = _total_low_high(scores)
     if not np.isfinite(total).all():
@@ -187,7 +187,7 @@ def _outside(block: _Block, row: int, total: float, limit: float) -> InputError:
 
 def _wrong_sum(block: _Block, row: int, total: float) -> InputError:
     if total <= 0:
-        return block.wrong_row(row, "all scores are 0, so no class can be told. Correct the row or leave it out.")
+        return block.wrong_row(row, "all scores are 0, so no class is predicted. Correct the row or leave it out.")
     return block.wrong_row(
         row,
         f"the scores sum to {total:.6g}, not to 1 (within {SLACK}). Pass ",

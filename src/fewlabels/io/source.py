@@ -1,4 +1,4 @@
-"""A source of rows: a file or frame as Arrow batches, with the words to say where something is wrong."""
+"""A source of rows: a file or frame as Arrow batches, which knows the place of each row for messages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fewlabels.errors import MOST_NAMED, Argument, InputError, Place
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
 NO_ANSWER = (
-    "If the classifier gave no answer, let that be a class of its own such as '(none)': it counts as an error. "
-    "To find the worst classes leave such rows out, or it will be one of them"
+    "If the classifier gave no answer, make that a class of its own such as '(none)': it counts as an error. "
+    "To find the worst classes, leave such rows out; otherwise it will be one of them"
 )
 
 
@@ -30,7 +30,7 @@ class Source:
     reader
         Opens the batches of some columns; the second argument asks for numbers instead of text.
     line
-        The line of the file a row (from 1) stands on, or None.
+        The line of the file that a row (from 1) is on, or None.
     untyped
         Whether text may stand for numbers.
     classes
@@ -55,7 +55,7 @@ class Source:
         return list(self.schema.names)
 
     def batches(self, columns: Sequence[str], rows: int, *, numbers: bool = False) -> Iterator[pa.RecordBatch]:
-        """The named columns in batches of at most so many rows."""
+        """The named columns in batches of at most `rows` rows."""
         for batch in self.reader(list(columns), numbers):
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows).select(list(columns))
@@ -73,7 +73,7 @@ class Source:
         return Place(self.name, rows, lines, (column,) if isinstance(column, str) else tuple(column))
 
     def called(self, name: str) -> str:
-        """The one column of that name whatever its case ("ID" for "id"), or the name back."""
+        """The one column of that name, whatever its case ("ID" for "id"); otherwise the name itself."""
         alike = [column for column in self.columns if column.casefold() == name]
         return alike[0] if len(alike) == 1 and name not in self.columns else name
 
@@ -84,7 +84,7 @@ class Source:
                 self.need(column, role)
 
     def need(self, column: str, role: str) -> str:
-        """The column name back, if there is such a column."""
+        """Return the column's name if there is such a column; otherwise raise an InputError."""
         if not isinstance(column, str):
             raise InputError(Argument(role), f" must be the name of a column. Got {column!r} instead.")
         if column not in self.schema.names:
@@ -99,7 +99,7 @@ class Source:
 
 
 def table_source(name: str, table: pa.Table, classes: tuple[str, ...] | None = None) -> Source:
-    """A source from an Arrow table in memory."""
+    """Make a source from an Arrow table in memory."""
     check_names(name, table.column_names)
 
     def batches(columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
@@ -111,7 +111,7 @@ def table_source(name: str, table: pa.Table, classes: tuple[str, ...] | None = N
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:
-    """Two columns of one name cannot be told apart."""
+    """Refuse two columns of the same name."""
     seen: set[str] = set()
     for column in columns:
         if column in seen:

@@ -1,4 +1,4 @@
-"""Rows as CSV, TSV, JSON or JSON lines, to a file or an open one."""
+"""Writing rows as CSV, TSV, JSON or JSON lines, to a path or to an open file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def write_rows(
 def _style(path: Path, name: str) -> Style:
     styles: dict[str, Style] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json"}
     if path.suffix.lower() not in styles:
-        raise InputError(f"cannot tell how to write {name}. End the name in {', '.join(styles)}.")
+        raise InputError(f"the ending of {name} does not say how to write it. End the name in {', '.join(styles)}.")
     return styles[path.suffix.lower()]
 
 
@@ -104,7 +104,7 @@ def _as_text(value: object) -> str:
 
 
 def _harmless(text: str) -> str:
-    """A text that no spreadsheet runs as a formula.
+    """Change a text so that no spreadsheet runs it as a formula.
 
     >>> [_harmless(text) for text in ("=1+1", "@SUM(A1)", "-1", "+2e3", "a=b")]
     ["'=1+1", "'@SUM(A1)", '-1', '+2e3', 'a=b']

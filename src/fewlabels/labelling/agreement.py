@@ -38,7 +38,7 @@ class Agreement:
 
     @property
     def words(self) -> str:
-        """In one sentence."""
+        """The agreement in one sentence."""
         if self.raw is None:
             return "No item has been labelled by two people yet."
         chance = "" if self.alpha is None else f" (Krippendorff's alpha {self.alpha:.2f})"
@@ -47,7 +47,7 @@ class Agreement:
 
 
 def agreement(votes: Iterable[Mapping[str, Hashable]]) -> Agreement:
-    """How far people agree, from the label that each person gave to each item.
+    """Measure how far people agree, from the label that each person gave to each item.
 
     Examples
     --------

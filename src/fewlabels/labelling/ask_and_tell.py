@@ -1,4 +1,4 @@
-"""The half of an assessment that people write to: asking, telling, and taking back. One transaction each."""
+"""The half of an assessment that people write to: asking, telling, and taking back, one transaction each."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _LONGEST = 1e9  # seconds; about thirty years, and the calendar holds that
 
 
 class Labelling:
-    """Who was asked what, and what they said. `Assessment` adds what is known from it.
+    """Who was asked what, and what they answered. `Assessment` adds what can be concluded from it.
 
-    The store's log is the truth and the ledger its sum, brought up to date before each call; several threads may call.
+    The store's log decides. The ledger adds it up, and is brought up to date before each call. Threads may share this.
     """
 
     def __init__(
@@ -95,10 +95,10 @@ class Labelling:
             return self._held(ledger.held if annotator is None else [annotator])
 
     def expire(self, seconds: float, *, people: Collection[str] | None = None) -> int:
-        """Take back requests that are older than so many seconds, of these people or of all; return their number.
+        """Take back requests older than this many seconds, from these people or from all; return how many.
 
         The items are handed out again before any new one, so what people put aside is not left out. An answer that
-        comes later is taken all the same.
+        comes later is still taken.
         """
         seconds = number_in(seconds, "The 'seconds' of expire()", high=_LONGEST, ends=True)
         before = datetime.now(UTC) - timedelta(seconds=seconds)
@@ -129,8 +129,8 @@ class Labelling:
         `adopt=True` takes labels of items that were never asked for: see the documentation for what that does to the
         guarantees. `own=True` takes only labels of items that this person has, had or labelled, and that were not
         withdrawn since: for a server, whose callers may name any item. A call that is sent again with the same `key` is
-        not taken twice. A label "(skip)" or "(skip: reason)" that is no class does what `skip` does. Returns the number
-        of labels, and of skips.
+        not taken twice. A label "(skip)" or "(skip: reason)" that is not a class does what `skip` does. Returns the
+        number of labels and skips.
         """
         self._check_name("tell", annotator)
         new = []
@@ -149,7 +149,7 @@ class Labelling:
         reason: str = "unclear",
         adopt: bool = False,
     ) -> int:
-        """Take what several people said elsewhere, by name: if one answer cannot be taken, none is.
+        """Take the answers that several people gave elsewhere, by name. If one answer cannot be taken, none is.
 
         `skips` are the items that each could not answer, for the reason given. Returns the number of answers.
         """
@@ -172,7 +172,7 @@ class Labelling:
         adopt: bool = False,
         key: str | None = None,
     ) -> int:
-        """Take the owner's word: it counts whatever people said or will say. A second decision replaces the first."""
+        """Take the owner's word, which counts whatever people answer. A second decision replaces the first."""
         given = checked(said(labels), self.pool).items()
         new = [Event("decide", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
         return self._answer(new, adopt=adopt, key=key)
@@ -223,9 +223,9 @@ class Labelling:
     def withdraw(self, ids: Sequence[Any], *, annotator: str | None = None, note: str | None = None) -> int:
         """Take back requests that will not be answered, or labels that were wrong: the items can be asked again.
 
-        It takes back all about these items: everybody's requests, labels and skips, and the owner's word. The log keeps
-        what was withdrawn. Withdrawing items because they are hard to label makes the rest look easier than the pool
-        is. Returns the number of items.
+        It takes back everything about these items: everybody's requests, labels and skips, and the owner's word. The
+        log keeps what was withdrawn. Withdrawing items because they are hard to label makes the rest look easier than
+        the pool is. Returns the number of items.
         """
         wanted, items = self._wanted("withdraw", ids)
         with self._writing() as log:
@@ -241,14 +241,14 @@ class Labelling:
 
     @contextmanager
     def _current(self) -> Iterator[Ledger]:
-        """The ledger, up to date with the log, and not moved by other threads meanwhile."""
+        """Give the ledger, up to date with the log, while no other thread can change it."""
         with self._lock:
             self._ledger.read(self._store.events(self.name, after=self._ledger.seq))
             yield self._ledger
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
-        """The log while nobody else writes to it, with the ledger up to date; it reads what was appended at the end."""
+        """Give the log while nobody else can write to it; the ledger is up to date before and after."""
         with self._lock:
             with self._store.transaction(self.name, self._ledger.seq) as log:
                 self._ledger.read(log.events)
@@ -277,7 +277,7 @@ class Labelling:
         return self.spec.prior.on(self._cells, self.spec.target)
 
     def _believe(self, ledger: Ledger) -> Belief:
-        """The belief about the assessment's own cells; kept until a label comes or goes."""
+        """The belief about the assessment's own cells, kept until a label is added or taken back."""
         if self._believed is None or self._believed[0] != ledger.changes:
             outcomes = ledger.outcomes(items=self.spec.prior.uses_items)
             self._believed = (ledger.changes, self._prior.belief(outcomes))
@@ -297,7 +297,7 @@ class Labelling:
         return len(new)
 
     def _repeated(self, log: Transaction, key: str | None, new: list[Event]) -> bool:
-        """Whether these events are in the log already, sent before with the same key."""
+        """Whether these events were sent before with the same key, and are in the log already."""
         if key is None or not (before := log.keyed(key)):
             return False
         if _told(before) != _told(new):

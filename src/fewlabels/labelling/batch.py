@@ -1,4 +1,4 @@
-"""What is handed out for labelling: requests, in batches."""
+"""Requests handed out for labelling, in batches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Request:
     annotator
         Who was asked, if they gave a name.
     at
-        When.
+        When it was handed out.
 
     >>> import fewlabels as fl
     >>> fl.Request("img_17", group="lizard", why="step 3 of Thompson").id
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True, repr=False)
 class Batch(Sequence[Request]):
-    """The requests of one `ask`. Prints with group and reason; `write` leaves them out, for annotators.
+    """The requests of one `ask`. It prints with group and reason; `write` leaves these out, for annotators.
 
     >>> import fewlabels as fl
     >>> fl.Batch((fl.Request("img_17", group="lizard", why="step 3 of Thompson"),))

@@ -40,7 +40,7 @@ class Ledger:
         self.seq = 0
         """The last event read."""
         self.changes = 0
-        """How often a label came or went."""
+        """How often a label was added or taken back."""
         self.step = 0
         """The last step of asking."""
         self.true = np.full(items, -1, dtype=np.int32)
@@ -87,12 +87,12 @@ class Ledger:
 
     @property
     def foreign(self) -> NDArray[np.bool_]:
-        """Where a label counts of an item that was never asked for, shape (items,)."""
+        """Which items have a label that counts although they were never asked for, shape (items,)."""
         return self._strange & (self.true >= 0)
 
     @property
     def adopted(self) -> int:
-        """Labels that count now and came for items never asked."""
+        """How many labels count now of items that were never asked for."""
         return int(self.foreign.sum())
 
     @property
@@ -219,7 +219,7 @@ class Ledger:
     # --- what is out, and what to hand out
 
     def held_since(self, before: datetime, people: Collection[str] | None = None) -> list[tuple[Who, int]]:
-        """Who (of these people, or of all) has had which items since before a time, without answering."""
+        """The people (of these, or of all) and the items that they have had since before a time without answering."""
         late: list[tuple[Who, int]] = []
         for who in self.held if people is None else people:
             for item, at in self.held.get(who, {}).items():
@@ -229,7 +229,7 @@ class Ledger:
         return late
 
     def lacking(self, who: Who, most: int) -> list[int]:
-        """Up to so many items that lack votes and that this person has not seen, the oldest first."""
+        """Up to `most` items that lack votes and that this person has not seen, the oldest first."""
         found: dict[int, None] = {}
         first = None
         for place in range(self._passed.get(who, 0), len(self._queue)):
@@ -244,7 +244,7 @@ class Ledger:
         return list(found)
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:
-        """A free item of a group that has one, uniformly at random, other than those just taken."""
+        """A free item of a group, uniformly at random, other than those just taken; the group must have one."""
         members = self._order[self._starts[group] : self._starts[group + 1]]
         for _ in range(16):
             item = int(members[rng.integers(len(members))])
@@ -256,7 +256,7 @@ class Ledger:
         return int(free[rng.integers(len(free))])
 
     def was_handed(self, item: int, who: Who) -> bool:
-        """Whether a person has, had or answered an item, and it was not withdrawn since."""
+        """Whether a person has, had or answered an item that was not withdrawn since."""
         return item in self.votes and who in self.votes[item].handed
 
     def is_free(self, item: int) -> bool:

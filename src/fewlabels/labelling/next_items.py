@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def choose(
     spec: Spec, cells: Cells, askable: NDArray[np.bool_], belief: Belief, ledger: Ledger, n: int
 ) -> dict[int, int]:
-    """Up to n free items, each with the step of asking that chose it.
+    """Choose up to n free items, each with the step of asking that chose it.
 
-    The generator of step i is `default_rng([seed, i])` and nothing else is random, so the same log has the same next.
+    The generator of step i is `default_rng([seed, i])` and nothing else is random: equal logs have equal next items.
     Items that are pending, or were chosen just now, count as if they had been answered as expected.
     `askable` says which groups the task asks in, shape (groups,).
     """

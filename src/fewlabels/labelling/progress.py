@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 NO_NAME = "(no name)"
-"""How somebody is called who gave no name."""
+"""What somebody who gave no name is called."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Dispute:
     skips
         The reason of each person who gave none.
     since
-        When it came to this.
+        Since when it waits.
     """
 
     id: str
@@ -71,7 +71,7 @@ def disputes(ledger: Ledger, pool: Pool, groups: Partition) -> list[Dispute]:
 
 
 def agreed(ledger: Ledger) -> Agreement:
-    """How far people agree, by what each says of an item now."""
+    """How far people agree, by the present answer of each person."""
     labels = (
         {called(who): vote.true for who, vote in votes.given.items() if vote.true >= 0}
         for votes in ledger.votes.values()
@@ -81,7 +81,7 @@ def agreed(ledger: Ledger) -> Agreement:
 
 
 def answers(ledger: Ledger, pool: Pool, who: Who, most: int) -> Table:
-    """What a person said last, the newest first: columns id, label (None for a skip), note and at."""
+    """The answers of a person, the newest first: columns id, label (None for a skip), note and at."""
     rows = []
     for item, _ in zip(reversed(ledger.answered.get(who, {})), range(most), strict=False):
         vote = ledger.votes[item].given[who]
@@ -94,7 +94,8 @@ def answers(ledger: Ledger, pool: Pool, who: Who, most: int) -> Table:
 def by_person(ledger: Ledger) -> Table:
     """What each person has done: columns annotator, labels, skips, held, decided and last.
 
-    Counted is what stands: a label that replaced another is one label. `last` is the time of the last answer.
+    Only answers that still stand are counted: a label that replaced another is one label. `last` is the time of the
+    last answer.
     """
     decided: dict[Who, int] = {}
     for votes in ledger.votes.values():
@@ -115,10 +116,10 @@ def by_person(ledger: Ledger) -> Table:
 
 
 def by_group(ledger: Ledger, groups: Partition) -> Table:
-    """How far each group is: columns group, n, labelled, pending, and of these unresolved (they wait for the owner).
+    """The progress of each group: columns group, n, labelled, pending, and unresolved (those that wait for the owner).
 
-    And adopted: labels that count, of items that were never asked for; withdrawn: items that were taken back, and have
-    no label.
+    Two more columns are adopted (labels that count, of items that were never asked for) and withdrawn (items that were
+    taken back and have no label).
     """
 
     def count(items: np.ndarray[Any, Any]) -> list[int]:
@@ -138,5 +139,5 @@ def by_group(ledger: Ledger, groups: Partition) -> Table:
 
 
 def called(who: Who) -> str:
-    """The name of a person, for tables and pages."""
+    """The name of a person, as tables and pages show it."""
     return NO_NAME if who is None else who

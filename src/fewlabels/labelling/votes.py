@@ -1,4 +1,4 @@
-"""What people said about one item, and which label follows from it."""
+"""The answers of people about one item, and the label that follows from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Who = str | None
 
 
 class Vote(NamedTuple):
-    """What one person said about an item: a class by its position, or −1 for a skip."""
+    """One person's answer about an item: the position of a class, or −1 for a skip."""
 
     true: int
     note: str | None
@@ -22,7 +22,7 @@ class Vote(NamedTuple):
 
 
 def settled(votes: Sequence[int], overlap: int) -> int:
-    """The class on which the votes have settled, −1 while on none.
+    """The class on which the votes have settled; −1 while they have not.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def settled(votes: Sequence[int], overlap: int) -> int:
 class Votes:
     """Where one item that was asked for stands.
 
-    There are places for k people: held while they have the item, given when they answered, be it by a skip.
+    There are places for k people: held while they have the item, given once they have answered or skipped it.
     """
 
     __slots__ = ("decided", "given", "handed", "held", "queued", "step")
@@ -65,7 +65,7 @@ class Votes:
         self.held: dict[Who, None] = {}
         """Who has the item and has not answered."""
         self.handed: set[Who] = set()
-        """Who has or had the item, or has answered: whose request ran out is still in it."""
+        """Who has or had the item, or has answered it; somebody whose request ran out stays in it."""
         self.decided: tuple[Who, Vote] | None = None
         """The owner's word."""
         self.step = 0
@@ -80,11 +80,11 @@ class Votes:
         return settled([vote.true for vote in self.given.values()], overlap) if self.given else -1
 
     def complete(self, overlap: int) -> bool:
-        """Whether nobody needs to be waited for: all have answered, or the owner has."""
+        """Whether no more votes are needed: all have answered, or the owner has decided."""
         return self.decided is not None or len(self.given) >= overlap
 
     def lacks(self, overlap: int) -> bool:
-        """Whether somebody else is to be asked."""
+        """Whether somebody else must be asked."""
         return self.decided is None and len(self.given) + len(self.held) < overlap
 
     def seen_by(self, who: Who) -> bool:

@@ -1,4 +1,4 @@
-"""A pool as bytes, for keeping it beside its assessments, and back."""
+"""Turning a pool into bytes, to keep it beside its assessments, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ABOUT = b"fewlabels"
 
 
 def pack_pool(pool: Pool) -> bytes:
-    """The pool as bytes: a first line, a SHA-256 of the rest, and one or two compressed Arrow streams.
+    """Pack a pool into bytes: a first line, a SHA-256 of the rest, and one or two compressed Arrow streams.
 
     The first stream has a row per item (id, predicted, confidence if known, further columns), the second,
     if there are score vectors, their sums per class. Unpacking gives a pool with the same fingerprint.
@@ -61,7 +61,7 @@ def pack_pool(pool: Pool) -> bytes:
 
 
 def unpack_pool(data: bytes) -> Pool:
-    """The pool that `pack_pool` packed. Bytes that are not exactly those are a PoolChangedError.
+    """Unpack the pool that `pack_pool` packed. Any other bytes are a PoolChangedError.
 
     The digest is compared before anything is read, so damaged bytes never reach the Arrow reader.
 
@@ -77,7 +77,7 @@ def unpack_pool(data: bytes) -> Pool:
     if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
         raise PoolChangedError(
             "the stored pool is damaged: its bytes are not those that were written. Restore the database "
-            "from a backup, or create the assessment anew from the file of predictions."
+            "from a backup, or create the assessment again from the file of predictions."
         )
     source = pa.BufferReader(pa.py_buffer(body))
     items = _read(source)
@@ -109,5 +109,5 @@ def _read(source: pa.BufferReader) -> pa.Table:
 
 
 def _array(column: pa.ChunkedArray[Any]) -> np.ndarray[Any, Any]:
-    """The values as an array of its own: one that NumPy may write to, like those of a new pool."""
+    """Copy the values into an array that NumPy may write to, like those of a new pool."""
     return np.array(column.combine_chunks().to_numpy(zero_copy_only=False))

@@ -1,4 +1,4 @@
-"""From an address to a ready database: connections, locks, and errors in plain words."""
+"""Opening a database by its address: connections, locks, and errors in plain words."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key o
 
 
 class NoFileError(StoreError):
-    """There is no such file, where one was expected."""
+    """A file that should exist does not."""
 
 
 class Database:
-    """Connections to one database, which has our tables once this is made.
+    """Connections to one database, in which our tables exist from the start.
 
     `reading()` and `writing()` give a connection inside a transaction that ends with the `with` block:
     committed, or rolled back on an exception. On SQLite one writer at a time has the whole database;
@@ -82,7 +82,7 @@ class Database:
 
     @contextmanager
     def _turn(self, needed: bool) -> Iterator[None]:
-        """Where threads of this process wait for each other: SQLite would poll, or has one connection."""
+        """Make the threads of this process take turns where needed: SQLite would poll, or has one connection."""
         if not self._closing.alive:
             raise StoreError(f"the database {self.shown} was closed. Load the assessment again.")
         if os.getpid() != self._pid:
@@ -94,7 +94,7 @@ class Database:
             yield
             return
         if self._holder == threading.get_ident():
-            raise StoreError(f"a transaction of this thread on {self.shown} is still open. End it first.")
+            raise StoreError(f"this thread already has an open transaction on {self.shown}. End it first.")
         if not self._lock.acquire(timeout=_WAIT):
             raise StoreError(f"another thread has kept {self.shown} locked for {_WAIT} s. Try again.")
         self._holder = threading.get_ident()
@@ -140,7 +140,7 @@ def _url(address: str | os.PathLike[str] | None) -> URL:
                 "'audit.db'; a file of predictions comes after it."
             ) from None
         # Not shown and not chained: the address may hold a password.
-        raise StoreError(f"the address of the database cannot be read. {_ADDRESSES}") from None
+        raise StoreError(f"the address of the database cannot be understood. {_ADDRESSES}") from None
     driver = {
         "sqlite": "sqlite",
         "sqlite+pysqlite": "sqlite",
@@ -157,7 +157,7 @@ _ADDRESSES = "Use a file name such as 'audit.db', 'sqlite:///audit.db', or 'post
 
 
 def shown(address: str) -> str:
-    """An address as it can be printed and typed again: without its passwords.
+    """An address without its passwords, as it can be printed and typed again.
 
     >>> shown("audit.db"), shown("postgresql://ann:secret@host/data")
     ('audit.db', 'postgresql://ann:***@host/data')
@@ -175,14 +175,14 @@ def _shown(url: URL) -> str:
 
 
 def _check_exists(url: URL) -> None:
-    """A file that should be there is; what a server has is asked later."""
+    """Raise a NoFileError if a file that should exist does not; what a server has is asked later."""
     path = url.database or ""
     if url.get_backend_name() == "sqlite" and "uri" not in url.query and not Path(path).exists():
         raise NoFileError(f"there is no file {path}. Check the path; create() makes a new one.")
 
 
 def _engine(url: URL, in_memory: bool) -> Engine:
-    """An engine; what the address itself says about waiting (timeout, connect_timeout) has precedence."""
+    """Make an engine. What the address itself says about waiting (timeout, connect_timeout) takes precedence."""
     if url.get_backend_name() != "sqlite":
         wait = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
         try:
@@ -204,7 +204,7 @@ def _engine(url: URL, in_memory: bool) -> Engine:
 
 
 def _set_up_postgres(connection: psycopg.Connection[Any], _record: object) -> None:
-    """A client that hangs, or whose machine vanished, must not keep the others waiting for ever."""
+    """Set time limits, so that a client that hangs or vanishes does not keep the others waiting for ever."""
     connection.execute(f"SET lock_timeout = '{_WAIT}s'")
     connection.execute("SET idle_in_transaction_session_timeout = '5min'")
     connection.commit()
@@ -223,7 +223,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Readers shall not wait for writers. Only the first to open a new file comes here."""
+    """Switch a new file to write-ahead logging, so that readers do not wait for writers."""
     patience = time.monotonic() + _WAIT
     while True:
         try:

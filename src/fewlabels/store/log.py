@@ -75,7 +75,7 @@ _COLUMNS = tuple(events.c[field.name] for field in fields(Event))
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known of an assessment beside its log: all that defines it, and which pool it is about."""
+    """What defines an assessment, and which pool it is about: everything but its log."""
 
     name: str
     spec: dict[str, Any]
@@ -92,7 +92,7 @@ class Transaction:
         rows = _read(connection, name, after)
         if after and (not rows or rows[0].seq != after):
             raise StoreError(
-                f"the log of {name!r} is shorter than it was: {after} events were read from it earlier. "
+                f"the log of {name!r} is shorter than before: {after} events were read from it earlier. "
                 "Was the database restored from a backup? Load the assessment again."
             )
         self.events: list[Event] = rows[1:] if after else rows
@@ -144,7 +144,7 @@ class Store:
         return f"<Store: {self.database.shown}>"
 
     def create(self, name: str, spec: Mapping[str, object], pool: Pool) -> None:
-        """Keep a new assessment and its pool, in one transaction. A name can be used once."""
+        """Store a new assessment and its pool in one transaction. Each name can be used once."""
         if not name:
             raise StoreError("an assessment needs a name, such as 'worst-classes'.")
         row = {
@@ -157,8 +157,7 @@ class Store:
             self.database.lock_all(connection)
             if connection.scalar(sa.select(assessments.c.name).where(assessments.c.name == name)) is not None:
                 raise StoreError(
-                    f"there is an assessment {name!r} in {self.database.shown} already. "
-                    "Load it, or choose another name."
+                    f"{self.database.shown} already has an assessment {name!r}. Load it, or choose another name."
                 )
             _keep(connection, pool)
             connection.execute(assessments.insert(), row)
@@ -177,7 +176,7 @@ class Store:
             return _names(connection)
 
     def pool(self, fingerprint: str) -> Pool:
-        """A pool that was kept, checked to be the one that was asked for."""
+        """A stored pool, checked to be the one that was asked for."""
         with self.database.reading() as connection:
             if not _has_pool(connection, fingerprint):
                 raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
@@ -188,7 +187,7 @@ class Store:
             raise PoolChangedError(
                 f"the pool kept in {self.database.shown} is not the one the assessment was made with "
                 f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
-                "from a backup, or create the assessment anew."
+                "from a backup, or create the assessment again."
             )
         return pool
 
@@ -248,7 +247,7 @@ def _has_pool(connection: Connection, fingerprint: str) -> bool:
 
 
 def _keep(connection: Connection, pool: Pool) -> None:
-    """Write the pool unless it is there: assessments of the same pool share it."""
+    """Store the pool unless it is stored already: assessments of the same pool share it."""
     if _has_pool(connection, pool.fingerprint):
         return
     data = pack_pool(pool)
@@ -286,9 +285,9 @@ def _row(name: str, event: Event) -> dict[str, object]:
 
 
 def _text(value: str | None, what: str) -> str | None:
-    """The text itself, if either database can keep it: one refuses NUL, both refuse half a character."""
+    """Return the text if both databases can store it: one refuses NUL, both refuse half a character."""
     if value is not None and ("\0" in value or _halved(value)):
-        raise StoreError(f"{what} cannot be kept: {value[:40]!r} has a character that is none. Remove it.")
+        raise StoreError(f"{what} cannot be stored: {value[:40]!r} contains an invalid character. Remove it.")
     return value
 
 

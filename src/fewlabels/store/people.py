@@ -1,4 +1,4 @@
-"""Who may label, and who owns: names, roles and personal tokens."""
+"""The people of a database: their names, roles and personal tokens."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a personal token, or who had one.
+    """Somebody who has, or had, a personal token.
 
     Parameters
     ----------
     name
-        As it stands in the log.
+        The name, as in the log.
     role
         An annotator labels; an owner also sees the results and decides.
     invited_at
         When the last token was made.
     revoked_at
-        Since when it is not valid any more, or None.
+        Since when the token is no longer valid, or None.
     """
 
     name: str
@@ -46,8 +46,8 @@ class Person:
 class People:
     """The people of a database.
 
-    A token is 256 random bits, shown once. Kept is its SHA-256: a slow hash, as for passwords, protects what can be
-    guessed, and this cannot.
+    A token is 256 random bits, shown once. Only its SHA-256 is stored: a slow hash, as for passwords, protects what
+    can be guessed, and a token cannot.
 
     Examples
     --------
@@ -93,9 +93,9 @@ class People:
         return token
 
     def who(self, token: str) -> Person | None:
-        """Whose token this is; None if it is nobody's, or not valid any more.
+        """The person whose token this is; None if it is nobody's, or no longer valid.
 
-        All digests are looked at, each in constant time, so the time it takes tells nothing about them.
+        All digests are compared, each in constant time, so the time taken says nothing about them.
         """
         digest, found = _digest(token), None
         with self._database.reading() as connection:

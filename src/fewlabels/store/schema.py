@@ -16,7 +16,7 @@ VERSION = 2
 
 
 class UtcTime(sa.TypeDecorator[datetime]):
-    """An aware time in UTC, on SQLite too, which knows no time zones."""
+    """A time with its zone, UTC, also on SQLite, which has no time zones."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
@@ -111,7 +111,7 @@ _APPEND_ONLY = {
 
 
 def version_of(connection: Connection) -> int | None:
-    """The version of the tables in a database, None if it has none of ours."""
+    """The version of the tables in a database, None if our tables are not in it."""
     if not sa.inspect(connection).has_table(version.name):
         return None
     return int(connection.execute(sa.select(version.c.version)).scalar_one())

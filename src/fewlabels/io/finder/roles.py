@@ -46,7 +46,7 @@ def find_roles(
     columns: Sequence[str] | None,
     content: str | None,
 ) -> Roles:
-    """The roles asked for, the rest by the documented names."""
+    """Find the column of each role: the one asked for, or else the one with the documented name."""
     if scores is not None and confidence is not None:
         raise InputError(
             Argument("scores"),
@@ -86,7 +86,7 @@ def _documented(source: Source, confidence: str | None) -> tuple[str | None, str
     for pattern in DOCUMENTED:
         if confidence is None and len(matching(pattern, names)) >= 2:
             return pattern, None
-    begin = f"{source.name} has the columns {listed(names)}, and which of them are predictions is not said. "
+    begin = f"{source.name} has the columns {listed(names)}, and it is not clear which of them are predictions. "
     likely = guess(source, confidence=confidence)
     if likely.scores is not None or likely.predicted is not None:
         raise InputError(f"{begin}Going by their names, it would be ", likely.call, ".")
