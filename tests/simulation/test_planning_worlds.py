@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # --- worlds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Informed(5), fl.Learned()], ids=repr)
 @pytest.mark.parametrize("task", [ESTIMATE, fl.Estimate(fl.Confusion())], ids=repr)
 def test_labels_of_a_world_come_from_its_shares(prior: Prior, task: Task) -> None:
@@ -137,6 +138,7 @@ def _summary(belief: fl.Belief, task: Task, cells: Cells) -> list[float]:
     return [*labels, Reading(task, cells, belief, np.random.default_rng(0), 10).width]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "task"),
     [(fl.Thompson(), ESTIMATE), (fl.Thompson(), LOWEST), (fl.Greedy(), ESTIMATE)],
@@ -162,6 +164,7 @@ def test_widths_of_a_population_are_exact() -> None:
     np.testing.assert_allclose(reading.widths, shown, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["population", "pool"])
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()], ids=repr)
 def test_readings_are_near_what_the_assessment_shows(prior: Prior, target: str) -> None:

@@ -71,7 +71,7 @@ Examples:
 @pool_options
 @question_options
 @click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+thompson or learned+boundary]")
-@click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Plot, or percentages.")
+@click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Numbers, or percentages.")
 @click.option("--runs", default=1000, type=click.IntRange(1), show_default=True)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Work in parallel.  [default: all processors]")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
