@@ -179,7 +179,7 @@ def schedule(folder: Path | None, name: str, runs: int) -> None:
 
 
 def compare(folder: Path | None, name: str, runs: int) -> None:
-    """The labels that a decision between two groups takes if so many of the decisions are to be right.
+    """The labels that a decision between two groups takes if a given share of the decisions are to be right.
 
     Pairs of predicted classes at random. A run looks after every label at first, later whenever they grew by a
     twentieth, and stops once the answer's probability exceeds a threshold. The threshold is the one, for each method by
@@ -212,7 +212,7 @@ def stop(folder: Path | None, name: str, methods: Sequence[str], runs: int) -> N
 
 
 def in_words(paths: Sequence[Sequence[tuple[int, float, bool]]]) -> str:
-    """The labels when runs stop at STOP, and with the thresholds that make so many decisions right."""
+    """The labels if runs stop at STOP, and with the thresholds that make a given share of decisions right."""
     tried = [stopped(paths, threshold) for threshold in 1 - np.logspace(-0.3, -3.5, 65)]
     taken, wrong = stopped(paths, STOP)
     sure = np.mean([any(look[1] >= STOP for look in path) for path in paths])
@@ -238,7 +238,7 @@ def pairs_of(pool: Pool) -> list[tuple[int, int]]:
 
 
 def case_of(pool: Pool, labels: list[int], pair: tuple[int, int], task: Compare, one: Method) -> Truth:
-    """The comparison on a pool of nothing but the two groups."""
+    """The comparison on a pool that has only the two groups."""
     items = np.flatnonzero(np.isin(pool.predicted, pair))
     columns: dict[str, NDArray[Any]] = {"predicted": pool.predicted[items]}
     if pool.confidence is not None:
@@ -264,7 +264,7 @@ def decide(case: Truth, one: Method, rng: np.random.Generator, most: int) -> lis
 
 
 def is_right(case: Truth, answer: Answer) -> bool:
-    """Whether an answer is what holds in the pool: the set of groups, or the region of the difference."""
+    """Whether an answer is true of the pool: the set of groups, or the region of the difference."""
     if not isinstance(case.task, Compare):
         return {case.cells.partition.names[g] for g in case.members.tolist()} == set(answer.groups)
     a, b = case.pair

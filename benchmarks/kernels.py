@@ -140,7 +140,7 @@ def _compare(by: int, rng: np.random.Generator, run: Run, until: int) -> None:
 
 
 def step() -> list[tuple[str, Any]]:
-    """At 100,000 groups only the step that does not grow with them."""
+    """Time the step whose cost does not grow with the groups, at 100,000 groups."""
     known, prior, group, cell = pool(100_000, 1, 2)
     ask: Ask = lambda rng, run, n: ask_lowest_contest(rng, run, 1, n)
     return [("lowest, few drawn", (ask, None, known, prior, group, cell))]

@@ -106,7 +106,7 @@ def say(what: str, name: str, who: str, runs: int, at: object, numbers: Sequence
 
 
 def error(name: str, pool: Pool, groups: Partition, labels: Sequence[object], runs: int, jobs: int) -> None:
-    """RMSE × 100 of groupwise accuracy at so many labels a group, and the largest over that at zero labels."""
+    """RMSE × 100 of groupwise accuracy by labels per group, and the largest divided by that without labels."""
     budgets = sorted({round(per * len(groups)) for per in PER_GROUP})
     task = fl.Estimate(fl.Accuracy())
     table = simulate(pool, labels, groups, task=task, methods=METHODS, budgets=budgets, runs=runs, jobs=jobs)
@@ -160,7 +160,7 @@ def inside(draws: NDArray[np.float64], true: NDArray[np.float64] | float) -> flo
 
 
 def guesses(belief: Belief, case: Labelled, rng: np.random.Generator) -> dict[str, float]:
-    """Ways to name one number for the ECE, from the belief about its bins."""
+    """Single numbers that can stand for the ECE, from the belief about its bins."""
     weight, said = case.weight, case.said
     draws = belief.draws(rng, 2 * DRAWS)[..., 0]
     away = draws - said
@@ -347,7 +347,7 @@ def refit(times: int = 20) -> None:
 
 
 def refit_rows(classes: int, times: int) -> None:
-    """The same where labels show one of so many classes, with five labels a class."""
+    """Milliseconds of one refit where labels show one of several classes, with five labels a class."""
     rng = np.random.default_rng(0)
     shares = 0.3 * rng.dirichlet(np.full(classes, 0.5), classes) + 0.7 * np.eye(classes)
     pool = fl.read_pool(np.repeat(shares, 3, axis=0))
@@ -393,7 +393,7 @@ def main() -> None:
 
 
 def on_pools(args: argparse.Namespace, what: set[str]) -> None:
-    """What needs public predictions."""
+    """Run the parts that need public predictions."""
     for name in args.pools.split(","):
         runs = max(args.runs // 5, 2) if name.startswith("imagenet") else args.runs
         pool, groups, labels = read(args.data, name)

@@ -57,7 +57,7 @@ class Case:
 
 
 def begin(case: Case, world: World, labels: int, seed: int) -> fl.Assessment:
-    """An assessment with so many labels, asked for ten at a time."""
+    """An assessment with a number of labels, asked for ten at a time."""
     audit = fl.create(None, "run", case.pool, case.groups, task=case.task, prior=case.prior, stop=case.stop, seed=seed)
     classes, predicted = case.pool.classes, case.pool.predicted
     while len(audit.labels()) < labels:
@@ -70,7 +70,7 @@ def begin(case: Case, world: World, labels: int, seed: int) -> fl.Assessment:
 
 
 def game_of(audit: fl.Assessment) -> Game:
-    """The assessment as it stands, to be played on."""
+    """The present state of the assessment, to be played on."""
     cells = audit.spec.cells(audit.pool, audit.groups)
     told = audit.labels()
     items = audit.pool.positions(list(told))
@@ -79,7 +79,7 @@ def game_of(audit: fl.Assessment) -> Game:
 
 
 def needed(game: Game, world: World, stop: Stop, seed: int) -> tuple[float, float]:
-    """More labels until the rule is met (infinite beyond MOST), and whether what it went by was true then."""
+    """The further labels until the rule is met (infinite beyond MOST), and whether its claim was true then."""
     rng, labels = np.random.default_rng([seed, 9]), game.known.labels
     watch, truth = Watch(game, stop), world.value(game.spec.task.metric, game.cells, game.spec.target)
     for so_far, belief in game.play(world, rng, labels + MOST):

@@ -44,7 +44,7 @@ def bare(path: Path) -> float:
 
 
 def child(path: Path) -> None:
-    """In a fresh process: the bare read, then read_pool; the peak of both is that of the larger."""
+    """Measure the bare read, then read_pool, in a fresh process; the peak of memory is that of the larger."""
     from fewlabels.io import read_pool
 
     plain = min(bare(path) for _ in range(3))

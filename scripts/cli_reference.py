@@ -12,16 +12,17 @@ PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 _WIDTH = 100
 _HEAD = """# The command line
 
-What `fewlabels --help` and the help of each command say. This page is made by `python scripts/cli_reference.py`.
+This page shows the help of `fewlabels` and of each command. `python scripts/cli_reference.py` writes it.
 
-- Tables and answers go to stdout, all other talk to stderr: `fewlabels ask audit.db > batch.csv` writes only the batch.
-- `--json` prints `{"rows": [...], "settings": {...}}` in place of a table, with more keys where there is more to say.
-- A command that cannot do what it was asked to says why in one line and ends with code 2; one that was interrupted
-  ends with 130.
-- DATABASE is a file such as `audit.db`, or an address such as `postgresql://user@host/database`. NAME may be left
-  out where a database has one assessment only.
-- Colour is used on a terminal only, and not if `NO_COLOR` is set.
-- Completion for your shell: see [completion](#fewlabels-completion). First steps: the [tutorial](tutorial.md).
+- Tables and answers go to stdout, and all other messages to stderr, so `fewlabels ask audit.db > batch.csv` writes only
+  the batch.
+- `--json` prints `{"rows": [...], "settings": {...}}` instead of a table; some commands add further keys.
+- A command that cannot do what it was asked to do says why in one line and exits with code 2. A command that was
+  interrupted exits with code 130.
+- DATABASE is a file such as `audit.db`, or an address such as `postgresql://user@host/database`. You can leave
+  out NAME if the database has only one assessment.
+- Colour is used only on a terminal, and not if `NO_COLOR` is set.
+- [completion](#fewlabels-completion) sets up your shell. The [tutorial](tutorial.md) has the first steps.
 """
 
 

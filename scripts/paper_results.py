@@ -1,4 +1,4 @@
-"""Bring docs/paper-results.md and results/README.md up to date with results/*.csv and results/made.json.
+"""Update docs/paper-results.md and results/README.md from results/*.csv and results/made.json.
 
 Run from the project's folder, after `fewlabels paper all --data DIR --out results`: python scripts/paper_results.py
 The words around the tables are kept as they are: read them again when numbers have changed.

@@ -22,7 +22,7 @@ INK, GREY, BLUE = "#222222", "#9a9a9a", "#1f5fa8"
 
 
 def assessed(labels: int, seed: int) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Names of the groups and, of each group, what is shown."""
+    """The names of the groups, and what is shown of each group."""
     data = load_fashion()
     pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
     truth = dict(zip(data.ids, data.labels, strict=True))
@@ -42,7 +42,7 @@ def assessed(labels: int, seed: int) -> tuple[list[str], dict[str, np.ndarray]]:
 
 
 def draw(path: Path, labels: int, seed: int) -> None:
-    """Left: from raw shares to learned estimates to the truth. Right: intervals without and with learning."""
+    """Left: from raw shares to learned estimates to the true values. Right: intervals without and with learning."""
     from matplotlib.figure import Figure
 
     names, found = assessed(labels, seed)

@@ -108,6 +108,7 @@ def project_texts() -> dict[str, str]:
 
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+LONG = {"README.md", "planning.md"}  # pages whose examples take several seconds
 RUNNING = [page for page in PAGES if python_blocks(page.read_text(encoding="utf-8"))]
 
 
@@ -155,7 +156,11 @@ def test_public_names_are_sorted_out() -> None:
     assert public <= set(fewlabels.__all__)
 
 
-@pytest.mark.parametrize("page", RUNNING, ids=named)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else []) for page in RUNNING],
+    ids=named,
+)
 @pytest.mark.usefixtures("registry")
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

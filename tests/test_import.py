@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 # What somebody who only wants to look at the help or a pool should not wait for, or need to have.
 NOT_LOADED = (
     "sqlalchemy",
@@ -76,6 +78,7 @@ def test_in_memory_with_the_core_dependencies_alone() -> None:
     run(f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE!r}))\nADDRESS = None\n{ASK_AND_TELL}")
 
 
+@pytest.mark.slow
 def test_in_sqlite_with_the_core_dependencies_alone(tmp_path) -> None:
     address = f"sqlite:///{tmp_path / 'audit.db'}"
     run(f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE!r}))\nADDRESS = {address!r}\n{ASK_AND_TELL}")

@@ -197,6 +197,7 @@ def test_other_groups_are_the_mixture_of_those_asked(known: Known, random, targe
     audit.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_unequal_asking_does_not_bias_other_groups(target: Target) -> None:
     """Nine of ten items are nearly always right and the rest nearly always wrong, and both are asked about alike."""

@@ -94,6 +94,7 @@ def half_labelled(draw: st.DrawFn) -> tuple[int, list[tuple[int, int, int]]]:
     return m, groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @law(150)
 @given(case=half_labelled(), seed=st.integers(0, 9))

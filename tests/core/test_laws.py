@@ -171,6 +171,7 @@ def test_a_fully_labelled_group_is_known_exactly(known: Known, prior: Prior) -> 
             np.testing.assert_allclose(table[column], np.concatenate(truth), atol=1e-12, err_msg=repr(metric))
 
 
+@pytest.mark.slow
 @given(known_pools(most=25))
 @law(15)
 def test_a_fully_labelled_pool_is_known_exactly_in_other_groups_than_asked(known: Known) -> None:

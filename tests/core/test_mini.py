@@ -227,6 +227,7 @@ def test_picks_are_as_frequent(pool) -> None:
     assert ours.sum() == steps * m
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [fl.Accuracy(), fl.Confusion()], ids=repr)
 @pytest.mark.parametrize("target", ["population", "pool"])
 def test_draws_and_their_moments(pool, metric, target) -> None:

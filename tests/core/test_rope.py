@@ -64,6 +64,7 @@ def check(counts: tuple[float, ...], rope: float) -> None:
     np.testing.assert_allclose(mu, [less, 1 - less - more, more], rtol=0, atol=1e-10, err_msg=f"{counts} {rope}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rope", [0.0, 0.05])
 def test_quadrature_in_the_corners(rope: float) -> None:
     for corner in CORNERS:

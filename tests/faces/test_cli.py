@@ -53,6 +53,7 @@ def rows_of(result) -> list[dict]:
     return json.loads(result.stdout)["rows"]
 
 
+@pytest.mark.slow
 def test_json_has_the_rows_and_the_settings(folder) -> None:
     result = run("simulate", folder / "pool.npz", *QUICK, "--methods", "uniform+items,informed+thompson", "--json")
     assert result.exit_code == 0, result.output
@@ -126,6 +127,7 @@ def create_defaults() -> str:
     return "+".join(sorted(names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "scores"),
     [
@@ -163,6 +165,7 @@ def test_a_table_is_printed_whole(folder) -> None:
     assert len(lines) == 61
 
 
+@pytest.mark.slow
 def test_jobs_and_processes_change_nothing(folder) -> None:
     """Two jobs with a method that has no kernel: the command uses processes then."""
     how = [
@@ -290,6 +293,7 @@ def test_help_and_version() -> None:
     assert "Usage" in run().output
 
 
+@pytest.mark.slow
 def test_as_a_program_of_its_own(folder) -> None:
     command = [sys.executable, "-W", "error", "-m", "fewlabels", "simulate", str(folder / "pool.npz"), *QUICK]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300, check=False)

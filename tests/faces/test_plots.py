@@ -309,6 +309,7 @@ def test_score_bins_are_not_put_together_from_priors() -> None:
         assert {"reliability", "calibration"} < set(plots.suited(good))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["population", "pool"])
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Informed(5)])
 def test_the_sway_is_how_far_the_answer_is_from_one_without_prior(target: Target, prior: fl.priors.Prior) -> None:

@@ -42,6 +42,7 @@ def all_numbers() -> dict[str, plots.Plot]:
     return found
 
 
+@pytest.mark.slow
 def test_every_display_draws_on_the_axes_given_and_returns_itself() -> None:
     for name, numbers in all_numbers().items():
         display = plots.display(numbers)

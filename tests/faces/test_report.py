@@ -361,6 +361,7 @@ def test_the_name_of_the_file_says_the_format(tmp_path) -> None:
         write(found("identify"), tmp_path / "missing" / "a.html")
 
 
+@pytest.mark.slow
 def test_a_thousand_groups_stay_small() -> None:
     audit = fl.create(None, "many", many(1000), task=fl.Identify(fl.Accuracy(), lowest=10))
     audit.tell(dict.fromkeys(audit.ask(300).ids, "class number 7"))

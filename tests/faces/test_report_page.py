@@ -46,6 +46,7 @@ def column(page: Page, place: int, body: int) -> list[str]:
     return rows.locator(f":scope > :nth-child({place})").all_inner_texts()
 
 
+@pytest.mark.slow
 def test_columns_sort_by_click_and_key_and_known_stays_above_unknown(browser, files) -> None:
     page, wrong = opened(browser, files["few"], viewport={"width": 1280, "height": 900})
     bodies = page.locator("#table tbody").count()

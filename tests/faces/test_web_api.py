@@ -97,6 +97,7 @@ def test_undo_skip_and_the_owners_word() -> None:
     assert site.audit().labels() == {b: "class 3"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["tell", "skip"])
 def test_only_who_was_handed_an_item_may_answer_it(verb: str) -> None:
     site = make_site()
@@ -257,6 +258,7 @@ def test_pages_escape_what_the_pool_says() -> None:
             assert "&lt;script&gt;" in answer.text
 
 
+@pytest.mark.slow
 def test_the_dashboard_says_what_the_assessment_says() -> None:
     site = make_site(task=fl.Identify(fl.Accuracy(), lowest=1), stop=Stop(probability=0.9))
     audit = site.audit()

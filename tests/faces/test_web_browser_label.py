@@ -33,6 +33,7 @@ FIFTEEN = [
 ]
 
 
+@pytest.mark.slow
 def test_twenty_items_by_keyboard(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     assert site.ann not in page.url
@@ -148,6 +149,7 @@ CLASSES_SHOWN = r"""() => [...document.querySelectorAll(".choices button")].map(
 })"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 320])
 def test_all_classes_are_there_on_a_phone(house: House, width: int) -> None:
     table = {"id": ["a", "b"], "predicted": ["Billing", "Refund"], "text": ["I was charged twice. " * 40] * 2}
@@ -195,6 +197,7 @@ def test_two_tabs_of_one_person_share_the_work(house: House, site: Site) -> None
     assert site.audit().labels() == {item: f"class {k}" for k, item in enumerate(seen)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", [{"pool": pool_of_texts(3, 3), "name": "small"}], indirect=True)
 def test_an_empty_pool_is_said_and_looked_at_now_and_then(house: House, site: Site) -> None:
     page = house.label(site, site.ann)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.support.web import Site
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", [{"task": fl.Identify(fl.Accuracy(), lowest=1), "name": "live view"}], indirect=True)
 def test_the_dashboard_updates_by_itself(house: House, site: Site) -> None:
     page = house.come(site.owner, f"/dashboard/{quote(site.name)}")
@@ -47,6 +48,7 @@ def test_the_owner_decides_by_keyboard_and_may_think_again(house: House, site: S
     assert site.audit().labels() == {first: "class 3", second: "class 0"}
 
 
+@pytest.mark.slow
 def test_owner_invites_and_the_link_works(house: House, site: Site) -> None:
     page = house.come(site.owner, "/people")
     page.fill("[name=name]", "zoë")
@@ -69,6 +71,7 @@ def test_owner_invites_and_the_link_works(house: House, site: Site) -> None:
     other.wait_for_selector("header .right")
 
 
+@pytest.mark.slow
 def test_an_open_dashboard_does_not_keep_the_server_from_ending(house: House, site: Site) -> None:
     page = house.come(site.owner, f"/dashboard/{site.name}")
     page.wait_for_selector(".tile")

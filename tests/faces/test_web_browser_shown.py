@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ODD = 'a b/ü#%25?&"</live'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "site",
     [
@@ -72,6 +73,7 @@ CARDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "site",
     [{"name": "cards", "pool": fl.read_pool(CARDS, columns=["text", "place", "photo", "secret"], content="text")}],
@@ -132,6 +134,7 @@ SEEN = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_pictures_by_address_are_shown_from_the_hosts_that_the_owner_named(house: House) -> None:
     with pictures() as (port, asked):
         allowed, other = f"http://127.0.0.1:{port}", f"http://localhost:{port}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from fewlabels.store.people import People
 from tests.support.browser import all_saved, answer, has_done, item_shown
 from tests.support.web import events_of
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tests.support.web import Site
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_server_is_killed(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     said = [answer(page, "3", n) for n in (1, 2)]
@@ -40,6 +43,7 @@ def test_nothing_is_lost_when_the_server_is_killed(house: House, site: Site) -> 
     assert item_shown(page) not in said
 
 
+@pytest.mark.slow
 def test_without_a_network_the_page_waits_and_goes_on_by_itself(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     calls: list[str] = []

@@ -46,6 +46,7 @@ def for_each_operation(site: Site, check: Callable[[Any], None]) -> int:
     return len(operations)
 
 
+@pytest.mark.slow
 def test_no_call_breaks_the_server(site: Site) -> None:
     codes = set()
 

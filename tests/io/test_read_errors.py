@@ -206,6 +206,7 @@ def test_python_objects_in_npz_and_npy_are_refused_unread(tmp_path):
             read_pool(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_a_pattern_that_matches_a_million_columns_is_refused(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text(",".join(f"p_{i}" for i in range(1_000_000)) + "\n1\n")

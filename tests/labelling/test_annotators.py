@@ -251,6 +251,7 @@ def test_progress_by_person_and_by_group(audit: fl.Assessment) -> None:
 # --- many at once
 
 
+@pytest.mark.slow
 def test_twenty_annotators_at_once_share_one_server(shared_store_url: str) -> None:
     """Twenty threads, as in a web server: each item twice, no vote lost or doubled, disputes to the owner.
 

@@ -75,6 +75,7 @@ def lowest_exactly(name: str) -> float:
     return float(np.trapezoid(beta[name].pdf(x) * above, x))
 
 
+@pytest.mark.slow
 def test_lizard_is_the_least_accurate() -> None:
     audit = labelled(LOWEST, fl.Identify(fl.Accuracy(), lowest=1))
     answer = audit.answer(draws=DRAWS)

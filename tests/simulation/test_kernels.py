@@ -185,6 +185,7 @@ def test_mrr_after_every_label(pool, seed, target, m):
         assert curve[n] == pytest.approx(twins.mrr_twin(value, members, there), abs=1e-12)
 
 
+@pytest.mark.slow
 @MANY
 @given(small(), seed, budget, flag, st.sampled_from([choose.GREEDY, choose.EPSILON, choose.UCB]))
 def test_every_driver_ends_with_the_budget_or_the_pool_and_asks_nothing_twice(pool, seed, until, target, policy):

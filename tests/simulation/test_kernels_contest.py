@@ -39,6 +39,7 @@ def _frequencies(rng, belief, m, steps, again, warm):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linear", [False, True], ids=["identify", "estimate"])
 @pytest.mark.parametrize("m", [1, 4])
 @pytest.mark.parametrize("groups", [5, 40])
@@ -77,6 +78,7 @@ def _value_frequencies(rng, first, belief, weight, centre, m, steps, again, warm
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [1, 4])
 @pytest.mark.parametrize("groups", [5, 40])
 @pytest.mark.parametrize("again", [False, True], ids=["marks left", "marks set anew"])
@@ -109,6 +111,7 @@ def _learned(first, belief, weight, centre, cells, owner, right):
     return field.edge, field.tail, fresh.edge, fresh.tail
 
 
+@pytest.mark.slow
 def test_strips_follow_the_labels():
     """600 labels by the recurrences of the distribution function are as good as the function itself."""
     rng = np.random.default_rng(5)
@@ -145,6 +148,7 @@ def test_trees_stay_in_order():
         assert contest.weight[1] == pytest.approx(contest.weight[len(contest.mark) :].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["estimate", "identify", "value"])
 def test_whole_runs_ask_in_the_groups_as_often(task):
     """Labels in each group after 60 of 300, over 400 runs of either kind: means within 4.5 standard errors."""

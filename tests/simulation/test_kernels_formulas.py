@@ -153,6 +153,7 @@ def test_rope_against_the_librarys_quadrature():
         assert rope_regions(a, b, c, d, rope) == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_a_label_moves_the_rope_probabilities_by_the_flow():
     rng = np.random.default_rng(1)
     for _ in range(100):

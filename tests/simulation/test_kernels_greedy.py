@@ -76,6 +76,7 @@ def test_estimate(policy, target, pool, seed, until):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [False, True])
 @pytest.mark.parametrize("policy", [GREEDY, EPSILON])
 @SOME
@@ -110,6 +111,7 @@ def test_value(policy, target, pool, seed, until, m):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [False, True])
 @pytest.mark.parametrize("policy", [THOMPSON, GREEDY, EPSILON])
 @pytest.mark.parametrize("by", REWARDS)

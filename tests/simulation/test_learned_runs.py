@@ -70,6 +70,7 @@ def _now_and_then(policy: Policy) -> Callable[[np.random.Generator, int], NDArra
     return partial(ask_between_fits, CASE, prior, VIEW, _kernel(policy), plays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [Thompson(), Boundary()], ids=repr)
 def test_runs_with_few_fits_ask_as_an_assessment_does(policy: Policy) -> None:
     """Means over runs of the labels in each group, half way and at the end, and of being right, in standard errors."""

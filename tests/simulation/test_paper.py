@@ -287,6 +287,7 @@ ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_published", [False, True], ids=["text", "as-published"])
 @pytest.mark.parametrize("table", TABLES)
 def test_rows_of_a_table(table, as_published, folder, tmp_path) -> None:
@@ -405,6 +406,7 @@ FIGURES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn(folder, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     files = draw_all(PaperPlan(folder, runs=1, datasets=("cifar100", "svhn"), jobs=1), tmp_path)

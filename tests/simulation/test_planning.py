@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # --- plans
 
 
+@pytest.mark.slow
 def test_under_its_own_prior_a_plan_keeps_what_it_promises() -> None:
     # Worlds from the assessment's own prior: among those that stop at 0.9, at least 90 % are right, though the
     # probability was looked at again and again; and at a fixed budget the stated probability is right on average.
@@ -76,6 +77,7 @@ def test_what_labels_buy_is_said_where_no_budget_is_enough() -> None:
     assert f"With 40 labels, about {found:.1f} of the 3 groups looked for would be named on average." in made.words
 
 
+@pytest.mark.slow
 def test_a_recommended_budget_is_enough() -> None:
     # The interval of an average of 0.9 is 0.1 wide after about 4·1.96²·0.09/0.1² = 138 labels.
     made = plan(pool_of(2, 2000), expect=0.9, budgets=[60, 220], runs=25)
@@ -86,6 +88,7 @@ def test_a_recommended_budget_is_enough() -> None:
     assert made.table["overall"][1] < 0.1 < made.table["overall"][0]
 
 
+@pytest.mark.slow
 def test_a_plan_is_the_same_for_the_same_seed_and_tells_its_progress() -> None:
     pool, calls = pool_of(3, 50), []
     one, two, other = (
@@ -111,6 +114,7 @@ def test_a_plan_says_what_is_wrong(given: dict[str, object], said: str) -> None:
         plan(pool_of(2, 5), **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", range(len(TASKS)), ids=lambda i: f"{TASKS[i][0]!r}"[:60])
 def test_every_task_can_be_planned_and_foreseen(i: int) -> None:
     task, grouping = TASKS[i]
@@ -125,6 +129,7 @@ def test_every_task_can_be_planned_and_foreseen(i: int) -> None:
     assert forecast(audit, runs=1, most=5).words
 
 
+@pytest.mark.slow
 def test_planning_needs_no_compiler() -> None:
     code = (
         "import sys; sys.modules['numba'] = None\n"
@@ -139,6 +144,7 @@ def test_planning_needs_no_compiler() -> None:
 # --- forecasts
 
 
+@pytest.mark.slow
 def test_forecasts_come_true_in_eight_of_ten_cases() -> None:
     # Three groups under the uniform prior, which the truth comes from too; nine worlds, whose least and greatest hold
     # the next one in 80 % of cases. The label count is found by going on with the assessment itself, three at a time.
@@ -220,6 +226,7 @@ def test_a_forecast_ends_with_the_budget() -> None:
     assert far.words.startswith("Probably more than 5 more labels until ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "goal"), [(LOWEST, {"probability": 0.95}), (ESTIMATE, {"width": 0.5})])
 def test_without_a_rule_a_usual_one_is_foreseen_and_said_to_be_none(task: Task, goal: dict[str, float]) -> None:
     seen = forecast(asked(task, 10), runs=9)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # --- worlds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Informed(5), fl.Learned()], ids=repr)
 @pytest.mark.parametrize("task", [ESTIMATE, fl.Estimate(fl.Confusion())], ids=repr)
 def test_labels_of_a_world_come_from_its_shares(prior: Prior, task: Task) -> None:
@@ -141,6 +142,7 @@ def _summary(belief: fl.Belief, task: Task, cells: Cells) -> list[float]:
     return [*labels, Snapshot(task, cells, belief, np.random.default_rng(0), 10).width]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "task"),
     [(fl.Thompson(), ESTIMATE), (fl.Thompson(), LOWEST), (fl.Greedy(), ESTIMATE)],
@@ -166,6 +168,7 @@ def test_widths_of_a_population_are_exact() -> None:
     np.testing.assert_allclose(reading.widths, shown, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["population", "pool"])
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()], ids=repr)
 def test_readings_are_near_what_the_assessment_shows(prior: Prior, target: str) -> None:

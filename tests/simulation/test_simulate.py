@@ -156,6 +156,7 @@ QUADRATURE = ("information", "confidence")
 SLOW = {(name, policy) for name in QUADRATURE for policy in ("toptwo", "ucb")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "policy"), [(n, p) for n in TASKS for p in POLICIES if (n, p) not in SLOW])
 def test_every_item_that_can_be_asked_is_asked_once(name: str, policy: str) -> None:
     one = method(f"uniform+{policy}")
@@ -222,6 +223,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "policy", "target"), KERNELS)
 def test_kernels_do_what_the_library_does(name: str, policy: str, target: str) -> None:
     one = method(f"informed+{policy}{target}")
@@ -230,6 +232,7 @@ def test_kernels_do_what_the_library_does(name: str, policy: str, target: str) -
     assert distances(name, one, lambda rng, n: ask_and_tell(case, one, rng, n), labels, runs).max() < Z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["accuracy", "lowest"])
 def test_the_generic_driver_does_what_an_assessment_does(name: str) -> None:
     one = method("informed+thompson")
@@ -252,6 +255,7 @@ def test_the_generic_driver_does_what_an_assessment_does(name: str) -> None:
 
 
 # Among many small groups the lowest are truly equal, and which of them comes first is chance.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in TASKS if name != "lowest-many"])
 @pytest.mark.parametrize("how", ["informed+thompson+pool", "learned+items+pool"])
 def test_with_all_labels_the_pool_has_no_secrets(name: str, how: str) -> None:

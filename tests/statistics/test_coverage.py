@@ -61,6 +61,7 @@ def test_population(task: Task, policy: Policy, informed: bool) -> None:
     assert low <= sum(hits) <= high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "policy"), ASKING, ids=NAMES)
 def test_pool(task: Task, policy: Policy) -> None:
     # A share of 15 items is a multiple of 1/15, so an interval holds at least 95 %, and how much more is known from its
@@ -83,6 +84,7 @@ def test_pool(task: Task, policy: Policy) -> None:
     assert abs(count - chance.sum()) < stats.norm.isf(TAIL) * np.sqrt((chance * (1 - chance)).sum())
 
 
+@pytest.mark.slow
 def test_other_groups_keep_coverage_where_counting_loses_it() -> None:
     # Two sites, of which the worse is asked most; read by twenty kinds that occur at both.
     world = World(sites=2, items=300, kinds=20, seed=12)
@@ -143,6 +145,7 @@ def coverage_under(prior: fl.Uniform | fl.Informed, worlds: int = 10) -> tuple[i
     return sum(hits), len(hits)
 
 
+@pytest.mark.slow
 def test_a_strong_wrong_prior_loses_coverage() -> None:
     # No promise holds here: the documentation says how much is lost at which strength, and this that it is not nothing.
     hits, n = coverage_under(fl.Informed(strength=30.0))

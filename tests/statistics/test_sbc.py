@@ -122,6 +122,7 @@ def surprise(ranks: np.ndarray) -> float:
     return float(stats.chisquare(observed).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_ranks_are_uniform(case: Case) -> None:
     prior = (fl.Informed if case.informed else fl.Uniform)(strength=case.strength)
@@ -136,6 +137,7 @@ def test_a_wrong_prior_is_found_out() -> None:
     assert surprise(pooled_ranks(base, SITES, fl.Informed(strength=12.0))) < CHANCE / TESTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [fl.Accuracy(), fl.CalibrationError(bins=2)], ids=str)
 @pytest.mark.parametrize("target", ["population", "pool"])
 def test_other_groups_than_those_of_asking(metric: Metric, target: Target) -> None:
@@ -159,6 +161,7 @@ def test_other_groups_than_those_of_asking(metric: Metric, target: Target) -> No
     assert surprise(np.concatenate(ranks)) > CHANCE / TESTS
 
 
+@pytest.mark.slow
 def test_compare() -> None:
     # Two groups only, so many small worlds; the probability of the named region must come true as often as it says.
     world, ranks, sure, right = World(sites=2, items=9, seed=4), [], [], []

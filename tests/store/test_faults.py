@@ -113,6 +113,7 @@ def test_eight_annotators_at_once_have_every_label_once(shared_store_url: str, o
     check_file(shared_store_url)
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_database_at_once(shared_store_url: str) -> None:
     drive("open", shared_store_url, 8)
     from fewlabels.store import Store
