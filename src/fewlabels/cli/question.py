@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _GROUPS = (
     "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; several with commas: crossed."
 )
-_METRICS = "{names}. For one class: f1:CLASS, and so on."
-_TASKS = "{names}.  [default: as the others say]"
+_METRICS = "For one class: f1:CLASS, and so on."
+_TASKS = "[default: as the others say]"
 _BY = click.Choice(["neyman", "information", "confidence"])
-_PRIORS = "{names}; with a strength: informed:10."
+_PRIORS = "With a strength: informed:10."
 _POLICIES = (
-    "{names}. Items and groups are at random.  [default: boundary to find groups by their accuracy with the learned "
-    "prior, else thompson]"
+    "Items and groups are at random.  [default: boundary to find groups by their accuracy with the learned prior, else "
+    "thompson]"
 )
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
@@ -35,19 +35,19 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 class PartOption(click.Option):
-    """An option that names a metric, task, policy or prior; its help lists those that are registered.
+    """An option that names a metric, task, policy or prior; its help begins with those that are registered.
 
     The list is made when the help is shown: making it imports every part.
     """
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The option and its help, with the names filled in."""
+        """The option, and the names before its help."""
         from fewlabels.parts import listed, registered
 
         family: Any = self.name
         names = ", ".join(registered(family)) if family == "task" else listed(family)
-        self.help = (self.help or "").replace("{names}", names)
-        return super().get_help_record(ctx)
+        record = super().get_help_record(ctx)
+        return None if record is None else (record[0], f"{names}. {record[1]}")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names that begin like this."""

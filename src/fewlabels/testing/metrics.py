@@ -86,7 +86,7 @@ def _check_outcomes(metric: Metric, cells: Cells, known: Known) -> None:
             f"{metric!r}.outcome must give positions in cells.outcomes",
         )
         must(bool((cells.blank[cells.cell, shown] > 0).all()), f"{metric!r} must hold possible what a label can show")
-    some = items[::7]
+    some = items[1::6]
     must_equal(
         metric.outcome(known.pool, some, known.true[some]),
         metric.outcome(known.pool, items, known.true)[some],
