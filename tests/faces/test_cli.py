@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -185,7 +186,9 @@ def test_jobs_and_processes_change_nothing(folder) -> None:
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_a_plot_is_written(folder, tmp_path, monkeypatch, ending: str) -> None:
     if ending == "svg":
-        monkeypatch.setattr("fewlabels.plots.drawing.display.find_spec", lambda _: None)  # matplotlib is missing
+        monkeypatch.setattr(
+            import_module("fewlabels.plots.drawing.display"), "find_spec", lambda _: None
+        )  # matplotlib is missing
     else:
         pytest.importorskip("matplotlib")
     picture = tmp_path / f"curve.{ending}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -94,7 +95,7 @@ def test_a_notebook_shows_the_drawing_with_tooltips_until_matplotlib_has_drawn()
 
 
 def test_without_matplotlib_there_is_still_svg(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fewlabels.plots.drawing.display.find_spec", lambda _: None)
+    monkeypatch.setattr(import_module("fewlabels.plots.drawing.display"), "find_spec", lambda _: None)
     display = assessment().plot("forest")
     assert display.save(tmp_path / "a.svg").exists()
     with pytest.raises(fl.FewlabelsError, match=r"pip install '\.\[plots\]'.*'fewlabels\[plots\]'. Or write an .svg"):
