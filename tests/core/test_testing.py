@@ -10,6 +10,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.belief import Belief
+from fewlabels.priors import Prepared
 from fewlabels.testing import check_metric, check_policy, check_prior, check_task
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -23,10 +24,11 @@ def broken(base: type, name: str = "Broken", **attributes: Any) -> Any:
 def _prior_of(change: Any) -> Any:
     """A prior whose belief is changed."""
 
-    def belief(self: Any, cells: Any, counts: Any, target: Any, labels: Any = None) -> Belief:
-        return change(fl.Uniform().belief(cells, counts, target, labels))
+    def on(self: Any, cells: Any, target: Any) -> Prepared:
+        prepared = fl.Uniform().on(cells, target)
+        return Prepared(cells, lambda outcomes: change(prepared.belief(outcomes)))
 
-    return belief
+    return on
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_a_posterior_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_is_not_registered_or_does_not_come_back_is_found() -> None:
-    kind = dataclass(frozen=True)(type("Loose", (fl.Accuracy,), {"__module__": __name__}))
+    kind: Any = dataclass(frozen=True)(type("Loose", (fl.Accuracy,), {"__module__": __name__}))
     with pytest.raises(AssertionError, match="Loose must be registered"):
         check_metric(kind())
     pair = broken(fl.Accuracy, "Pair", pair=(1, 2), __annotations__={"pair": tuple})
@@ -106,7 +108,7 @@ def test_a_policy_that_breaks_a_law_is_found(attributes: dict[str, Any], law: st
 )
 def test_a_prior_that_breaks_a_law_is_found(change: Any, law: str) -> None:
     with pytest.raises(AssertionError, match=law):
-        check_prior(broken(fl.Learned, belief=_prior_of(change))())
+        check_prior(broken(fl.Learned, on=_prior_of(change))())
 
 
 class _Skewed(Belief):
