@@ -29,7 +29,7 @@ type a part of the name. Commands: s skips an item that cannot be labelled (it a
 o opens an image or address, m shows the rest of a long text, q quits (so do Ctrl-C and Ctrl-D). With many
 classes put a colon before them, as in :q.
 
-An item that was open when you quit comes first the next time. Where stdin is no terminal, each line answers one item.
+An item that was open when you quit comes first the next time. If stdin is not a terminal, each line answers one item.
 
 \b
 Examples:
