@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ class Stub:
 
     centre: tuple[float, ...] = (0.0, 1.0, 9.0, 0.5)
     spread: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
-    task: None = None  # of no particular task
+    task: ClassVar[fl.Estimate] = fl.Estimate(fl.Accuracy())  # which looks for no group
 
     def draw(self, rng: np.random.Generator, n: int = 1) -> NDArray[np.float64]:
         return rng.normal(self.centre, self.spread, size=(n, 4))

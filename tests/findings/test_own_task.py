@@ -46,7 +46,8 @@ class AllAbove(Task):
 
 
 @pytest.fixture
-def audit() -> fl.Assessment:
+def audit(registry: None) -> fl.Assessment:
+    fl.register(AllAbove)
     items, truth = pool()
     made = fl.create(None, "own", items, task=AllAbove(fl.Accuracy(), 0.4), seed=1, prior=fl.Uniform())
     made.tell({item: truth[item] for item in made.ask(60).ids})

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from fewlabels.policies.boundary import Boundary
 from fewlabels.policies.thompson import Thompson
 from fewlabels.priors import Learned
+from fewlabels.tasks import Task
 
 if TYPE_CHECKING:
     from fewlabels.policies.base import Policy
     from fewlabels.priors import Prior
-    from fewlabels.tasks import Task
 
 
 def default_policy(task: Task, prior: Prior) -> Policy:
@@ -27,5 +27,6 @@ def default_policy(task: Task, prior: Prior) -> Policy:
     >>> default_policy(fl.Identify(fl.Accuracy(), lowest=3), fl.Uniform())
     Thompson(plays=None)
     """
-    finds = task.sought is not None and isinstance(prior, Learned) and task.metric.marginal
+    # What is not a task at all is refused later, by Spec.
+    finds = isinstance(task, Task) and task.sought is not None and isinstance(prior, Learned) and task.metric.marginal
     return Boundary() if finds else Thompson()

@@ -74,7 +74,7 @@ class Case:
 def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], NDArray[np.int64]]:
     """A function of a generator and a number of labels: the items that a method asks for, in order.
 
-    >>> import fewlabels as fl
+    >>> import fewlabels as fl, numpy as np
     >>> from fewlabels.simulation.methods import method
     >>> from fewlabels.simulation.truth import truth
     >>> pool, one = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), method("uniform+thompson")
