@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from inspect import isabstract
 from itertools import combinations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -33,6 +33,8 @@ from tests.support.contracts import (
 from tests.support.pools import Known, zoo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fewlabels.belief import Target
     from fewlabels.metrics import Metric
     from fewlabels.policies import Policy
@@ -108,8 +110,14 @@ def _has_rules(task: Task) -> bool:
     return isinstance(task, (fl.Estimate, fl.Identify, fl.Compare)) and isinstance(task.metric, metrics)
 
 
+def some_quickly(cases: Sequence[Any], each: int) -> list[Any]:
+    """The cases, of which `make quick` runs one in `each`."""
+    sets = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*case, marks=[pytest.mark.slow] if i % each else []) for i, case in enumerate(sets)]
+
+
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+@pytest.mark.parametrize("prior", some_quickly(PRIORS, 2), ids=repr)
 @pytest.mark.parametrize(("task", "grouping"), TASKS, ids=repr)
 def test_reward_is_a_finite_number_for_each_group(task: Task, grouping: str, prior: Prior, target: Target) -> None:
     partition = GROUPINGS[grouping](KNOWN.pool)
@@ -154,7 +162,7 @@ def test_every_two_parts_meet_in_a_run() -> None:
     assert met == every | kinds
 
 
-@pytest.mark.parametrize(("task", "grouping", "policy", "prior", "target"), _runs(), ids=repr)
+@pytest.mark.parametrize(("task", "grouping", "policy", "prior", "target"), some_quickly(_runs(), 4), ids=repr)
 def test_ask_and_tell_until_nothing_is_left(
     task: Task, grouping: str, policy: Policy, prior: Prior, target: Target
 ) -> None:

