@@ -111,10 +111,10 @@ def test_labels_of_other_items_are_mentioned(folder, tmp_path) -> None:
     (tmp_path / "more.csv").write_text(f"{labels}x7,ant\nx8,bee\n")
     how = [*QUICK, "--methods", "uniform+items", "--labels", tmp_path / "more.csv"]
     said = run("simulate", folder / "pool.csv", *how).stderr
-    assert said.startswith("2 labels not used: no such item in the predictions, as with 'x7'.\n")
+    assert said.startswith("2 labels not used: the predictions have no such item. The first is 'x7'.\n")
     (tmp_path / "more.csv").write_text(labels.replace("i7,", "x7,"))
     said = run("simulate", folder / "pool.csv", *how).stderr
-    assert "1 label not used: no such item in the predictions, as with 'x7'." in said
+    assert "1 label not used: the predictions have no such item. The first is 'x7'." in said
     assert "1 labels too few for 60 items: such as 'i7'" in said
     default = create_defaults()
     assert default in run("simulate", "--help").stdout
@@ -223,12 +223,12 @@ def test_a_plot_is_written(folder, tmp_path, monkeypatch, ending: str) -> None:
         (["pool.npz", "--task", "estimate", "--lowest", "1"], "--lowest does not go with --task estimate"),
         (["pool.npz", "--task", "compare"], "needs --compare A,B"),
         (["pool.npz", "--compare", "ant,eel"], "The groups are 'ant', 'bee', 'cat'"),
-        (["pool.npz", "--rope", "0.1"], "--rope and --by are about comparing"),
+        (["pool.npz", "--rope", "0.1"], "--rope and --by are only for comparing"),
         (["pool.npz", "--labels", "truth"], "neither a column of"),
         (["pool.csv"], "no labels: there is no column 'labels' or 'label'"),
         (["pool.npz", "--runs", "0"], "0 is not in the range"),
         (["pool.npz", "--frobnicate"], "No such option"),
-        (["pool.npz", "--plot", "curve.xyz"], "a picture ends in .png"),
+        (["pool.npz", "--plot", "curve.xyz"], "the name of a picture must end in .png"),
         (["pool.npz", "--plot", "nowhere/curve.png"], "there is no directory nowhere"),
         ([], "Missing argument"),
     ],

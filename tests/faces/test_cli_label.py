@@ -89,14 +89,14 @@ def test_quitting_loses_nothing_and_the_open_item_comes_first(last: tuple[str, .
     sit(audit, "1", *last)
     (waiting,) = audit.pending()
     said = sit(audit, "2", "q")
-    assert said[0] == "First what was handed out before: 1 item."
+    assert said[0] == "First come items that were handed out before: 1."
     assert audit.labels()[waiting] == "yak"
 
 
 def test_undo_before_any_answer_and_back_to_the_beginning() -> None:
     audit = new_audit()
     said = sit(audit, "u", "1", "1", "u", "u", "u", "q")
-    assert sum("Nothing to take back" in line for line in said) == 2
+    assert sum("There is nothing to take back" in line for line in said) == 2
     assert audit.labels() == {}
     assert len(audit.held()) == 3
 
@@ -127,13 +127,13 @@ def test_the_budget_is_counted_at_every_answer() -> None:
     assert heads[-3:] == ["6, past the budget of 5", "7, past the budget of 5", "8, past the budget of 5"]
     enough = [i for i, line in enumerate(said) if line.startswith("The budget is used up: 5 of 5 labels. You can quit")]
     assert [said[i + 1].split("--")[1].strip() for i in enough] == ["6, past the budget of 5"]
-    assert sit(audit, "q")[1] == "The budget is used up: 7 of 5 labels. You can quit, or go on."
+    assert sit(audit, "q")[1] == "The budget is used up: 7 of 5 labels. You can stop here, or go on."
     assert sit(new_audit(), "q")[0].startswith("\n-- 1 -- ")
 
 
 def test_other_stopping_rules_are_looked_at_now_and_then() -> None:
     said = sit(new_audit(stop=Stop(overall=0.9)), *["1"] * 10, "q")
-    assert sum("wanted 0.9" in line and line.endswith("You can quit, or go on.") for line in said) == 1
+    assert sum("wanted 0.9" in line and line.endswith("You can stop here, or go on.") for line in said) == 1
 
 
 def test_classes_are_never_cut_at_the_end_of_a_line(monkeypatch) -> None:

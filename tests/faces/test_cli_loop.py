@@ -131,7 +131,7 @@ def test_nothing_is_asked_when_the_batch_cannot_be_written(folder) -> None:
 def test_when_nothing_is_left(folder) -> None:
     run("new", "audit.db", "predictions.csv")
     batch = run("ask", "audit.db", "-n", 100)
-    assert "(no more are left, of 100 wanted)" in batch.stderr
+    assert "(you wanted 100, but no more are left)" in batch.stderr
     again = run("ask", "audit.db")
     assert again.stdout == "id,content,label\n"
     assert "90 are pending: fewlabels export audit.db predictions batch" in again.stderr
@@ -303,7 +303,7 @@ def test_listing_and_names(folder) -> None:
     rows = json.loads(run("list", "audit.db", "--json").stdout)["rows"]
     assert [(row["name"], row["labels"], row["items"]) for row in rows] == [("first", 0, 90), ("second one", 0, 90)]
     assert rows[1]["question"] == "Is the accuracy lower, about equal (within 5 points) or higher for ant than for cat?"
-    assert "Say which, as in audit.db first" in run("show", "audit.db", code=2).stderr
+    assert "Name one of them, as in audit.db first" in run("show", "audit.db", code=2).stderr
     assert "Did you mean 'first'?" in run("show", "audit.db", "frist", code=2).stderr
     assert "fewlabels show audit.db 'second one'" in run("new", "audit.db", "second one", "x.csv", code=2).stderr
     assert "--annotator ann" in run("ask", "audit.db", "second one", code=2).stderr
@@ -323,7 +323,7 @@ def test_exporting(audit, tmp_path) -> None:
         audit.pending()
     )
     assert "neither an assessment" in run("export", "audit.db", "everything", code=2).stderr
-    assert "name one with -o" in run("export", "audit.db", "--format", "parquet", code=2).stderr
+    assert "name a file with -o" in run("export", "audit.db", "--format", "parquet", code=2).stderr
 
 
 def io_csv(text: str) -> dict[str, list[str]]:
@@ -369,7 +369,7 @@ def test_a_dry_run_writes_nothing(folder) -> None:
     [
         (["--compare", "ant,eel"], "there is no group 'eel'"),
         (["--compare", "ant,cet"], "Did you mean 'cat'?"),
-        (["--compare", "ant"], "not two groups with a comma between"),
+        (["--compare", "ant"], "does not name two groups, separated by a comma"),
         (["--groups", "column:txt"], "--groups column:txt: predictions.csv has no column 'txt'. Did you mean 'text'?"),
         (["--prior", "flat"], "--prior 'flat' is not known. Use one of uniform, informed, learned"),
         (["--prior", "informed:many"], "--prior informed:many needs a number, as in informed:10"),
@@ -383,9 +383,9 @@ def test_a_dry_run_writes_nothing(folder) -> None:
         (["--content", "x"], "has no column 'x', named by --content"),
         (["--content", "text,x"], "has no column 'x'"),
         (["--stop-probability", "0.9"], "cannot stop at a probability"),
-        (["--lowest", "3"], "--lowest 3 of 3 groups is all of them. Say --lowest 2 or less"),
+        (["--lowest", "3"], "--lowest 3 of 3 groups is all of them. Use --lowest 2 or less"),
         (["--content", "p_ant"], "not blind"),
-        (["more", "words"], "one name and one file are needed"),
+        (["more", "words"], "Give at most one name and one file"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(folder, options: list[str], said: str) -> None:

@@ -224,7 +224,7 @@ def test_it_works(tmp_path, name: str, data: str) -> None:
         ("empty.csv", "", "is empty (0 bytes)"),
         ("header.csv", "id,predicted\n", "has columns but no rows"),
         ("text.csv", "text\nhello\nworld\n", "Say --predicted NAME"),
-        ("labels.csv", "id,label\n1,a\n2,b\n", "if it is the predicted class, say --predicted 'label'"),
+        ("labels.csv", "id,label\n1,a\n2,b\n", "if it is the predicted class, add --predicted 'label'"),
         ("binary.csv", "id,score\n1,0.3\n2,0.7\n", "add a column with the predicted class"),
         ("constant.csv", "id,predicted\n1,yes\n2,yes\n", "Pass --classes with the names of all classes"),
         ("utf16.csv", "id,predicted\n1,a\n2,b\n".encode("utf-16"), "Save it as UTF-8"),

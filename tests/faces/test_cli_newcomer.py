@@ -121,7 +121,7 @@ def test_asking_names_the_classes_and_knows_the_budget(folder) -> None:
     assert asked.stderr.splitlines()[-1] == "The classes to choose from: 'billing', 'refund', 'spam'"
     assert "budget" not in asked.stderr
     said = run("ask", "audit.db", "-n", 10).stderr
-    assert "The budget of 20 labels has room for 20 more, 15 items handed out before: these are more" in said
+    assert "The budget of 20 labels has room for 20 more, and 15 items were handed out before: this batch" in said
 
 
 @pytest.mark.parametrize("words", [["new", "tickets.csv", "audit.db"], ["show", "tickets.csv"], ["ask", "tickets.csv"]])
@@ -183,7 +183,7 @@ def test_numbers_from_few_labels_are_marked(audit) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--lowest 3 --highest 2", "fewlabels: choose one of --lowest and --highest."),
+        ("--lowest 3 --highest 2", "fewlabels: --lowest does not go with --highest. Leave out one."),
         ("--groups column:lang --compare x,y", "there is no group 'x'. The groups are 'de', 'en', 'pl'."),
         ("--compare billing,spma", "there is no group 'spma'. Did you mean 'spam'? The groups are"),
         ("--compare DE,en", "there is no group 'DE'. These are values of the column 'lang': say --groups column:lang."),

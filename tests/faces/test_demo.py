@@ -38,7 +38,7 @@ def test_the_demo_answers_measures_and_writes_its_report(tmp_path, monkeypatch) 
     assert re.search(r"After \d+ labels it is \d+% sure: the class it gets wrong most often is Shirt\.", found.stdout)
     assert "Here the truth is known. That is right" in found.stdout
     said = re.search(
-        r"Random sampling would have needed about (\d+) labels .* fewlabels needs about (\d+)", found.stdout
+        r"Random sampling would have needed about (\d+) labels .*; fewlabels needs about (\d+)", found.stdout
     )
     random, ours = map(int, said.groups())
     audit = fl.load("demo.db", "demo")

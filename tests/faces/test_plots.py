@@ -302,7 +302,7 @@ def test_score_bins_are_not_put_together_from_priors() -> None:
     assert top["high"] < 1300 / 1600 - 0.03
     assert swayed(audit).tolist() == [True]
     assert {"reliability", "calibration"}.isdisjoint(plots.suited(audit))
-    with pytest.raises(fl.SpecError, match="from 40 groups, and with so few labels in each of them the prior would"):
+    with pytest.raises(fl.SpecError, match="from 40 groups, and these have too few labels: the prior would"):
         read(audit, "reliability")
     # With many labels a group, in a random sample, or with a model of all labels it is shown.
     for good in (places(60, 4), places(2, policy=fl.UniformItems()), places(2, prior=fl.Learned())):

@@ -167,7 +167,7 @@ def test_a_kind_in_place_of_the_name_means_the_picture(database: str, tmp_path) 
     ("arguments", "said"),
     [
         (["--kind", "rope"], "the plot 'rope' does not suit this assessment: it does not compare two groups"),
-        (["-o", "a.gif"], "the ending does not say how to draw a.gif. End it in .svg, .png, .pdf"),
+        (["-o", "a.gif"], "the ending of a.gif is not a known format. End it in .svg, .png, .pdf"),
         (["-o", "nowhere/a.svg"], "there is no directory nowhere. Make it first"),
         (["--kind", "all", "-o", "a.svg"], "name a directory with -o"),
         (["--kind", "all", "-o", "-"], "name a directory with -o"),

@@ -107,7 +107,7 @@ def test_a_report_draws_the_average_that_it_tells_and_no_other(target: str) -> N
         report = read(audit, draws=200, foresee=False)
         forest: Any = report.plots["forest"]
         assert report.overall.enough == (forest.average is not None) == (not swayed(audit)[0])
-        assert ("what was assumed beforehand would decide it" in report.overall.words) != report.overall.enough
+        assert ("what was assumed before any label would decide it" in report.overall.words) != report.overall.enough
         told_at.append(report.overall.enough)
     assert told_at == sorted(told_at)  # first not, and with more labels it is
     assert {*told_at} == {False, True}

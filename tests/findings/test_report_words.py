@@ -56,7 +56,9 @@ def test_an_average_of_steered_labels_never_stands_without_its_doubt(spec, doubt
     assert report.to_json()["overall"]["doubt"] == report.overall.doubt
 
 
-@pytest.mark.parametrize(("prior", "on"), [(fl.Learned(), "the scores"), (fl.Uniform(), "what was assumed beforehand")])
+@pytest.mark.parametrize(
+    ("prior", "on"), [(fl.Learned(), "the scores"), (fl.Uniform(), "what was assumed before any label")]
+)
 def test_the_doubt_says_what_the_average_leans_on(prior, on) -> None:
     overall = report_of(told_exactly(COUNTS, task=THREE, prior=prior)).overall
     assert overall.enough

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 _HELP = """Answer the question from the labels so far, and say how sure the answer is.
 
-To estimate: the average over the pool. To identify: the groups looked for; chance is the probability that a group is
-among them, rank its place (1 is the most extreme) with the range of places it may have. To compare: less, equal and
-more are the probabilities that A is below, about equal to, or above B. Beside each group: how many of its items are
-labelled and, where labels show it, how many of those are right.
+The table depends on the task. Estimate: the average over the pool. Identify: every group with its chance, which is the
+probability that it is one of those looked for, and its rank, which is the range of places it may have (1 is the most
+extreme). Compare: less, equal and more are the probabilities that A is below, about equal to, or above B. Beside each
+group: how many of its items are labelled and, if labels show it, how many of those predictions are right.
 
 \b
 Examples:
@@ -30,7 +30,7 @@ _SCREEN = 20
 
 @click.command(help=_HELP, short_help="The answer to the question, and how sure it is.")
 @assessment_arguments
-@click.option("--top", type=click.IntRange(1), metavar="N", help="The first N groups only.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
 @json_option
 def answer(address: str, name: str | None, *, top: int | None, level: float, as_json: bool) -> None:
@@ -43,7 +43,7 @@ def answer(address: str, name: str | None, *, top: int | None, level: float, as_
     finding = find(audit, level)
     if not finding.labels.labelled:
         where = f"{shown(address)} {quoted(audit.name)}"
-        talk(f"There are no labels yet: the table is only what is believed beforehand. Next: fewlabels label {where}")
+        talk(f"There are no labels yet: the table shows only the prior. Next: fewlabels label {where}")
     if as_json:
         emit_json(_json(finding, top))
         return
@@ -63,7 +63,7 @@ def answer(address: str, name: str | None, *, top: int | None, level: float, as_
 
 
 def _json(finding: Finding, top: int | None) -> dict[str, object]:
-    """The answer as plain JSON values, with the first rows only."""
+    """Return the answer as plain JSON values, with only the first rows."""
     sentences = {"question": finding.question, "headline": finding.headline, "basis": finding.basis}
     answer, table = finding.answer, finding.answer_table
     return {

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _HELP = """Choose the items to label next.
 
 Writes a table with the columns id, content (if there is one) and an empty label, for somebody to fill in;
-`fewlabels tell` takes it back. Nothing in it says what the classifier answered. NAME can be left out where the
-database has one assessment only.
+`fewlabels tell` reads it back. The table does not show what the classifier predicted. NAME can be left out if the
+database has only one assessment.
 
-The items are pending from now on and not handed out again; `fewlabels export DATABASE NAME batch` writes them once
+From now on the items are pending, and are not handed out again. `fewlabels export DATABASE NAME batch` writes them once
 more, and `fewlabels withdraw` takes them back.
 
 \b
@@ -36,10 +36,10 @@ Examples:
 @click.command(help=_HELP, short_help="Which items to label next, as a file to fill in.")
 @assessment_arguments
 @click.option("-n", "count", default=10, type=click.IntRange(1), show_default=True, help="How many items.")
-@click.option("--annotator", metavar="WHO", help="For whom.")
-@click.option("--with-group", is_flag=True, help="Also write group and reason: for you, not for annotators.")
-@click.option("--label-studio", is_flag=True, help="Write tasks for Label Studio, and beside them its configuration.")
-@click.option("--overwrite", is_flag=True, help="Write over FILE if it exists.")
+@click.option("--annotator", metavar="WHO", help="Who will label the items.")
+@click.option("--with-group", is_flag=True, help="Also write the group and the reason; for you, not for annotators.")
+@click.option("--label-studio", is_flag=True, help="Write tasks for Label Studio, and its configuration beside them.")
+@click.option("--overwrite", is_flag=True, help="Overwrite FILE if it exists.")
 @output_options
 @json_option
 def ask(
@@ -63,7 +63,10 @@ def ask(
 
     style = check_output(output, format_)
     if output is not None and output != "-" and Path(output).is_file() and not overwrite:
-        raise InputError(f"{output} exists already. Tell its labels first, choose another name, or say --overwrite.")
+        raise InputError(
+            f"{output} already exists. Read its labels with fewlabels tell first, choose another name, or add "
+            "--overwrite."
+        )
     if label_studio and (style != "json" or output in (None, "-")):
         raise InputError("--label-studio writes two files: name the first one with -o, such as -o tasks.json.")
     audit = open_assessment(address, name)
@@ -77,11 +80,11 @@ def ask(
         emit_json({"rows": [{key: row[key] for key in columns} for row in rows], "settings": {}})
     else:
         write(rows, columns, output, style, excel=excel)
-    talk(_said(audit, batch, count, address, output))
+    talk(_summary(audit, batch, count, address, output))
 
 
 def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str) -> str:
-    """Write the batch for Label Studio, and return what to do with it in words."""
+    """Write the batch for Label Studio, and say what to do with it."""
     from fewlabels.cli.common import quoted, shown
     from fewlabels.interop.label_studio import write_label_studio
 
@@ -93,8 +96,8 @@ def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str
     )
 
 
-def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:
-    """What happened, what to type next, and the names of the classes for whoever fills it in."""
+def _summary(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:
+    """Say what happened and what to type next, and list the classes for the person who fills in the labels."""
     from fewlabels.cli.common import quoted, shown
     from fewlabels.cli.predictions import MOST_NAMES
     from fewlabels.io.source import listed
@@ -103,26 +106,26 @@ def _said(audit: Assessment, batch: Batch, count: int, address: str, output: str
     if not batch:
         pending = len(audit.pending())
         rest = f" {pending:,} are pending: fewlabels export {where} batch" if pending else ""
-        return f"Nothing is left to ask: every item that bears on the question was handed out.{rest}"
-    fewer = f" (no more are left, of {count:,} wanted)" if len(batch) < count else ""
+        return f"Nothing is left to ask: every item that matters to the question was handed out.{rest}"
+    fewer = f" (you wanted {count:,}, but no more are left)" if len(batch) < count else ""
     file = "batch.csv" if output is None or output == "-" else quoted(output)
-    said = (
+    words = (
         f"{counted(len(batch), 'item')} to label{fewer}. Fill in the column label, then: fewlabels tell {where} {file}"
     )
     if audit.spec.stop.rules and (standing := audit.standing()).reached:
-        said = f"{standing.words} {said}"
+        words = f"{standing.words} {words}"
     elif over := _over_budget(audit, len(batch)):
-        said = f"{over} {said}"
+        words = f"{over} {words}"
     names = listed(audit.pool.classes, MOST_NAMES)
-    return f"{said}\nThe classes to choose from: {names}"
+    return f"{words}\nThe classes to choose from: {names}"
 
 
 def _over_budget(audit: Assessment, count: int) -> str:
-    """A warning that these items are more than the label budget has room for; empty if they are not."""
+    """Warn that these items exceed the label budget; empty if they do not."""
     budget = audit.spec.stop.labels
     left = None if budget is None else budget - len(audit.labels())
     if budget is None or left is None or len(audit.pending()) <= left:
         return ""
     waiting = len(audit.pending()) - count
-    before = f", {counted(waiting, 'item')} handed out before" if waiting else ""
-    return f"The budget of {counted(budget, 'label')} has room for {left:,} more{before}: these are more than it needs."
+    before = f", and {counted(waiting, 'item')} were handed out before" if waiting else ""
+    return f"The budget of {counted(budget, 'label')} has room for {left:,} more{before}: this batch exceeds it."

@@ -1,4 +1,4 @@
-"""What the commands share: opening an assessment, printing tables, talking on stderr, and common options."""
+"""Shared parts of the commands: opening an assessment, printing tables, messages on stderr, and common options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ level_option = click.option(
 
 
 def assessment_arguments(command: Decorated) -> Decorated:
-    """The arguments `address` and `name` (None if left out): which assessment in which database."""
+    """Add the arguments `address` and `name` (None if left out): which assessment in which database."""
     command = click.argument("name", required=False, metavar="[NAME]", shell_complete=complete_names)(command)
     return click.argument("address", metavar="DATABASE", shell_complete=_complete_files)(command)
 
@@ -76,7 +76,7 @@ def open_store(address: str) -> Iterator[Store]:
 
 
 def names_in(address: str) -> list[str]:
-    """The names of the assessments in a database, the oldest first. If there is none, an error says how to begin."""
+    """Return the names of the assessments in a database, oldest first. If there is none, an error says how to begin."""
     from fewlabels.errors import StoreError
 
     with open_store(address) as store:
@@ -89,7 +89,7 @@ def names_in(address: str) -> list[str]:
 
 
 def open_assessment(address: str, name: str | None = None) -> Assessment:
-    """Open an assessment until the command ends. The name may be left out where the database has only one."""
+    """Open an assessment until the command ends. The name may be left out if the database has only one."""
     from fewlabels.assessment import load
 
     audit = load(address, resolve(address, name))
@@ -99,7 +99,7 @@ def open_assessment(address: str, name: str | None = None) -> Assessment:
 
 
 def resolve(address: str, name: str | None) -> str:
-    """The name of the assessment that is meant; otherwise an error that lists those there are."""
+    """Return the name of the assessment that is meant, or raise an error that lists the existing names."""
     import difflib
 
     from fewlabels.errors import StoreError
@@ -112,19 +112,19 @@ def resolve(address: str, name: str | None) -> str:
         return names[0]
     if name is None:
         raise StoreError(
-            f"{shown(address)} has {len(names):,} assessments: {listed(names)}. Say which, as in {shown(address)} "
-            f"{quoted(names[0])}; see: fewlabels list {shown(address)}"
+            f"{shown(address)} has {len(names):,} assessments: {listed(names)}. Name one of them, as in "
+            f"{shown(address)} {quoted(names[0])}. See: fewlabels list {shown(address)}"
         )
     near = difflib.get_close_matches(name, names, 1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     raise StoreError(
-        f"there is no assessment {name!r} in {shown(address)}. {hint}It has {listed(names)}; "
-        f"see: fewlabels list {shown(address)}"
+        f"there is no assessment {name!r} in {shown(address)}. {hint}It has {listed(names)}. "
+        f"See: fewlabels list {shown(address)}"
     )
 
 
 def name_and_rest(address: str, words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The first word as the name of an assessment, if there is one of that name, and the other words."""
+    """Split words into the name of an assessment, if the first word is one, and the rest."""
     names = names_in(address)
     if words and words[0] in names:
         return words[0], list(words[1:])
@@ -132,7 +132,7 @@ def name_and_rest(address: str, words: Sequence[str]) -> tuple[str | None, list[
 
 
 def contents(audit: Assessment, ids: Sequence[str]) -> list[Any]:
-    """What an annotator looks at for each item: the content column's values, None where there is no such column."""
+    """Return what an annotator sees of each item: the values of the content column, None if there is no such column."""
     pool = audit.pool
     if pool.content is None:
         return [None] * len(ids)
@@ -140,7 +140,7 @@ def contents(audit: Assessment, ids: Sequence[str]) -> list[Any]:
 
 
 def shown(address: str) -> str:
-    """The address for messages and commands to type, without a password, quoted for the shell where needed."""
+    """Return an address for messages and commands: without its password, and quoted for the shell if needed."""
     if "://" not in address:
         return quoted(address)
     from fewlabels.store import database
@@ -149,19 +149,19 @@ def shown(address: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Quote a word for the shell where it needs it."""
+    """Quote a word for the shell if it needs it."""
     import shlex
 
     return shlex.quote(text)
 
 
 def program() -> str:
-    """What to type for `fewlabels` in this shell: its path, if its environment is not active."""
+    """Return what to type for `fewlabels` in this shell: its path, if its environment is not active."""
     import shutil
     from pathlib import Path
 
-    python, found = Path(sys.executable), shutil.which("fewlabels")
-    if found is not None and Path(found).absolute().parent == python.parent:
+    python, on_path = Path(sys.executable), shutil.which("fewlabels")
+    if on_path is not None and Path(on_path).absolute().parent == python.parent:
         return "fewlabels"
     beside = python.with_name("fewlabels")
     path = beside if beside.exists() else python
@@ -174,12 +174,12 @@ def program() -> str:
 
 
 def talk(message: str) -> None:
-    """Tell the user something besides the result, on stderr."""
+    """Print a message that is not part of the result, on stderr."""
     click.echo(message, err=True)
 
 
 def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
-    """Fill lines with whole parts, as many as fit; a part that is wider has a line of its own.
+    """Fill lines with as many whole parts as fit; a part that is too wide gets a line of its own.
 
     >>> filled(["[1] cat", "[2] wild dog", "[3] eel"], 22)
     ['[1] cat  [2] wild dog', '[3] eel']
@@ -211,7 +211,7 @@ def emit_json(data: object) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Turn what JSON does not know into what it knows: times, and the numbers and arrays of NumPy."""
+    """Convert values that JSON does not know: times, and the numbers and arrays of NumPy."""
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if hasattr(value, "tolist"):
@@ -220,19 +220,19 @@ def _plain(value: Any) -> Any:
 
 
 class Bar:
-    """What a long piece of work calls: `bar(done, total)`, and `bar.say(words)` when something else begins."""
+    """Progress of a long piece of work, which calls `bar(done, total)`, and `bar.say(words)` when a new part begins."""
 
     def __call__(self, done: int, total: int) -> None:
-        """Note how much of it is done."""
+        """Note how much of the work is done."""
 
     def say(self, words: str) -> None:
-        """Say what begins now: a line on stderr where no bar is drawn."""
+        """Say what begins now; if no bar is drawn, as a line on stderr."""
         talk(words)
 
 
 @contextlib.contextmanager
 def progress(words: str = "working", *, first: str | None = None) -> Iterator[Bar]:
-    """A bar on stderr if somebody is looking; otherwise one that draws nothing.
+    """Show a progress bar on stderr if it is a terminal; otherwise draw nothing.
 
     `first` is shown instead of `words` until the first piece of work is done.
     """

@@ -13,7 +13,7 @@ Fish:  fewlabels completion fish > ~/.config/fish/completions/fewlabels.fish
 """
 
 
-@click.command(help=_HELP, short_help="Completion of commands and names for your shell.")
+@click.command(help=_HELP, short_help="Print the completion script for your shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
@@ -23,5 +23,5 @@ def completion(ctx: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(ctx.find_root().command, {}, "fewlabels", "_FEWLABELS_COMPLETE")
-    # Not .source(): for bash that starts one, to see whether it is new enough.
+    # .source() would start bash to check its version.
     click.echo(script.source_template % script.source_vars())

@@ -31,11 +31,11 @@ BUDGET = 1_200  # or after this many labels
 BATCH = 10  # labels between two looks at the answer
 DRAWS = 1_000
 
-_HELP = """Show what fewlabels does, in under a minute, on data that come with it.
+_HELP = """Show what fewlabels does on built-in data, in under a minute.
 
 A small network has sorted 3,971 pictures of clothes into ten classes. Which class does it get wrong most often? The
-demo asks for labels where they help most, until it is sure; then it measures how many labels a random sample would
-have needed to be as sure, and writes a report. The labels are known beforehand here: they play the person who labels.
+demo asks for labels where they help most, until it is sure. Then it measures how many labels a random sample would have
+needed to be as sure, and writes a report. The true classes are known here, and stand in for the person who labels.
 
 \b
 Examples:
@@ -55,11 +55,13 @@ class Run:
 
 @click.command(help=_HELP, short_help="The whole loop on built-in data, in under a minute.")
 @click.option(
-    "-o", "--output", default="demo-report.html", show_default=True, metavar="FILE", help="Where the report goes."
+    "-o", "--output", default="demo-report.html", show_default=True, metavar="FILE", help="Where to write the report."
 )
-@click.option("--keep", metavar="DATABASE", help="Keep the assessment in this file, to go on with: show, plot, serve.")
-@click.option("--runs", default=9, type=click.IntRange(1), show_default=True, help="Repetitions to measure the saving.")
-@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed, other items.")
+@click.option("--keep", metavar="DATABASE", help="Keep the assessment in this file, for show, plot and serve.")
+@click.option("--runs", default=9, type=click.IntRange(1), show_default=True, help="Runs to measure the saving.")
+@click.option(
+    "--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed asks about other items."
+)
 def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import program, progress
@@ -68,7 +70,7 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
     from fewlabels.policies import TopTwo, UniformItems
     from fewlabels.report import format_of, read, write
 
-    format_of(output)  # a wrong name is said before the work, not after it
+    format_of(output)  # refuse a wrong name before the work, not after it
     fashion = load_fashion()
     truth = dict(zip(fashion.ids, fashion.labels, strict=True))
     columns = {"id": fashion.ids, "scores": fashion.scores}
@@ -87,9 +89,9 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
         lean = read_pool(columns, classes=fashion.classes)  # without the pictures, which nobody looks at here
         ways: tuple[tuple[list[Run], Policy, int], ...] = (([first], TopTwo(), 1), ([], UniformItems(), 0))
         with progress("measuring what that saved") as bar:
-            for found, policy, begun in ways:
+            for results, policy, begun in ways:
                 for run in range(begun, runs):
-                    found.append(repeat(lean, truth, policy, seed + run))
+                    results.append(repeat(lean, truth, policy, seed + run))
                     bar(len(ways[0][0]) + len(ways[1][0]), 2 * runs)
         for line in ["", *saving(ways[0][0], ways[1][0], min(accuracy, key=lambda name: accuracy[name]))]:
             click.echo(line)
@@ -144,14 +146,14 @@ def true_accuracy(pool: Pool, labels: Sequence[str]) -> dict[str, float]:
     return dict(zip(pool.classes, shares.tolist(), strict=True))
 
 
-# --- what is said
+# --- what is printed
 
 
 def intro(fashion: Pictures) -> list[str]:
     """What is asked, and how."""
     return [
         f"A small network has sorted {len(fashion):,} pictures of clothes into {len(fashion.classes)} classes.",
-        "Which class does it get wrong most often? To know for certain, somebody would have to label them all.",
+        "Which class does it get wrong most often? To be certain, somebody would have to label them all.",
         f"fewlabels asks for {BATCH} labels at a time, where they help most, until it is {wording.chosen(SURE)} sure.",
     ]
 
@@ -165,9 +167,9 @@ def result(answer: Answer, run: Run) -> list[str]:
         else f"After {run.labels} labels, the budget,"
     )
     return [
-        f"{end}: the class it gets wrong most often is {name}.",
+        f"{end}: the class that the network gets wrong most often is {name}.",
         "",
-        f"{'it says':<12} {'items':>6} {'labels':>7}   {'right':>10}   {'between (95%)':<20}  chance to be the worst",
+        f"{'it says':<12} {'items':>6} {'labels':>7}   {'right':>10}   {'between (95%)':<20}  chance of being worst",
         *(_line(row) for row in answer.table.rows()),
         "",
     ]
@@ -186,7 +188,7 @@ def check(answer: Answer, accuracy: Mapping[str, float]) -> list[str]:
     held = sum(row["low"] <= accuracy[row["group"]] <= row["high"] for row in rows)
     verdict = "That is right" if worst == answer.groups[0] else f"That is wrong, it is {worst}"
     return [
-        f"Here the truth is known. {verdict}: of what it calls {worst}, {wording.percent(accuracy[worst])} is.",
+        f"Here the truth is known. {verdict}: {wording.percent(accuracy[worst])} of what it calls {worst} is one.",
         f"The intervals contain the true share in {held} of {len(rows)} classes.",
     ]
 
@@ -196,16 +198,16 @@ def saving(chosen: Sequence[Run], random: Sequence[Run], worst: str) -> list[str
     ours, theirs = _middle(chosen), _middle(random)
     least = "more than " if sum(not run.sure for run in random) * 2 > len(random) else ""
     verdict = (
-        f"Random sampling would have needed about {least}{theirs:.0f} labels for the same certainty, "
-        f"where fewlabels needs about {ours:.0f}."
+        f"Random sampling would have needed {least or 'about '}{theirs:.0f} labels for the same certainty; "
+        f"fewlabels needs about {ours:.0f}."
     )
     sure = wording.chosen(SURE)
     return [
         verdict,
-        f"Measured just now: {len(random)} runs each way on these pictures, all else equal, until {sure} sure.",
+        f"Measured just now: {len(random)} runs of each method on these pictures, all else equal, until {sure} sure.",
         f"  fewlabels chooses: {_spread(chosen, worst)}",
         f"  random items:      {_spread(random, worst)}",
-        "Data, question and settings were picked to show the method; how much it saves on yours depends on them.",
+        "Data, question and settings were picked to show the method. How much it saves on your data depends on them.",
     ]
 
 
@@ -217,7 +219,7 @@ def _middle(runs: Sequence[Run]) -> float:
 def _spread(runs: Sequence[Run], worst: str) -> str:
     counts = sorted(run.labels for run in runs)
     never = sum(not run.sure for run in runs)
-    middle = f"{_middle(runs):.0f} labels in the middle, from {counts[0]} to {counts[-1]}"
+    middle = f"median {_middle(runs):.0f} labels, from {counts[0]} to {counts[-1]}"
     right = f"; named the right class {sum(run.named == worst for run in runs)} of {len(runs)} times"
     return middle + (f", {never} of {len(runs)} not sure by then" if never else "") + right
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.store import Store
 
-_HELP = """Write what an assessment holds to a file, or to stdout.
+_HELP = """Write the contents of an assessment to a file, or to stdout.
 
 \b
 WHAT is one of
-  labels      id and label of every labelled item (the default)
+  labels      the id and label of every labelled item (the default)
   log         everything that happened, in order: requests, labels, withdrawals, with time and annotator
   estimates   group, n, labelled, mean, low, high
   batch       the items that are pending, with an empty label, as `fewlabels ask` wrote them
-  disputed    the items that wait for your word, with what people said; `fewlabels tell --decide` takes it
+  disputed    the items that wait for your decision, with people's answers, for `fewlabels tell --decide`
 
 \b
 Examples:
@@ -34,7 +34,7 @@ Examples:
 """
 
 
-@click.command(help=_HELP, short_help="Labels, log, estimates or open requests as a file.")
+@click.command(help=_HELP, short_help="Write labels, log, estimates or open requests to a file.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, metavar="[NAME] [WHAT]", shell_complete=complete_names)
 @output_options
@@ -86,14 +86,14 @@ def _batch(audit: Assessment) -> dict[str, list[Any]]:
 
 
 def _disputed(audit: Assessment) -> dict[str, list[Any]]:
-    found = audit.disputed()
-    content = {"content": [one.content for one in found]} if audit.pool.content else {}
-    said = ["; ".join(f"{who}: {what}" for who, what in one.votes.items()) for one in found]
-    skips = ["; ".join(f"{who}: {why}" for who, why in one.skips.items()) for one in found]
-    return {"id": [one.id for one in found], **content, "label": [""] * len(found), "votes": said, "skips": skips}
+    items = audit.disputed()
+    content = {"content": [item.content for item in items]} if audit.pool.content else {}
+    votes = ["; ".join(f"{who}: {what}" for who, what in item.votes.items()) for item in items]
+    skips = ["; ".join(f"{who}: {why}" for who, why in item.skips.items()) for item in items]
+    return {"id": [item.id for item in items], **content, "label": [""] * len(items), "votes": votes, "skips": skips}
 
 
-# What people gave comes from the database itself: it can be had even if a part of the assessment is missing.
+# Labels and log come from the database itself, so they can be exported even if a part of the assessment is missing.
 STORED: dict[str, Callable[[Store, str], dict[str, list[Any]]]] = {"labels": _labels, "log": _log}
 EXPORTS: dict[str, Callable[[Assessment], dict[str, list[Any]]]] = {
     "estimates": _estimates,

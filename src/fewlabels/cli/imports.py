@@ -16,7 +16,7 @@ OPTION = "--import"
 
 
 def first(args: Sequence[str]) -> list[str]:
-    """The arguments of a command line with every --import at the front, so that it may stand anywhere.
+    """Move every --import to the front of a command line, so that it may stand anywhere.
 
     >>> first(["show", "audit.db", "--import", "my_metrics.py"])
     ['--import', 'my_metrics.py', 'show', 'audit.db']
@@ -42,7 +42,7 @@ def import_parts(what: str) -> None:
     is_file = path.suffix == ".py"
     if is_file and not path.is_file():
         raise InputError(f"{OPTION} {what}: there is no such file. Name a file that ends in .py, or a module.")
-    # At the end, so that no file beside it takes the place of a module that something else needs.
+    # At the end, so that no file beside it hides a module that something else needs.
     folder = str(path.resolve().parent) if is_file else str(Path.cwd())
     if folder not in sys.path:
         sys.path.append(folder)

@@ -1,4 +1,4 @@
-"""How somebody at a terminal, or a program at the other end of a pipe, says what an item is: by key, search or line."""
+"""Input of labels from a terminal, by key or by search, or from a pipe, line by line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fewlabels.cli.common import filled
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-MOST_KEYS = 20  # classes that are chosen by one key; more are searched
+MOST_KEYS = 20  # up to this many classes each have a key; more are searched
 _COMMANDS = {"s": "skip", "u": "undo", "o": "open", "m": "more", "q": "quit"}
 _UNCLEAR = "unclear"
 _SHOWN = 9
@@ -89,22 +89,22 @@ class Chooser(ABC):
 
     @abstractmethod
     def legend(self) -> str:
-        """What can be pressed, below each item."""
+        """Return the line of possible keys, which is shown below each item."""
 
     @abstractmethod
     def choose(self) -> Action:
-        """Wait until the person has given an answer that makes sense."""
+        """Wait until the person has given a valid answer."""
 
 
 def chooser(classes: Sequence[str], keyboard: Keyboard, say: Callable[[str], None]) -> Chooser:
-    """Choose the way that suits the number of classes, and whether there is a terminal."""
+    """Return the chooser that suits the number of classes and the kind of input."""
     if isinstance(keyboard, Pipe):
         return ByLine(classes, keyboard, say)
     return (ByKey if len(classes) <= MOST_KEYS else BySearch)(classes, keyboard, say)
 
 
 def keys_for(classes: Sequence[str]) -> dict[str, str]:
-    """A key for each of a few classes: their own names where these are single letters, or else 1-9 and letters.
+    """Return a key for each of a few classes: their own names if these are single letters, or else 1-9 and letters.
 
     >>> keys_for(["cat", "dog"])
     {'1': 'cat', '2': 'dog'}
@@ -139,11 +139,11 @@ class ByKey(Chooser):
 
 
 class BySearch(Chooser):
-    """Type a part of the name: the matching classes are shown, and a digit or Enter takes one."""
+    """Search by typing part of the name: the matching classes are shown, and a digit or Enter picks one."""
 
     def legend(self) -> str:
         """How to search, and the commands."""
-        return f"Type a part of the class, then Enter for the first or 1-9; Esc begins again.\n{_commands(':')}"
+        return f"Type part of the class name, then Enter for the first match or 1-9. Esc clears it.\n{_commands(':')}"
 
     def choose(self) -> Action:
         """Search until a class is taken, or a command is given after a colon."""
@@ -154,11 +154,11 @@ class BySearch(Chooser):
     def _searched(self) -> Action:
         typed, shown = "", 0
         while True:
-            found = search(typed, self.classes)
+            matches = search(typed, self.classes)
             key = self.keyboard.key()
             if key in ("\r", "\n"):
-                if typed and found:
-                    return Action("label", found[0])
+                if typed and matches:
+                    return Action("label", matches[0])
             elif typed == ":" and key.casefold() in _COMMANDS:
                 return _command(key.casefold(), self.keyboard)
             elif key in ("\x7f", "\b"):
@@ -167,24 +167,24 @@ class BySearch(Chooser):
                 typed = ""
             elif key.isdecimal() and typed and not search(typed + key, self.classes):
                 if 1 <= int(key) <= shown:
-                    return Action("label", found[int(key) - 1])
+                    return Action("label", matches[int(key) - 1])
             elif key.isprintable() and len(key) == 1:
                 typed += key
             shown = self._show(typed)
 
     def _show(self, typed: str) -> int:
-        """Show what was typed and what it matches; the number of classes for which there was room."""
-        found = search(typed, self.classes) if typed and typed != ":" else []
+        """Show what was typed and the classes it matches, and return how many of them had room."""
+        matches = search(typed, self.classes) if typed and typed != ":" else []
         line, shown = f"> {typed}  ", 0
         room = shutil.get_terminal_size((80, 24)).columns - len("  and 1,000 more") - 1
-        for name in found[:_SHOWN]:
+        for name in matches[:_SHOWN]:
             if shown and len(line) + len(name) + 6 > room:
                 break
             shown += 1
             line += f"  [{shown}] {name}"
-        if len(found) > shown:
-            line += f"  and {len(found) - shown:,} more"
-        elif typed and typed != ":" and not found:
+        if len(matches) > shown:
+            line += f"  and {len(matches) - shown:,} more"
+        elif typed and typed != ":" and not matches:
             line += "  no class has this in its name"
         self.keyboard.show(line)
         return shown
@@ -213,17 +213,17 @@ class ByLine(Chooser):
                 return Action("skip", rest.strip() or _UNCLEAR) if kind == "skip" else Action(kind)  # type: ignore[arg-type]
             if text in self._keys():
                 return Action("label", self._keys()[text])
-            found = exactly(text, self.classes)
-            if len(found) == 1:
-                return Action("label", found[0])
+            matches = exactly(text, self.classes)
+            if len(matches) == 1:
+                return Action("label", matches[0])
             if text:
-                near = found or difflib.get_close_matches(text, self.classes, 3)
+                near = matches or difflib.get_close_matches(text, self.classes, 3)
                 hint = f" Did you mean {' or '.join(map(repr, near[:3]))}?" if near else ""
                 self.say(f"{text!r} is not a class here.{hint}")
 
 
 def search(typed: str, classes: Sequence[str]) -> list[str]:
-    """The classes that match: one of just that name, those that begin so, those with a word that does, all others.
+    """Return the classes that match: first the same name, then names that begin so, then names with such a word.
 
     >>> search("ca", ["scar", "wild cat", "cat"])
     ['cat', 'wild cat', 'scar']
@@ -242,7 +242,7 @@ def search(typed: str, classes: Sequence[str]) -> list[str]:
 
 
 def exactly(text: str, classes: Sequence[str]) -> list[str]:
-    """The classes that a text names but for case and spaces, or else those that begin with it."""
+    """Return the classes with this name, ignoring case and spaces; if there are none, those that begin with it."""
     wanted = " ".join(text.split()).casefold()
     if not wanted:
         return []
@@ -258,7 +258,7 @@ def _command(letter: str, keyboard: Keyboard) -> Action:
 
 
 def _keys_in_lines(keys: Mapping[str, str]) -> str:
-    """Keys and classes in lines that fit the screen: a line never ends inside a class."""
+    """Write keys and classes in lines that fit the screen, without breaking a class."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     return "\n".join(filled([f"[{key}] {name}" for key, name in keys.items()], width))
 

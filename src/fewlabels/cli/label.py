@@ -1,4 +1,4 @@
-"""`fewlabels label`: one item after the other in the terminal; each answer is stored at once."""
+"""`fewlabels label`: label items one by one in the terminal; each answer is stored at once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _HELP = """Label items here, one at a time. Every answer is stored at once; quit whenever you like.
 
-You see the content of an item, and nothing of what the classifier said. With few classes each has a key; with many,
-type a part of the name. Commands: s skips an item that cannot be labelled (it asks why), u takes back your last answer,
-o opens an image or address, m shows the rest of a long text, q quits (so do Ctrl-C and Ctrl-D). With many
-classes put a colon before them, as in :q.
+You see the content of an item, but not what the classifier predicted. If there are few classes, each has a key; if
+there are many, type part of the name. Commands: s skips an item that you cannot label (and asks why), u takes back your
+last answer, o opens an image or address, m shows the rest of a long text, q quits (so do Ctrl-C and Ctrl-D). If there
+are many classes, put a colon before a command, as in :q.
 
-An item that was open when you quit comes first the next time. If stdin is not a terminal, each line answers one item.
+An item that was open when you quit comes first next time. If stdin is not a terminal, each line answers one item.
 
 \b
 Examples:
@@ -37,7 +37,7 @@ Examples:
   fewlabels label audit.db worst -n 20 --annotator ann
 """
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".svg")
-# Letters that would move the cursor, change colours or turn text around: content comes from anywhere.
+# Characters that would move the cursor, change colours or reverse text: content can come from anywhere.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _EVERY = 10  # answers between two looks at the stopping rules
 
@@ -61,7 +61,7 @@ def label(address: str, name: str | None, *, count: int | None, annotator: str |
 
 @dataclass
 class Sitting:
-    """One person labelling: which items wait for them, and what they have answered since they sat down."""
+    """One person labelling: the items that wait for them, and their answers since they began."""
 
     audit: Assessment
     keyboard: Keyboard
@@ -70,51 +70,53 @@ class Sitting:
     open_all: bool = False
     launch: Callable[[str], object] = click.launch
     _queue: list[Request] = field(default_factory=list)
-    _said: list[tuple[Request, str]] = field(default_factory=list)
+    _answered: list[tuple[Request, str]] = field(default_factory=list)
 
     def run(self, count: int | None = None) -> None:
         """Label until the person quits, nothing is left, or there are enough answers."""
         from fewlabels.cli.keys import chooser
 
-        self._queue = [one for one in self.audit.held(self.annotator) if one.annotator == self.annotator]
+        self._queue = [item for item in self.audit.held(self.annotator) if item.annotator == self.annotator]
         if self._queue:
-            self.say(f"First what was handed out before: {counted(len(self._queue), 'item')}.")
+            self.say(f"First come items that were handed out before: {len(self._queue):,}.")
         if self.audit.pool.content is None:
-            self.say("Only ids are shown: the assessment was made without a content column (new --content).")
+            self.say(
+                "Only ids are shown: the assessment has no content column. To have one, see fewlabels new --content."
+            )
         budget = self.audit.spec.stop.labels
         if budget is not None and len(self.audit.labels()) >= budget:
-            self._say_how_it_stands()
+            self._say_if_reached()
         choose = chooser(self.audit.pool.classes, self.keyboard, self.say)
         try:
-            while count is None or len(self._said) < count:
+            while count is None or len(self._answered) < count:
                 item = self._next()
                 if item is None:
                     self.say("Nothing is left to label.")
                     return
                 self._show(item, choose.legend())
                 while self._answer(item, choose.choose()):
-                    pass  # looked at more closely: the item still waits
+                    pass  # the person looked more closely, and the item still waits
         except (EOFError, KeyboardInterrupt, click.Abort):
             self.say("")  # what was open stays pending, and comes first the next time
         except _Quit:
             pass
 
     def summary(self) -> str:
-        """What was done, in words."""
-        labels = sum(kind == "label" for _, kind in self._said)
-        skips = len(self._said) - labels
+        """Summarise the sitting in words."""
+        labels = sum(kind == "label" for _, kind in self._answered)
+        skips = len(self._answered) - labels
         skipped = f", {skips:,} skipped" if skips else ""
         total = len(self.audit.labels())
         return f"{counted(labels, 'label')}{skipped} in this sitting; {total:,} in all."
 
     def _next(self) -> Request | None:
-        """The item that waits, or a new one."""
+        """Return the item that waits, or a new one."""
         if not self._queue:
             self._queue = list(self.audit.ask(1, annotator=self.annotator))
         return self._queue[0] if self._queue else None
 
     def _answer(self, item: Request, action: Action) -> bool:
-        """Do what the person wants; True if the same item waits for another answer."""
+        """Carry out an action, and return whether the same item waits for another answer."""
         if action.kind == "quit":
             raise _Quit
         if action.kind == "undo":
@@ -128,31 +130,31 @@ class Sitting:
             self.audit.skip([item.id], reason=action.word, annotator=self.annotator)
         self.say(f"{item.id}: {action.word if action.kind == 'label' else f'skipped ({action.word})'}")
         self._queue.remove(item)
-        self._said.append((item, action.kind))
+        self._answered.append((item, action.kind))
         self._say_if_enough()
         return False
 
     def _undo(self) -> bool:
-        if not self._said:
-            self.say("Nothing to take back: this sitting has no answer yet.")
+        if not self._answered:
+            self.say("There is nothing to take back: you have not answered anything yet.")
             return True
-        item, _ = self._said.pop()
+        item, _ = self._answered.pop()
         self.audit.retract([item.id], annotator=self.annotator)
         self._queue.insert(0, item)
         self.say(f"{item.id}: taken back.")
         return False
 
     def _say_if_enough(self) -> None:
-        """Say that it is enough: at the last label of the budget, and from time to time for the other, slower rules."""
+        """Say when there are enough labels: at the last label of the budget, and now and then for the slower rules."""
         stop = self.audit.spec.stop
-        last = self._said[-1][1] == "label" and len(self.audit.labels()) == stop.labels
-        if stop.rules and (last or len(self._said) % _EVERY == 0):
-            self._say_how_it_stands()
+        last = self._answered[-1][1] == "label" and len(self.audit.labels()) == stop.labels
+        if stop.rules and (last or len(self._answered) % _EVERY == 0):
+            self._say_if_reached()
 
-    def _say_how_it_stands(self) -> None:
+    def _say_if_reached(self) -> None:
         standing = self.audit.standing()
         if standing.reached:
-            self.say(f"{standing.words} You can quit, or go on.")
+            self.say(f"{standing.words} You can stop here, or go on.")
 
     def _show(self, item: Request, legend: str) -> None:
         width, height = shutil.get_terminal_size((80, 24))
@@ -170,14 +172,14 @@ class Sitting:
         self.say(f"\n{legend}")
 
     def _number(self) -> str:
-        """The number of this item within the budget, if there is one, or else within this sitting."""
+        """Return the number of this item within the budget, if there is one, or else within this sitting."""
         budget, done = self.audit.spec.stop.labels, len(self.audit.labels())
         if budget is None:
-            return f"{len(self._said) + 1:,}"
+            return f"{len(self._answered) + 1:,}"
         return f"{done + 1:,} of {budget:,}" if done < budget else f"{done + 1:,}, past the budget of {budget:,}"
 
     def _open(self, item: Request) -> None:
-        """Open an image or address with the program that the system has for it."""
+        """Open an image or address with the system's program for it."""
         where = str(item.content)
         address = where.startswith(("http://", "https://"))
         if address or (Path(where).is_file() and where.lower().endswith(_IMAGES)):
@@ -186,10 +188,10 @@ class Sitting:
             self.say("There is nothing to open: the content is neither an address nor an existing image file.")
 
 
-class _Quit(Exception):  # noqa: N818  (no error)
-    """The person has had enough."""
+class _Quit(Exception):  # noqa: N818  (not an error)
+    """The person wants to quit."""
 
 
 def _plain(content: object) -> str:
-    """Remove what a terminal would obey from a text."""
+    """Remove control characters from a text, which a terminal would obey."""
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", str(content).replace("\r\n", "\n"))

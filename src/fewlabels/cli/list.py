@@ -8,7 +8,7 @@ import click
 
 from fewlabels.cli.common import json_option
 
-_HELP = """List the assessments in a database: what each asks, its labels, and the requests that wait for one.
+_HELP = """List the assessments in a database, each with its question, its labels, and its pending items.
 
 \b
 Examples:
@@ -17,7 +17,7 @@ Examples:
 """
 
 
-@click.command("list", help=_HELP, short_help="The assessments in a database.")
+@click.command("list", help=_HELP, short_help="List the assessments in a database.")
 @click.argument("address", metavar="DATABASE")
 @json_option
 def list_(address: str, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The command `fewlabels`: its commands, each imported when it is used, and how it ends when something is wrong."""
+"""The command `fewlabels`: its commands, each imported when it is used, and how errors end it."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from fewlabels.errors import Argument, Call, FewlabelsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Command -> where it is, and what the list of commands says about it: showing the list imports none of them.
+# Each command with its place and its line in the list of commands, so that showing the list imports none of them.
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
-        "demo": ("fewlabels.cli.demo:demo", "The whole loop on built-in data, in under a minute."),
-        "plan": ("fewlabels.cli.plan:plan", "How many labels you will probably need, before you buy any."),
+        "demo": ("fewlabels.cli.demo:demo", "See the whole loop on built-in data, in under a minute."),
+        "plan": ("fewlabels.cli.plan:plan", "Estimate how many labels you will need, before you buy any."),
         "new": ("fewlabels.cli.new:new", "Begin an assessment from a file of predictions."),
     },
     "Label": {
         "label": ("fewlabels.cli.label:label", "Label items here in the terminal, one at a time."),
-        "ask": ("fewlabels.cli.ask:ask", "Which items to label next, as a file to fill in."),
+        "ask": ("fewlabels.cli.ask:ask", "Write the items to label next to a file to fill in."),
         "tell": ("fewlabels.cli.tell:tell", "Take labels from a file, or as ID=LABEL."),
-        "withdraw": ("fewlabels.cli.withdraw:withdraw", "Take back labels, or requests nobody will answer."),
+        "withdraw": ("fewlabels.cli.withdraw:withdraw", "Take back labels, or requests that nobody will answer."),
     },
     "Label together": {
         "serve": ("fewlabels.cli.serve:serve", "Label in the browser, alone or with others."),
-        "invite": ("fewlabels.cli.people:invite", "A personal link for somebody who labels in the browser."),
-        "people": ("fewlabels.cli.people:people", "Who was invited."),
+        "invite": ("fewlabels.cli.people:invite", "Make a personal link for somebody who labels in the browser."),
+        "people": ("fewlabels.cli.people:people", "List who was invited."),
         "revoke": ("fewlabels.cli.people:revoke", "Lock somebody out; their answers stay."),
     },
     "Read": {
-        "show": ("fewlabels.cli.show:show", "Estimates with intervals, and how far the labelling has come."),
-        "answer": ("fewlabels.cli.answer:answer", "The answer to the question, and how sure it is."),
-        "report": ("fewlabels.cli.report:report", "One HTML file with everything, to pass on."),
+        "show": ("fewlabels.cli.show:show", "Show estimates with intervals, and the progress of labelling."),
+        "answer": ("fewlabels.cli.answer:answer", "Answer the question, and say how sure the answer is."),
+        "report": ("fewlabels.cli.report:report", "Write one HTML file with everything, to pass on."),
         "plot": ("fewlabels.cli.plot:plot", "Draw one picture of the results."),
-        "list": ("fewlabels.cli.list:list_", "The assessments in a database."),
-        "export": ("fewlabels.cli.export:export", "Labels, log, estimates or open requests as a file."),
+        "list": ("fewlabels.cli.list:list_", "List the assessments in a database."),
+        "export": ("fewlabels.cli.export:export", "Write labels, log, estimates or open requests to a file."),
     },
     "Research": {
         "simulate": (
             "fewlabels.cli.simulate:simulate",
-            "Which method needs the fewest labels, where labels are known.",
+            "Find the method that needs the fewest labels, on known labels.",
         ),
-        "paper": ("fewlabels.cli.paper:paper", "The tables and figures of the paper, run again."),
+        "paper": ("fewlabels.cli.paper:paper", "Reproduce the tables and figures of the paper."),
     },
     "More": {
-        "completion": ("fewlabels.cli.completion:completion", "Completion of commands and names for your shell."),
+        "completion": ("fewlabels.cli.completion:completion", "Print the completion script for your shell."),
     },
 }
 _PLACES = {name: place for section in COMMANDS.values() for name, place in section.items()}
 
-# The arguments of Python that are options of the command line, by the same name.
+# The arguments of Python functions that are also options of the command line, under the same name.
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
     "normalize", "logits", "adopt",
@@ -66,14 +66,14 @@ _OPTIONS = (
 
 
 class Commands(click.Group):
-    """A group whose commands are imported on use. It says in one line what is wrong, then ends with code 2."""
+    """A group whose commands are imported on use. After an error it prints one line and exits with code 2."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What is to be imported comes first, wherever it stands."""
+        """Parse the arguments, with every --import first, wherever it stands."""
         return super().parse_args(ctx, imports.first(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
+        """List the names, in the order of the table."""
         return list(_PLACES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -86,7 +86,7 @@ class Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command that is meant; for a mistyped one, propose the nearest."""
+        """Find the command that is meant; for a mistyped one, suggest the nearest."""
         if args[0] not in _PLACES and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], _PLACES, 1)
             hint = f"Did you mean '{near[0]}'?" if near else "See: fewlabels --help"
@@ -94,7 +94,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands by section, from the table alone."""
+        """Write the commands by section, from the table alone."""
         for section, places in COMMANDS.items():
             with formatter.section(section):
                 formatter.write_dl([(name.ljust(10), words) for name, (_, words) in places.items()])
@@ -103,8 +103,8 @@ class Commands(click.Group):
         """Complete names of commands without importing them."""
         from click.shell_completion import CompletionItem
 
-        found = [(name, words) for name, (_, words) in _PLACES.items() if name.startswith(incomplete)]
-        own = [CompletionItem(name, help=words) for name, words in found]
+        matches = [(name, words) for name, (_, words) in _PLACES.items() if name.startswith(incomplete)]
+        own = [CompletionItem(name, help=words) for name, words in matches]
         return own + click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
@@ -126,14 +126,14 @@ class Commands(click.Group):
             _say("stopped.")
             sys.exit(130)
         except BrokenPipeError:
-            # Whoever read the output has had enough; Python must not complain about it when it ends.
+            # The reader of the output has closed it; Python must not complain about that at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         sys.exit(result if isinstance(result, int) else 0)
 
 
 def as_options(part: Argument | Call) -> str:
-    """Spell what a message of the library mentions as options; what is not an option stays Python.
+    """Write the arguments in a message of the library as options; arguments that are not options stay Python.
 
     >>> as_options(Argument("normalize", value=True)), as_options(Argument("id")), as_options(Argument("draws", 9))
     ('--normalize', '--id', 'draws=9')
@@ -152,7 +152,7 @@ def as_options(part: Argument | Call) -> str:
 
 
 def _with_usage(error: click.ClickException) -> str:
-    """The message of click, and for bad usage where to read more."""
+    """Return the message of click and, for wrong usage, where to read more."""
     words = error.format_message()
     context = getattr(error, "ctx", None)
     if not isinstance(error, click.UsageError) or context is None or context.command is cli:
@@ -161,17 +161,17 @@ def _with_usage(error: click.ClickException) -> str:
 
 
 def _say(message: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     click.echo(f"fewlabels: {' '.join(message.split())}", err=True)
 
 
-_HELP = """How good a black-box classifier is on your data, from as few labels as possible, and how sure that is.
+_HELP = """Find out how good a black-box classifier is on your data from few labels, and how sure that is.
 
 \b
 A first assessment, from a file with one row per item and the classifier's scores or predicted classes:
   fewlabels new audit.db predictions.csv      reads the file and says what it understood
-  fewlabels label audit.db                    shows one item after the other; you label
-  fewlabels show audit.db                     accuracy of each class, with intervals
+  fewlabels label audit.db                    shows one item after another, for you to label
+  fewlabels show audit.db                     shows the accuracy of each class, with intervals
 """
 
 
@@ -187,7 +187,7 @@ A first assessment, from a file with one row per item and the classifier's score
     "modules",
     multiple=True,
     metavar="FILE_OR_MODULE",
-    help="Python with parts of your own, such as my_metrics.py; anywhere on the line.",
+    help="Python code with your own parts, such as my_metrics.py; anywhere on the line.",
 )
 @click.pass_context
 def cli(ctx: click.Context, modules: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""`fewlabels new`: begin an assessment from a file of predictions, and say what was understood of it."""
+"""`fewlabels new`: begin an assessment from a file of predictions, and say how the file was understood."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _HELP = """Begin an assessment.
 
-DATABASE is a file such as audit.db (made if it is not there) or postgresql://user@host/database. FILE has the
-predictions, one row per item: .csv, .tsv, .json, .jsonl, .parquet, .npz and so on, or - for stdin. NAME is what the
-assessment is called in the database; without it, the name of the file.
+DATABASE is a file such as audit.db (created if it does not exist) or postgresql://user@host/database. FILE has the
+predictions, one row per item: .csv, .tsv, .json, .jsonl, .parquet, .npz and so on, or - for stdin. NAME is the name of
+the assessment in the database; if you leave it out, it is the name of the file.
 
-Which columns are ids, scores, predicted classes and content is guessed from their names and values, and said. What
-was guessed wrong is put right with the option named beside it; --dry-run only says, and writes nothing.
+The columns of ids, scores, predicted classes and content are guessed from their names and values, and printed. If a
+guess is wrong, use the option printed beside it. --dry-run only prints, and writes nothing.
 
 \b
 Examples:
@@ -36,8 +36,8 @@ Examples:
   fewlabels new audit.db fair predictions.csv --groups column:sex --compare female,male --stop-probability 0.95
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
 """
-_SMALL = 5  # items, below which a group is too small to be looked for
-_CONTENT = "Column that annotators see: text, image path or address; several with commas (none: only the id)."
+_SMALL = 5  # a group with fewer items is too small to look for
+_CONTENT = "Columns that annotators see: text, image path or address; separate with commas (none: only the id)."
 
 
 @click.command(help=_HELP, short_help="Begin an assessment from a file of predictions.")
@@ -50,7 +50,7 @@ _CONTENT = "Column that annotators see: text, image path or address; several wit
 @click.option("--overlap", type=click.IntRange(1), default=1, show_default=True, help="People who label each item.")
 @stop_options
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be done.")
 @json_option
 def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
@@ -78,7 +78,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     create(None if dry_run else address, name, pool, groups, **settings).close()
     _say(f"{file}: {counted(len(pool), 'item')}", [*understood, *_about(groups, task, settings["stop"])])
     if pool.score_sums is None and options["classes"] is None:
-        talk("A true class that is never predicted must be named too, or its labels cannot be taken: use --classes.")
+        talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
     talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
@@ -88,7 +88,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
 
 
 def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
-    """The name of the assessment and the file of its predictions; an error if the name is used already."""
+    """Return the name of the assessment and its file of predictions; an error if the name is already used."""
     from fewlabels.cli.common import open_store, quoted, shown
     from fewlabels.errors import InputError, StoreError
     from fewlabels.store.database import NoFileError
@@ -96,7 +96,10 @@ def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
     if not words:
         raise InputError("a database and a file are needed, as in: fewlabels new audit.db predictions.csv")
     if len(words) > 2:
-        raise InputError(f"one name and one file are needed: new {shown(address)} [NAME] FILE. Got {len(words)} words.")
+        raise InputError(
+            f"too many words after {shown(address)}: {len(words)}. Give at most one name and one file, as in: "
+            f"fewlabels new {shown(address)} NAME FILE"
+        )
     file = words[-1]
     name = words[0] if len(words) == 2 else "audit" if file == "-" else Path(file).name.partition(".")[0]
     if not name.strip():
@@ -104,8 +107,8 @@ def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
     with contextlib.suppress(NoFileError), open_store(address) as store:
         if name in store.names():
             raise StoreError(
-                f"{shown(address)} already has an assessment {name!r}. To go on with it: fewlabels show "
-                f"{shown(address)} {quoted(name)}. For another one, put a name before the file."
+                f"{shown(address)} already has an assessment {name!r}. To continue it: fewlabels show "
+                f"{shown(address)} {quoted(name)}. To begin another, put a new name before the file."
             )
     return name, file
 
@@ -117,7 +120,7 @@ def _content(text: str | None) -> list[str] | None:
 
 
 def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
-    """The question in words."""
+    """Describe the groups, the question and the stopping rules in words."""
     from fewlabels.cli.predictions import Understood
     from fewlabels.findings.phrases import asked
 
@@ -134,7 +137,7 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
 
 
 def _small(groups: Partition, task: Task) -> str:
-    """A warning that some groups are too small to tell, if the task looks for groups; empty if none is."""
+    """Warn about groups that are too small, if the task looks for groups; empty if there are none."""
     from fewlabels.wording import counted
 
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
@@ -142,16 +145,16 @@ def _small(groups: Partition, task: Task) -> str:
         return ""
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
     return (
-        f"{counted(len(small), 'group')} with fewer than {_SMALL} items: {which}. So few items can make a group look "
-        "bad or good by chance. If they are typos, correct the file; or join small groups with --groups map:FILE."
+        f"{counted(len(small), 'group')} with fewer than {_SMALL} items: {which}. A group this small can look "
+        "good or bad by chance. If these are typos, correct the file; or join small groups with --groups map:FILE."
     )
 
 
 def _say(head: str, lines: Sequence[Understood]) -> None:
-    """What was understood, with the option that changes it, on stderr."""
+    """Print how the file was understood, with the option that changes each line, on stderr."""
     from fewlabels.cli.common import filled, talk
 
-    talk(f"{head}. What was understood, and the option to change it:")
+    talk(f"{head}. How the file was understood, and the option to change it:")
     wide = min(max(len(line.text) for line in lines), 60)
     for line in lines:
         first, *rest = filled(line.pieces, wide, " ")
@@ -167,7 +170,7 @@ def _next(address: str, name: str) -> str:
     typed = {
         f"fewlabels label {where}": "label here, one item at a time",
         f"fewlabels serve {shown(address)}": "or in the browser, alone or with others",
-        f"fewlabels ask {where} -n 20 > batch.csv": "or take 20 items away in a file",
+        f"fewlabels ask {where} -n 20 > batch.csv": "or write 20 items to a file to fill in",
     }
     wide = max(map(len, typed))
     lines = [f"  {command:{wide}}    {what}" for command, what in typed.items()]

@@ -1,4 +1,4 @@
-"""Writing rows to a file or to stdout, in the format that the name or an option says."""
+"""Writing rows to a file or to stdout, in the format given by the file name or an option."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _ENDINGS = {f".{name}": name for name in _FORMATS} | {".ndjson": "jsonl"}
 
 
 def output_options(command: Decorated) -> Decorated:
-    """-o/--output, --format and --excel."""
+    """Add the options -o/--output, --format and --excel."""
     for option in reversed((
         click.option("-o", "--output", metavar="FILE", help="Where to write.  [default: stdout]", type=click.Path()),
         click.option("--format", "format_", type=click.Choice(_FORMATS), help="[default: by FILE's ending, or csv]"),
-        click.option("--excel", is_flag=True, help="CSV for Excel: all letters right, and no text run as a formula."),
+        click.option("--excel", is_flag=True, help="CSV for Excel: letters are right, and no text runs as a formula."),
     )):  # fmt: skip
         command = option(command)
     return command
 
 
 def check_output(output: str | None, format_: str | None) -> str:
-    """The format to write; an error, before anything is done, if it cannot be written."""
+    """Return the format to write, or raise an error before any work if it cannot be written."""
     from fewlabels.errors import InputError
 
     if output is None or output == "-":
         if format_ == "parquet":
-            raise InputError("parquet goes into a file, not to the screen: name one with -o FILE.parquet.")
+            raise InputError("parquet cannot be printed: name a file with -o FILE.parquet.")
         return format_ or "csv"
     path = Path(output)
     if not path.absolute().parent.is_dir():
@@ -45,7 +45,7 @@ def check_output(output: str | None, format_: str | None) -> str:
         raise InputError(f"cannot write {output}: it is a directory. Name a file in it.")
     if format_ is None and path.suffix.lower() not in _ENDINGS:
         raise InputError(
-            f"the ending of {output} does not say how to write it. End it in {', '.join(_ENDINGS)}, or say --format."
+            f"the ending of {output} is not a known format. End it in {', '.join(_ENDINGS)}, or add --format."
         )
     return format_ or _ENDINGS[path.suffix.lower()]
 
@@ -58,7 +58,7 @@ def write(
     *,
     excel: bool = False,
 ) -> None:
-    """Write rows in a format that `check_output` gave."""
+    """Write rows in a format from `check_output`."""
     from fewlabels.io import write_rows
     from fewlabels.io.saving import save
 

@@ -1,4 +1,4 @@
-"""`fewlabels paper`: the paper's tables and figures, run again."""
+"""`fewlabels paper`: reproduce the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TABLES = ("accuracy", "confusion", "ece", "bins", "least-accurate", "least-cali
 _DRAWN = "figures"
 _EVERYTHING = "all"
 
-_HELP = """Run the tables and figures of the paper again, and print ours beside its printed numbers.
+_HELP = """Reproduce the tables and figures of the paper, and print our numbers beside the published ones.
 
 NAME is accuracy, confusion, ece, bins, least-accurate, least-calibrated, comparison or cost (a table each), figures, or
 all. The data are not part of fewlabels: --data names the folder with cifar100.npz, imagenet.npz, svhn.npz,
 newsgroups.npz, dbpedia.npz and cifar100_wrn.npz.
 
-Without --as-published the program does what the paper's text says. With it, it does what the authors' program did
-where that differs, so that the printed numbers can be checked. Footnotes say where they cannot be right.
+Without --as-published the program does what the paper's text says. With it, the program does what the authors' code did
+where that differs, so that the published numbers can be checked. Footnotes say where those cannot be right.
 
 \b
 Examples:
@@ -36,7 +36,7 @@ Examples:
 """
 
 
-@click.command(help=_HELP, short_help="The tables and figures of the paper, run again beside its printed numbers.")
+@click.command(help=_HELP, short_help="Reproduce the tables and figures of the paper, beside its published numbers.")
 @click.argument("name", type=click.Choice([*_TABLES, _DRAWN, _EVERYTHING]), metavar="NAME")
 @click.option(
     "--data", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder with the pools."
@@ -46,7 +46,7 @@ Examples:
 )
 @click.option("--all-runs", is_flag=True, help="Do all runs even where one takes long (least-calibrated on ImageNet).")
 @click.option("--datasets", metavar="LIST", help="Such as cifar100,svhn.  [default: all]")
-@click.option("--as-published", is_flag=True, help="Do what the authors' program did, not what the text says.")
+@click.option("--as-published", is_flag=True, help="Do what the authors' code did, not what the text says.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads.  [default: all processors]")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
 @json_option
@@ -63,7 +63,7 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
     if not data.is_dir():
         raise InputError(f"--data {data} is not a folder. Name the folder with the pools, such as cifar100.npz.")
     if out is None and name == _DRAWN:
-        raise InputError("figures are files: say with --out DIR where to write them.")
+        raise InputError("figures are files: use --out DIR to say where to write them.")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     chosen = tuple(part for part in datasets.split(",") if part.strip()) if datasets else None
@@ -77,7 +77,7 @@ def paper(name: str, data: Path, out: Path | None, *, as_json: bool, datasets: s
 
 
 def _tables(plan: PaperPlan, names: Sequence[str], out: Path | None) -> list[Result]:
-    """Run tables and write each as soon as it is done; of several, those without the data sets are left out."""
+    """Run tables and write each as soon as it is done; if there are several, skip those whose data sets are missing."""
     from fewlabels.paper.plan import NoPoolError
     from fewlabels.paper.tables import TABLES, write_csv
 

@@ -1,4 +1,4 @@
-"""From the words of the command line to what they mean: groups, metric, task, labels."""
+"""Parsing of options into groups, metric, task, prior, policy and labels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
 
 
 def groups_from(text: str, pool: Pool) -> Partition:
-    """The groups that `--groups` names; several with commas are crossed.
+    """Return the groups that `--groups` names; several, separated by commas, are crossed.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
@@ -60,7 +60,7 @@ def _one_partition(text: str, pool: Pool) -> Partition:
 
 
 def group_columns(groups: str, source: Source) -> list[str]:
-    """The columns of a file that `--groups` needs; an error if one is not there."""
+    """Return the columns of a file that `--groups` needs; an error if one is missing."""
     wanted = [part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:")]
     for name in wanted:
         if name and name not in source.columns:
@@ -74,7 +74,7 @@ def group_columns(groups: str, source: Source) -> list[str]:
 
 
 def metric_from(text: str, pool: Pool) -> Metric:
-    """The metric that `--metric` names.
+    """Return the metric that `--metric` names.
 
     >>> import fewlabels as fl
     >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
@@ -85,7 +85,7 @@ def metric_from(text: str, pool: Pool) -> Metric:
 
 
 def _part(family: Family, text: str, readers: Mapping[str, Callable[[str], object]] | None = None) -> Any:
-    """The part of a family that an option of the same name names: a name, or a name and its first setting."""
+    """Build the part that an option of the same family names: a name, or a name and its first setting."""
     kind, _, argument = text.partition(":")
     known = registered(family)
     if kind not in known:
@@ -96,7 +96,7 @@ def _part(family: Family, text: str, readers: Mapping[str, Callable[[str], objec
 
 
 def _class_of(text: str, name: str, pool: Pool) -> str:
-    """A class of the pool."""
+    """Return a class of the pool, or raise an error if there is no such class."""
     if name not in pool.classes:
         near = difflib.get_close_matches(name, pool.classes, 1)
         hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
@@ -118,21 +118,21 @@ def task_from(
     by: RewardName | None,
     pool: Pool | None = None,
 ) -> Task:
-    """The task that the options describe; `--task` may be left out where the others say it."""
+    """Return the task that the options describe; `--task` may be left out if the others imply it."""
     if lowest is not None and highest is not None:
-        raise SpecError("choose one of --lowest and --highest.")
+        raise SpecError("--lowest does not go with --highest. Leave out one.")
     ranked = lowest is not None or highest is not None
-    said = "compare" if compare is not None else "identify" if ranked else "estimate"
+    implied = "compare" if compare is not None else "identify" if ranked else "estimate"
     if ranked and compare is not None:
         raise SpecError(
             f"--compare does not go with {'--lowest' if lowest is not None else '--highest'}. Leave out one."
         )
-    kind = kind or said
+    kind = kind or implied
     if (ranked and kind != "identify") or (compare is not None and kind != "compare"):
         given = "--compare" if compare is not None else "--lowest" if lowest is not None else "--highest"
         raise SpecError(f"{given} does not go with --task {kind}. Leave out one of them.")
     if kind != "compare" and (rope is not None or by is not None):
-        raise SpecError(f"--rope and --by are about comparing. With --task {kind}, leave them out.")
+        raise SpecError(f"--rope and --by are only for comparing. With --task {kind}, leave them out.")
     if kind == "identify":
         if lowest is None and highest is None:
             raise SpecError("--task identify needs --lowest M or --highest M, the number of groups to find.")
@@ -149,7 +149,7 @@ def task_from(
 
 
 def _other_task(kind: str, metric: Metric) -> Task:
-    """A task that somebody else has registered: it is made from a metric alone."""
+    """Build a task that somebody else has registered, from a metric alone."""
     known = registered("task")
     if kind not in known:
         raise SpecError(f"--task {kind!r} is not known. Use one of {', '.join(known)}.")
@@ -157,32 +157,32 @@ def _other_task(kind: str, metric: Metric) -> Task:
         return known[kind](metric)
     except TypeError:
         raise SpecError(
-            f"--task {kind} needs more than a metric, which the command line cannot say. "
+            f"--task {kind} needs more settings than the command line can give. "
             f"Create the assessment in Python, with {known[kind].__name__}(...)."
         ) from None
 
 
 def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
-    """An error if so many groups are looked for that no other is left."""
-    there = int((partition.sizes > 0).sum())
-    if wanted >= there > 1:
+    """Raise an error if the task looks for all groups that have items."""
+    count = int((partition.sizes > 0).sum())
+    if wanted >= count > 1:
         raise SpecError(
-            f"{option} {wanted} of {there} groups is all of them. Say {option} {there - 1} or less, as in {option} 1; "
+            f"{option} {wanted} of {count} groups is all of them. Use {option} {count - 1} or less, as in {option} 1; "
             "or leave it out, to see each group with its interval."
         )
 
 
 def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]:
-    """Two names with a comma between, in whatever case; names may have commas of their own."""
+    """Split a text into the names of two groups, ignoring case; names may contain commas."""
     parts = text.split(",")
     pairs = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
-    for one, other in pairs:
-        a, b = _called(one, partition.names), _called(other, partition.names)
+    for first, second in pairs:
+        a, b = _called(first, partition.names), _called(second, partition.names)
         if a is not None and b is not None:
             return a, b
     known = f"The groups are {listed(partition.names)}."
     if len(pairs) != 1:
-        raise SpecError(f"--compare {text!r} is not two groups with a comma between, as in A,B. {known}")
+        raise SpecError(f"--compare {text!r} does not name two groups, separated by a comma, as in A,B. {known}")
     unknown = next(name for name in pairs[0] if _called(name, partition.names) is None)
     near = difflib.get_close_matches(unknown, partition.names, 1)
     hint = ("" if pool is None else _elsewhere(pairs[0], pool)) or (f"Did you mean {near[0]!r}? " if near else "")
@@ -190,25 +190,25 @@ def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]
 
 
 def _called(name: str, names: Sequence[str]) -> str | None:
-    """The one of the names that is meant, whatever its case; None if there is none, or more than one."""
-    alike = [name] if name in names else [one for one in names if one.casefold() == name.casefold()]
+    """Return the name that is meant, ignoring case; None if there is no such name, or more than one."""
+    alike = [name] if name in names else [other for other in names if other.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else None
 
 
 def _elsewhere(wanted: Sequence[str], pool: Pool) -> str:
-    """The groups that would have these names, for a message; empty if none would."""
+    """Say which groups would have these names, for a message; empty if none would."""
     ways: dict[str, tuple[str, Sequence[object]]] = {"predicted": ("classes", pool.classes)}
     if pool.columns is not None:
         for name in pool.columns.column_names:
             ways[f"column:{name}"] = (f"values of the column {name!r}", pool.column(name).to_pylist())
     for groups, (what, values) in ways.items():
         if {name.casefold() for name in wanted} <= {str(value).casefold() for value in values}:
-            return f"These are {what}: say --groups {quoted(groups)}. "
+            return f"These are {what}: add --groups {quoted(groups)}. "
     return ""
 
 
 def prior_from(text: str) -> Prior:
-    """The prior that `--prior` names, with a strength if wanted.
+    """Return the prior that `--prior` names, with its strength if one is given.
 
     >>> prior_from("informed:10")
     Informed(strength=10.0)
@@ -217,7 +217,7 @@ def prior_from(text: str) -> Prior:
 
 
 def policy_from(text: str | None) -> Policy | None:
-    """The policy that `--policy` names; None, the usual one, if it is not given.
+    """Return the policy that `--policy` names; None, for the default, if it is not given.
 
     >>> policy_from("thompson")
     Thompson(plays=None)
@@ -226,16 +226,16 @@ def policy_from(text: str | None) -> Policy | None:
 
 
 def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[object]:
-    """The label of every item: a column or key of the pool's own file, or another file with id and label.
+    """Return the label of every item: from a column or key of the pool's own file, or from a file with id and label.
 
-    Without a name, the column or key "labels" or "label".
+    If no name is given, it is the column or key "labels" or "label".
     """
     usual = [name for name in ("labels", "label") if name in source.columns]
     name = given if given is not None else usual[0] if usual else None
     if name is None:
         raise InputError(
             f"{source.name} has no labels: there is no column 'labels' or 'label' among {listed(source.columns)}. "
-            "Simulating needs the label of every item; name the column or a file with --labels."
+            "A simulation needs the label of every item: name the column or a file with --labels."
         )
     if name in source.columns:
         return list(as_text(source, name, source.table([name])[name]).to_pylist())
@@ -247,12 +247,12 @@ def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[o
 
 
 def _class_map(file: str) -> dict[str, str]:
-    """Class to group, from a file with the columns class and group."""
+    """Read which group each class belongs to, from a file with the columns class and group."""
     return read_labels(file, id="class", label="group")
 
 
 def _prices(file: str, pool: Pool) -> list[list[float]]:
-    """Costs from a file: a row for each true class with its name in the column "true", a column for each predicted."""
+    """Read costs from a file with a row per true class, named in the column "true", and a column per prediction."""
     source = open_source(file)
     source.need("true", "cost")
     rows = as_text(source, "true", source.table(["true"])["true"]).to_pylist()
@@ -262,8 +262,8 @@ def _prices(file: str, pool: Pool) -> list[list[float]]:
             f"{missing[0]!r} is missing" if missing else f"it has {len(rows):,} rows for {len(pool.classes):,} classes"
         )
         raise InputError(
-            f"{file} is no cost matrix for these classes: {what}. It needs the column 'true' with every class, and a "
-            "column of costs for every predicted class."
+            f"{file} is not a cost matrix for these classes: {what}. It needs the column 'true' with every class, and "
+            "a column of costs for every predicted class."
         )
     columns = [as_numbers(source, name, source.table([name])[name]) for name in pool.classes]
     return [[float(column[rows.index(name)]) for column in columns] for name in pool.classes]

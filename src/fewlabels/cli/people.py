@@ -10,29 +10,31 @@ _ADDRESS = "http://localhost:8000"
 
 
 @click.command(
-    short_help="A personal link for somebody who labels in the browser.",
+    short_help="Make a personal link for somebody who labels in the browser.",
     epilog="\b\nExamples:\n  fewlabels invite audit.db ann\n  fewlabels invite audit.db bob --owner",
 )
 @click.argument("database")
 @click.argument("name")
-@click.option("--owner", is_flag=True, help="They also see the results, decide, and invite; with --again, from now on.")
+@click.option(
+    "--owner", is_flag=True, help="Let them also see the results, decide, and invite; with --again, from now on."
+)
 @click.option("--again", is_flag=True, help="Make a new link; the old one is no longer valid.")
 @click.option("--address", default=_ADDRESS, show_default=True, help="Where `fewlabels serve` can be reached.")
 @click.option("--json", "as_json", is_flag=True, help="Print name, role, token and link as JSON.")
 def invite(database: str, name: str, address: str, *, owner: bool, again: bool, as_json: bool) -> None:
-    """Make a personal link for somebody and print it: it is shown only this once."""
+    """Make a personal link for somebody and print it. It is shown only this once."""
     from fewlabels.cli.common import emit_json, open_store
     from fewlabels.store.people import People
 
     with open_store(database) as store:
         everybody = People(store)
         token = everybody.invite(name, "owner" if owner else None, again=again)
-        role = next(one.role for one in everybody.list() if one.name == name)
+        role = next(person.role for person in everybody.list() if person.name == name)
     link = f"{address.rstrip('/')}/sign-in#{token}"
     if as_json:
         emit_json({"name": name, "role": role, "token": token, "link": link})
         return
-    click.echo(f"fewlabels: the personal link of {name} ({role}), shown only now:", err=True)
+    click.echo(f"fewlabels: the personal link of {name} ({role}), shown only this once:", err=True)
     click.echo(link)
 
 
@@ -40,7 +42,7 @@ def invite(database: str, name: str, address: str, *, owner: bool, again: bool, 
 @click.argument("database")
 @click.argument("name")
 def revoke(database: str, name: str) -> None:
-    """Make the personal link of somebody invalid, at once. Their answers stay."""
+    """Make somebody's personal link invalid at once. Their answers stay."""
     from fewlabels.cli.common import open_store
     from fewlabels.store.people import People
 
@@ -49,11 +51,11 @@ def revoke(database: str, name: str) -> None:
     click.echo(f"fewlabels: {name} is locked out. Their answers stay.", err=True)
 
 
-@click.command(short_help="Who was invited.")
+@click.command(short_help="List who was invited.")
 @click.argument("database")
 @json_option
 def people(database: str, *, as_json: bool) -> None:
-    """Everybody who was invited: name, role, when, and since when they are locked out."""
+    """List everybody who was invited, with role, date of invitation, and the date they were locked out."""
     from fewlabels.cli.common import emit, open_store
     from fewlabels.store.people import People
     from fewlabels.table import Table
@@ -61,4 +63,4 @@ def people(database: str, *, as_json: bool) -> None:
     with open_store(database) as store:
         everybody = People(store).list()
     names = ("name", "role", "invited_at", "revoked_at")
-    emit(Table({name: [getattr(one, name) for one in everybody] for name in names}), as_json)
+    emit(Table({name: [getattr(person, name) for person in everybody] for name in names}), as_json)

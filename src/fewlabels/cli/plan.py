@@ -1,4 +1,4 @@
-"""`fewlabels plan`: what labels will probably buy, before any is bought."""
+"""`fewlabels plan`: estimate what labels will achieve, before any are bought."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fewlabels.cli.question import question_options, stop_options
 if TYPE_CHECKING:
     from fewlabels.planning import Plan
 
-_HELP = """How many labels you will probably need, before you buy any.
+_HELP = """Estimate how many labels you will need, before you buy any.
 
-FILE has the predictions, as for `fewlabels new`, and no labels. The assessment is played in many simulated worlds; in
-each the classifier is as good as such classifiers are, as far as its confidences tell. The table says what each
-number of labels buys on average, and a budget is recommended that is enough in four worlds of five.
+FILE has the predictions, as for `fewlabels new`, and needs no labels. The assessment is played in many simulated
+worlds. In each of them the classifier is about as good as its confidences suggest. The table shows what each number of
+labels achieves on average, and the recommended budget is enough in four worlds out of five.
 
-What the columns mean is said below the table.
+The columns are explained below the table.
 
 \b
 Examples:
@@ -30,12 +30,12 @@ Examples:
 _COLUMNS = {
     "overall": "overall: width of the 95% interval of the average over the pool",
     "held": "held: how often it contained the true value",
-    "width": "width, widest: of the groups' intervals, on average and of the widest",
-    "rmse": "rmse: usual error of a group's estimate",
-    "probability": "probability: how sure the answer is of itself",
-    "right": "right: how often it is right",
+    "width": "width, widest: width of the groups' intervals, on average and at most",
+    "rmse": "rmse: typical error of a group's estimate",
+    "probability": "probability: how sure the answer is",
+    "right": "right: how often the answer is right",
     "found": "found: share of the groups looked for that are named",
-    "reached": "reached: in how many worlds it was enough by then",
+    "reached": "reached: share of worlds in which the stopping rules were met by then",
 }
 _PRIOR = "uniform, informed, learned; with a strength: informed:10."
 _POLICY = (
@@ -43,11 +43,11 @@ _POLICY = (
     "by their accuracy with the learned prior, else thompson]"
 )
 _TARGET = "The classifier on items like these, or on exactly these."
-_EXPECT = "The accuracy to expect over the pool, if you know about what it is."
-_WORLDS = "Prior that the simulated worlds come from.  [default: learned]"
+_EXPECT = "The accuracy that you expect over the pool, if you have a rough idea."
+_WORLDS = "Prior of the simulated worlds.  [default: learned]"
 
 
-@click.command(help=_HELP, short_help="How many labels you will probably need, before you buy any.")
+@click.command(help=_HELP, short_help="Estimate how many labels you will need, before you buy any.")
 @click.argument("file", type=click.Path())
 @pool_options
 @question_options
@@ -57,10 +57,14 @@ _WORLDS = "Prior that the simulated worlds come from.  [default: learned]"
     "--target", type=click.Choice(["population", "pool"]), default="population", show_default=True, help=_TARGET
 )
 @stop_options
-@click.option("--budgets", default="50,100,200,500", metavar="LIST", show_default=True, help="Numbers of labels.")
+@click.option(
+    "--budgets", default="50,100,200,500", metavar="LIST", show_default=True, help="Numbers of labels to try."
+)
 @click.option("--expect", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="A", help=_EXPECT)
 @click.option("--worlds", metavar="NAME", help=_WORLDS)
-@click.option("--runs", type=click.IntRange(1), metavar="N", help="Number of worlds.  [default: some seconds' worth]")
+@click.option(
+    "--runs", type=click.IntRange(1), metavar="N", help="Number of worlds.  [default: as many as take some seconds]"
+)
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
 @json_option
 def plan(file: str, *, as_json: bool, **options: Any) -> None:

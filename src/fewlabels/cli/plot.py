@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.plots import Plot
 
-# As fewlabels.plots has them; a test compares, so that showing the help need not import them.
+# The names in fewlabels.plots, so that showing the help need not import them; a test compares.
 PLOT_NAMES = (
     "forest",
     "ranking",
@@ -33,12 +33,12 @@ _HELP = """Draw a picture of an assessment.
 \b
   forest       each group with its interval            confusion    which classes are confused
   ranking      the rank of each group                  scatter      accuracy against calibration error
-  chances      how probably each is the worst          rope         the difference of two groups
+  chances      the chance of each to be the worst      rope         the difference of two groups
   reliability  confidence against accuracy             allocation   where the labels went
-  calibration  what is known of calibration error      curve        what the labels bought
+  calibration  the calibration error                   curve        what the labels bought
 
-Without --kind, the one that shows the answer. The end of the file name says the format: .svg (with values where you
-point, and needing nothing more), .png or .pdf. Without -o the file is named after the assessment and the picture;
+Without --kind, the picture shows the answer. The ending of the file name is the format: .svg (shows values where you
+point, and needs no other package), .png or .pdf. Without -o the file is named after the assessment and the picture;
 with -o - the SVG goes to stdout.
 
 \b
@@ -80,7 +80,7 @@ def plot(address: str, name: str | None, *, kind: str | None, out: str | None, l
 
 
 def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many: bool) -> dict[str, Path | None]:
-    """The file of each kind, None for stdout; an error, before anything is drawn, if it cannot be written."""
+    """Return the file of each kind, None for stdout; an error, before anything is drawn, if it cannot be written."""
     from fewlabels.errors import InputError
     from fewlabels.plots.drawing.display import SUFFIXES, check_drawing
 
@@ -96,7 +96,7 @@ def _targets(audit: Assessment, kinds: tuple[str, ...], out: str | None, *, many
     path = Path(out or f"{_file_name(audit.name)}-{kinds[0]}.svg")
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"the ending does not say how to draw {path}. End it in {', '.join(SUFFIXES)}, or name a directory."
+            f"the ending of {path} is not a known format. End it in {', '.join(SUFFIXES)}, or name a directory."
         )
     if not path.absolute().parent.is_dir():
         raise InputError(f"cannot write {path}: there is no directory {path.parent}. Make it first.")
@@ -123,6 +123,6 @@ def _write(read: Mapping[str, Plot], targets: Mapping[str, Path | None]) -> None
 
 
 def _file_name(name: str) -> str:
-    """The name of an assessment, without the characters that file names cannot have."""
+    """Return the name of an assessment without the characters that file names cannot have."""
     kept = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in name).strip(" .")
     return kept[:80] or "plot"

@@ -1,4 +1,4 @@
-"""Options that name the columns of a file of predictions, and the pool read with them and with what is guessed."""
+"""Options that name the columns of a file of predictions, and reading the pool with them and with guesses."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NOTHING = "none"  # the word for "no such column, whatever it looks like"
 
 
 def pool_options(command: Decorated) -> Decorated:
-    """--id, --scores, --predicted, --confidence, --classes, --normalize and --logits."""
+    """Add the options --id, --scores, --predicted, --confidence, --classes, --normalize and --logits."""
     for option in reversed((
         click.option("--id", "id_", metavar="NAME", help="Column of ids."),
-        click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', a list with commas, or one of vectors."),
+        click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', names with commas, or one of vectors."),
         click.option("--predicted", metavar="NAME", help="Column of predicted classes."),
         click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
-        click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file with one per line."),
+        click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
     )):  # fmt: skip
@@ -37,7 +37,7 @@ def pool_options(command: Decorated) -> Decorated:
 
 @dataclasses.dataclass(frozen=True)
 class Understood:
-    """What was understood about one thing, and the option that changes it.
+    """How one thing in the file was understood, and the option that changes it.
 
     `names` are the pieces of a list that follows the words; lines may be broken between them.
     """
@@ -49,12 +49,12 @@ class Understood:
 
     @property
     def pieces(self) -> list[str]:
-        """All of it, in the pieces between which a line may be broken."""
+        """The text in pieces; a line may be broken between two of them."""
         return [self.words + self.names[0], *self.names[1:]] if self.names else [self.words]
 
     @property
     def text(self) -> str:
-        """All of it on one line."""
+        """The text on one line."""
         return " ".join(self.pieces)
 
 
@@ -65,9 +65,9 @@ def read_predictions(
     content: Sequence[str] | None = None,
     columns: list[str] | None = None,
 ) -> tuple[Pool, list[Understood]]:
-    """Read the pool in a file ("-" is stdin) by the options of `pool_options`, else by guesses, and say which.
+    """Read the pool in a file ("-" is stdin) with the options of `pool_options`, or else guesses, and report both.
 
-    `content` names the columns that annotators look at: several become one text. An empty list means none.
+    `content` names the columns that annotators see: several become one text. An empty list means none.
     """
     from fewlabels.cli.parsing import group_columns
     from fewlabels.errors import InputError
@@ -79,7 +79,7 @@ def read_predictions(
         options, source = options | {"confidence": None}, _without_confidence(source)
     groups = group_columns(options.get("groups") or "", source)
     single = content[0] if content and len(content) == 1 else None
-    found = guess(
+    guessed = guess(
         source,
         id=options["id_"],
         scores=_names(options["scores"], source),
@@ -89,27 +89,27 @@ def read_predictions(
         not_content=groups,
     )
     if content is not None and single is None:
-        found = dataclasses.replace(found, content=None)
-    if found.scores is None and found.predicted is None:
-        raise InputError(_unclear(source, found.truth))
+        guessed = dataclasses.replace(guessed, content=None)
+    if guessed.scores is None and guessed.predicted is None:
+        raise InputError(_unclear(source, guessed.truth))
     pool = read_pool(
         source,
-        id=found.id,
-        scores=found.scores,
-        predicted=found.predicted,
-        confidence=found.confidence,
+        id=guessed.id,
+        scores=guessed.scores,
+        predicted=guessed.predicted,
+        confidence=guessed.confidence,
         classes=_classes(options["classes"]),
-        content=found.content,
+        content=guessed.content,
         columns=columns,
-        normalize=found.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
-        logits=found.logits if options["logits"] is None and not options["normalize"] else options["logits"],
+        normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
+        logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
     )
     if content and single is None:
         pool = _with_card(pool, content)
-    if found.truth not in (None, found.predicted, *groups):
-        pool = _without(pool, found.truth)  # a pool never holds labels
-    unused = _unused(source, found, [*groups, *(content or ())])
-    return pool, _understood(found, pool, options, unused)
+    if guessed.truth not in (None, guessed.predicted, *groups):
+        pool = _without(pool, guessed.truth)  # a pool never holds labels
+    unused = _unused(source, guessed, [*groups, *(content or ())])
+    return pool, _understood(guessed, pool, options, unused)
 
 
 def opened(file: str) -> Source:
@@ -135,7 +135,7 @@ def opened(file: str) -> Source:
 
 
 def _without_confidence(source: Source) -> Source:
-    """The source without any column that could be taken for a confidence."""
+    """Remove every column that could be taken for a confidence from a source."""
     from fewlabels.io.finder import guess
 
     while (name := guess(source).confidence) is not None:
@@ -144,14 +144,14 @@ def _without_confidence(source: Source) -> Source:
 
 
 def _names(text: str | None, source: Source) -> str | list[str] | None:
-    """A pattern, one column, or a list of columns with commas between."""
+    """Split a text into names of columns, unless it is a pattern or one column."""
     if text is None or text in source.columns or "," not in text:
         return text
     return [part.strip() for part in text.split(",")]
 
 
 def _classes(text: str | None) -> list[str] | None:
-    """Names with commas between, or the lines of a file."""
+    """Read names of classes, separated by commas or from the lines of a file."""
     from pathlib import Path
 
     if text is None:
@@ -162,14 +162,14 @@ def _classes(text: str | None) -> list[str] | None:
 
 
 def _without(pool: Pool, name: str | None) -> Pool:
-    """The pool without one of its further columns."""
+    """Remove one of the further columns from a pool."""
     if name is None or pool.columns is None or name not in pool.columns.column_names:
         return pool
     return dataclasses.replace(pool, columns=pool.columns.drop_columns([name]))
 
 
 def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
-    """The pool with a content that shows several columns, each on a line of its own."""
+    """Give a pool a content that shows several columns, each on a line of its own."""
     import pyarrow as pa
 
     columns = [pool.column(name).to_pylist() for name in names]
@@ -181,61 +181,63 @@ def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
 
 
 def _unclear(source: Source, truth: str | None) -> str:
-    """A message that no predictions were found, and what to do."""
+    """Say that no predictions were found, and what to do."""
     from fewlabels.io.columns import looks_numeric
     from fewlabels.io.source import listed
 
-    said = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
+    words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
     if truth is not None:
-        said += f"{truth!r} looks like true labels; if it is the predicted class, say --predicted {truth!r}. "
+        words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
     named = [name for name in ("p", "prob", "probability", "score") if source.called(name) in source.columns]
     if named and looks_numeric(source, source.called(named[0])):
-        said += f"{named[0]!r} alone does not tell which class it is about: add a column with the predicted class. "
+        words += f"{named[0]!r} alone does not show which class it is about: add a column with the predicted class. "
     return (
-        f"{said}Say --predicted NAME for a column of predicted classes, or --scores 'p_*' (or their names "
-        "with commas) for a column of scores for each class."
+        f"{words}Use --predicted NAME for a column of predicted classes, or --scores 'p_*' (or names separated by "
+        "commas) for one column of scores per class."
     )
 
 
-def _unused(source: Source, found: Guess, others: Sequence[str]) -> list[str]:
-    """The columns that play no part."""
+def _unused(source: Source, guessed: Guess, others: Sequence[str]) -> list[str]:
+    """List the columns that are not used."""
     from fewlabels.io.finder import columns_of
 
-    used = {found.id, found.predicted, found.confidence, found.content, found.truth, found.verbal, *others}
-    used |= set(columns_of(source, found.scores))
+    used = {guessed.id, guessed.predicted, guessed.confidence, guessed.content, guessed.truth, guessed.verbal, *others}
+    used |= set(columns_of(source, guessed.scores))
     return [name for name in source.columns if name not in used]
 
 
-def _understood(found: Guess, pool: Pool, options: dict[str, Any], unused: Sequence[str]) -> list[Understood]:
+def _understood(guessed: Guess, pool: Pool, options: dict[str, Any], unused: Sequence[str]) -> list[Understood]:
     from fewlabels.cli.common import quoted
     from fewlabels.io.source import listed_pieces
 
-    unit = "logits" if found.logits or options["logits"] else "percentages" if found.normalize else "probabilities"
+    unit = "logits" if guessed.logits or options["logits"] else "percentages" if guessed.normalize else "probabilities"
     lines = [
-        Understood("id", f"column {found.id!r}" if found.id else "none: numbered 0, 1, 2, ... by row", "--id NAME"),
+        Understood(
+            "id", f"column {guessed.id!r}" if guessed.id else "none: rows are numbered 0, 1, 2, ...", "--id NAME"
+        ),
     ]
-    if found.not_id is not None:
-        lines.append(Understood("", found.not_id, "--id NAME, once that is corrected"))
+    if guessed.not_id is not None:
+        lines.append(Understood("", guessed.not_id, "--id NAME, once you have corrected it"))
     if pool.score_sums is not None:
-        names = [found.scores] if isinstance(found.scores, str) else found.scores or ()
+        names = [guessed.scores] if isinstance(guessed.scores, str) else guessed.scores or ()
         *few, last = listed_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
         last = f"{last}, {len(pool.classes):,} classes, {unit}"
         lines.append(Understood("scores", "", "--scores", (*few, last)))
     best = "the class with the largest score"
-    lines.append(Understood("predicted", f"column {found.predicted!r}" if found.predicted else best, "--predicted"))
-    if found.verbal is not None:
-        words = f"column {found.verbal!r} is in words: kept, to group by"
-        lines.append(Understood("confidence", words, f"--groups column:{found.verbal}"))
+    lines.append(Understood("predicted", f"column {guessed.predicted!r}" if guessed.predicted else best, "--predicted"))
+    if guessed.verbal is not None:
+        words = f"column {guessed.verbal!r} is in words: kept for grouping"
+        lines.append(Understood("confidence", words, f"--groups column:{guessed.verbal}"))
     elif pool.score_sums is None:
-        given = f"column {found.confidence!r}, {unit}" if found.confidence else "none: predicted classes only"
+        given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
     classes = tuple(listed_pieces(pool.classes, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.classes):,}: ", "--classes", classes))
     shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
     lines.append(Understood("content", shown, "--content NAME"))
-    if found.truth is not None and found.truth != found.predicted:
-        words = f"column {found.truth!r} looks like labels: not used"
-        roles = [("--id", found.id, "id"), ("--label", found.truth, "label")]
+    if guessed.truth is not None and guessed.truth != guessed.predicted:
+        words = f"column {guessed.truth!r} looks like labels: not used"
+        roles = [("--id", guessed.id, "id"), ("--label", guessed.truth, "label")]
         how = "".join(f" {option} {quoted(name)}" for option, name, usual in roles if name and name.casefold() != usual)
         lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
     if unused:

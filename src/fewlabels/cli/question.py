@@ -1,4 +1,4 @@
-"""Options that say what is asked about the classifier: groups, metric, task, and when it is enough."""
+"""Options for the question about the classifier: groups, metric, task, and when there are enough labels."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_GROUPS = (
-    "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; several with commas: crossed."
-)
+_GROUPS = "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; commas cross several."
 _METRICS = "For one class: f1:CLASS, and so on."
-_TASKS = "[default: as the others say]"
+_TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
 _PRIORS = "With a strength: informed:10."
 _POLICIES = (
-    "Items and groups are at random.  [default: boundary to find groups by their accuracy with the learned prior, else "
-    "thompson]"
+    "items and groups choose at random.  [default: boundary to find groups by their accuracy with the learned prior, "
+    "else thompson]"
 )
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
@@ -35,13 +33,13 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 class PartOption(click.Option):
-    """An option that names a metric, task, policy or prior; its help begins with those that are registered.
+    """An option that names a metric, task, policy or prior; its help begins with the registered names.
 
-    The list is made when the help is shown: making it imports every part.
+    The list is made when the help is shown, because making it imports every part.
     """
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The option, and the names before its help."""
+        """Return the option, and its help with the names before it."""
         from fewlabels.parts import listed, registered
 
         family: Any = self.name
@@ -50,7 +48,7 @@ class PartOption(click.Option):
         return None if record is None else (record[0], f"{names}. {record[1]}")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The names that begin like this."""
+        """Complete the name of a part."""
         from click.shell_completion import CompletionItem
 
         from fewlabels.parts import registered
@@ -60,7 +58,7 @@ class PartOption(click.Option):
 
 
 def question_options(command: Decorated) -> Decorated:
-    """--groups, --task, --metric, --lowest, --highest, --compare, --rope and --by."""
+    """Add the options --groups, --task, --metric, --lowest, --highest, --compare, --rope and --by."""
     for option in reversed((
         click.option("--groups", default="predicted", metavar="HOW", show_default=True, help=_GROUPS),
         click.option("--task", cls=PartOption, metavar="NAME", help=_TASKS),
@@ -68,15 +66,15 @@ def question_options(command: Decorated) -> Decorated:
         click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
         click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
         click.option("--compare", metavar="A,B", help="Compare two groups."),
-        click.option("--rope", type=float, metavar="X", help="Differences up to this are none.  [default: 0.05]"),
-        click.option("--by", type=_BY, help="What comparing asks by.  [default: neyman]"),
+        click.option("--rope", type=float, metavar="X", help="Differences up to this do not matter.  [default: 0.05]"),
+        click.option("--by", type=_BY, help="How a comparison chooses items.  [default: neyman]"),
     )):  # fmt: skip
         command = option(command)
     return command
 
 
 def method_options(command: Decorated) -> Decorated:
-    """--prior, --policy and --target."""
+    """Add the options --prior, --policy and --target."""
     for option in reversed((
         click.option("--prior", cls=PartOption, default="learned", metavar="NAME", show_default=True, help=_PRIORS),
         click.option("--policy", cls=PartOption, metavar="NAME", help=_POLICIES),
@@ -87,10 +85,10 @@ def method_options(command: Decorated) -> Decorated:
 
 
 def stop_options(command: Decorated) -> Decorated:
-    """--stop-labels, --stop-probability, --stop-width and --stop-overall."""
+    """Add the options --stop-labels, --stop-probability, --stop-width and --stop-overall."""
     for option in reversed((
-        click.option("--stop-labels", type=click.IntRange(1), metavar="N", help="Enough: so many labels."),
-        click.option("--stop-probability", type=_SHARE, metavar="P", help="Enough: so sure that the answer is right."),
+        click.option("--stop-labels", type=click.IntRange(1), metavar="N", help="Enough: this many labels."),
+        click.option("--stop-probability", type=_SHARE, metavar="P", help="Enough: the answer is this probable."),
         click.option("--stop-width", type=float, metavar="W", help="Enough: no group's interval is wider."),
         click.option("--stop-overall", type=float, metavar="W", help="Enough: the average's interval is no wider."),
     )):  # fmt: skip
@@ -99,7 +97,7 @@ def stop_options(command: Decorated) -> Decorated:
 
 
 def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
-    """The groups and the task that the options describe."""
+    """Return the groups and the task that the options describe."""
     from fewlabels.cli import parsing
 
     groups = parsing.groups_from(options["groups"], pool)
@@ -109,7 +107,7 @@ def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
 
 
 def stop_rule(options: dict[str, Any]) -> Stop:
-    """When it is enough, as the options say."""
+    """Return the stopping rules that the options describe."""
     from fewlabels.stopping import Stop
 
     return Stop(**{name: options[f"stop_{name}"] for name in ("labels", "probability", "width", "overall")})

@@ -6,10 +6,10 @@ import click
 
 from fewlabels.cli.common import assessment_arguments, level_option
 
-_HELP = """Write a report: one HTML file that loads nothing from anywhere, for readers who know no statistics.
+_HELP = """Write a report: one HTML file that loads nothing from elsewhere, for readers who know no statistics.
 
 It has the answer in a sentence, a table and plots of all groups, how the labels were chosen, what more labels would
-change, and every setting. The end of the file name says the format: .html, .md or .json. Without -o the file is named
+change, and every setting. The ending of the file name is the format: .html, .md or .json. Without -o the file is named
 after the assessment; with -o - the report goes to stdout.
 
 \b
@@ -20,10 +20,10 @@ Examples:
 """
 
 
-@click.command(help=_HELP, short_help="One HTML file with everything, to pass on.")
+@click.command(help=_HELP, short_help="Write one HTML file with everything, to pass on.")
 @assessment_arguments
-@click.option("-o", "--output", metavar="FILE", help="Where to write it; - for stdout. NAME.html if not given.")
-@click.option("--format", "form", type=click.Choice(["html", "md", "json"]), help="The format, whatever the name.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it; - for stdout.  [default: NAME.html]")
+@click.option("--format", "form", type=click.Choice(["html", "md", "json"]), help="The format, whatever the file name.")
 @level_option
 @click.option("--examples", default=12, type=click.IntRange(0), show_default=True, help="Labelled mistakes to show.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
@@ -61,6 +61,6 @@ def report(
 
 
 def _file_name(name: str) -> str:
-    """The name of an assessment, without the characters that file names cannot have."""
+    """Return the name of an assessment without the characters that file names cannot have."""
     kept = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in name).strip(" .")
     return kept[:80] or "report"

@@ -19,9 +19,9 @@ _LAST = 5  # seconds that open requests have to end
 
 _HELP = """Serve the labelling page, the dashboard and the HTTP API of a database.
 
-At the first start an owner is made and their personal link is printed; open it, and invite others on the page
-"People" or with `fewlabels invite`. Only this computer can connect unless --host says otherwise: for others put a proxy
-that speaks https in front, and say --secure.
+At the first start an owner is created, and their personal link is printed. Open it, and invite others on the page
+"People" or with `fewlabels invite`. Only this computer can connect unless --host says otherwise. To let others connect,
+put an https proxy in front and use --secure.
 
 \b
 Examples:
@@ -36,13 +36,13 @@ Examples:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--content", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
-@click.option("--columns", metavar="LIST", help="Columns of the pool that annotators look at.  [default: its content]")
+@click.option("--columns", metavar="LIST", help="Columns of the pool that annotators see.  [default: its content]")
 @click.option(
-    "--image-host", "image_hosts", multiple=True, metavar="ORIGIN", help="Show images from there. Repeatable."
+    "--image-host", "image_hosts", multiple=True, metavar="ORIGIN", help="Show images from this host. Repeatable."
 )
 @click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
 @click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
-@click.option("--secure", is_flag=True, help="The server is reached by https: send cookies no other way.")
+@click.option("--secure", is_flag=True, help="People reach the server by https: send cookies only that way.")
 def serve(database: str, host: str, port: int, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import open_store
@@ -62,7 +62,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         app = create_app(store, settings)
         _check_shown(app.state.service)
         listening = _listen(host, port)
-        # Without a server header, and with no access log: there is nothing in it that the log of events has not.
+        # No server header, and no access log, which would add nothing to the log of events.
         config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
         config.limit_concurrency, config.timeout_graceful_shutdown = _MOST, _LAST
         server = uvicorn.Server(config)
@@ -72,14 +72,14 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
 
 
 def _check_shown(service: Service) -> None:
-    """Warn at the start, to somebody who can correct it, about what annotators would run into later."""
+    """Warn at the start about what annotators would run into later, while the owner can still correct it."""
     from fewlabels.errors import InputError
 
     blind = {name: why for name in service.names() if (why := service.blind(name)) is not None}
     if blind and service.settings.columns and len(blind) == len(service.names()):
         raise InputError(next(iter(blind.values())))
     for name, why in blind.items():
-        click.echo(f"fewlabels: annotators cannot look at the items of {name!r}: {why}", err=True)
+        click.echo(f"fewlabels: annotators cannot see the items of {name!r}: {why}", err=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -91,13 +91,13 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(
             f"cannot listen at {host}, port {port}: {error.strerror}. Choose another with --port or --host."
         ) from error
-    # Connections inherit it. Without it the second packet of each answer waits 40 ms for the first to be acknowledged.
+    # Connections inherit this. Without it, the second packet of an answer waits 40 ms until the first is acknowledged.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
-    """The address at which people reach the server, as far as it can know."""
+    """Return the address at which people reach the server, as far as it can know."""
     name = "localhost" if host in _LOOPBACK else socket.gethostname() if host in _EVERYWHERE else host
     shown = f"[{name}]" if ":" in name else name
     return f"{'https' if secure else 'http'}://{shown}:{listening.getsockname()[1]}"
@@ -106,19 +106,23 @@ def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
 def _greet(people: People, database: str, address: str, host: str, *, secure: bool) -> None:
     from fewlabels.cli.common import quoted, shown
 
-    owners = [one for one in people.list() if one.role == "owner" and one.revoked_at is None]
+    owners = [person for person in people.list() if person.role == "owner" and person.revoked_at is None]
     if owners:
         click.echo(
-            f"fewlabels: serving at {address}. The owner's link was shown when it was made; for a new one:", err=True
+            f"fewlabels: serving at {address}. The owner's link was shown when it was made. To make a new one:",
+            err=True,
         )
         whose = f"{shown(database)} {quoted(owners[0].name)}"
         click.echo(f"  fewlabels invite {whose} --again --address {address}", err=True)
     else:
         link = f"{address}/sign-in#{people.invite('owner', 'owner')}"
-        click.echo("fewlabels: serving. Your personal link, shown only now; whoever has it is the owner:", err=True)
+        click.echo(
+            "fewlabels: serving. Your personal link, shown only this once (whoever has it is the owner):", err=True
+        )
         click.echo(f"  {link}", err=True)
     if host not in _LOOPBACK and not secure:
         click.echo(
-            "fewlabels: without https, others on the network can read everything: use a proxy, and --secure.", err=True
+            "fewlabels: without https, others on the network can read everything. Use an https proxy and --secure.",
+            err=True,
         )
-    click.echo("Press Ctrl-C to stop. Nothing is lost: every answer is on disk when it is taken.", err=True)
+    click.echo("Press Ctrl-C to stop. Nothing is lost: every answer is saved at once.", err=True)

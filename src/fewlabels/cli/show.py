@@ -1,4 +1,4 @@
-"""`fewlabels show`: estimates with intervals, how far the labelling has come, and how much is probably left."""
+"""`fewlabels show`: estimates with intervals, the progress of labelling, and how many more labels it will take."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.table import Table
 
-_HELP = """Show what is known: each group with its estimate and interval.
+_HELP = """Show what is known so far: each group with its estimate and interval.
 
-First in plain words how far the labelling has come and, if a stopping rule was set, how many more labels it will
-probably take. Columns: n items in the group, labelled of them and, where labels show it, how many of those are right;
-the mean of the metric, and the interval from low to high that contains the true value with the probability --level; a
-note marks numbers that rest on too few labels. With another --metric or other --groups only the table is shown. NAME
-can be left out where there is only one assessment.
+Before the table come the progress of labelling in plain words and, if a stopping rule was set, how many more labels it
+will probably take. Columns: n is the number of items in the group, labelled is how many of them have a label, and right
+is how many of those the classifier got right (if labels show it). mean is the estimate of the metric; the interval from
+low to high contains the true value with the probability --level. A note marks numbers with too few labels. With another
+--metric or other --groups, only the table is shown. NAME can be left out if there is only one assessment.
 
 \b
 Examples:
@@ -35,12 +35,12 @@ _SORTS = ("group", "n", "labelled", "mean", "low", "high", "width")
 _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 
 
-@click.command(help=_HELP, short_help="Estimates with intervals, and how far the labelling has come.")
+@click.command(help=_HELP, short_help="Show estimates with intervals, and the progress of labelling.")
 @assessment_arguments
-@click.option("--metric", metavar="NAME", help="Another metric than the question is about.")
+@click.option("--metric", metavar="NAME", help="Another metric than that of the question.")
 @click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
-@click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, the largest first.")
-@click.option("--top", type=click.IntRange(1), metavar="N", help="The first N groups only.")
+@click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
 @json_option
@@ -88,17 +88,17 @@ def show(
 
 
 def _title(metric: Metric, groups: Partition, level: float) -> str:
-    """What the table is about, and which end of the scale is the good one."""
+    """Say what the table shows, and which end of the scale is good."""
     from fewlabels.wording import Style, chosen
 
     name = metric.name
     best = "" if metric.vector else f"; {Style(metric.in_percent).value(0 if metric.high_is_bad else 1)} is best"
-    truth = f"The true value lies between low and high with a probability of {chosen(level)}"
+    truth = f"The true value is between low and high with a probability of {chosen(level)}"
     return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
 
 
 def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
-    """The rows in the order asked for; where groups are looked for, those first."""
+    """Sort the rows as asked for; if the task looks for groups, put the likeliest first."""
     from fewlabels.errors import InputError
     from fewlabels.table import Table
 
@@ -124,7 +124,7 @@ def _first(table: Table, top: int | None) -> Table:
 
 
 def _progress(audit: Assessment) -> dict[str, Any]:
-    """Labels, pending, and standing against the stopping rule."""
+    """Count labels and pending items, and read the progress towards the stopping rules."""
     standing, progress = audit.standing(), audit.by_group()
     return {
         "name": audit.name,
@@ -138,7 +138,7 @@ def _progress(audit: Assessment) -> dict[str, Any]:
 
 
 def _sentences(finding: Finding | None) -> dict[str, Any]:
-    """What the finding says, if the table is about the question itself."""
+    """Return the sentences of the finding, if the table is about the question itself."""
     if finding is None:
         return {}
     return {
@@ -162,14 +162,14 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     ]
     if known["disputed"]:
         lines.append(
-            f"Waiting for your word, since people skipped or disagree: {counted(known['disputed'], 'item')}. See: "
+            f"{counted(known['disputed'], 'item')} waiting for your decision, since people skipped or disagreed. See: "
             f"fewlabels export {where} disputed, then fewlabels tell {where} FILE --decide"
         )
     sentences = (known.get("headline"), known.get("basis"), *known.get("doubts", ()))
     lines += [sentence for sentence in sentences if sentence]
     if not known["labels"]:
         lines.append(
-            f"Without labels the table is only what is believed beforehand. Next: fewlabels label {where}, "
+            f"Without labels, the table shows only the prior. Next: fewlabels label {where}, "
             f"fewlabels serve {shown(address)}, or fewlabels ask {where} -n 20 > batch.csv"
         )
     return lines

@@ -1,4 +1,4 @@
-"""`fewlabels simulate`: which method needs the fewest labels."""
+"""`fewlabels simulate`: find the method that needs the fewest labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
     from fewlabels.tasks import Task
 
-# The usual sample and the steps of the paper; then what `fewlabels new` does unless told otherwise.
+# A plain random sample and the steps of the paper; then the defaults of `fewlabels new`.
 _METHODS = "uniform+items,informed+items,informed+thompson"
 _WITHOUT_SCORES = "uniform+items,uniform+thompson"
 _FIRST = "; compiling takes some seconds the first time"
@@ -34,7 +34,7 @@ _SCORES = {
     "rmse": "rmse: error of the estimates, lower is better.",
     "ece-error": "ece-error: relative error of the calibration error in percent, lower is better.",
     "mrr": "mrr: 1 when the groups looked for are ranked first.",
-    "labels-to-identify": "labels-to-identify: labels until they are found, - where the runs ended before.",
+    "labels-to-identify": "labels-to-identify: labels until they are found, - if the runs ended before that.",
     "success": "success: share of runs with the right answer.",
     "labels-to-decide": "labels-to-decide: labels until the right answer.",
 }
@@ -42,19 +42,19 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 _HELP = """Try methods on a pool whose labels are all known.
 
-FILE has the predictions and, unless --labels names another place, the labels: .npz, .csv, .parquet and so on.
-Each method starts without labels, asks as it would in real life, and is scored when its labels
-reach each budget; and that many times over. Scores: for --task estimate the error (rmse, in percent), for identify
-the mean reciprocal rank (mrr) of the groups looked for and the labels it takes to identify them, for
-compare the share of runs with the right answer (success) and the labels it takes to decide.
+FILE has the predictions and, unless --labels names another place, the labels: .npz, .csv, .parquet and so on. In each
+run, a method starts without labels, asks as it would in real life, and is scored at each budget. The scores are, for
+--task estimate, the error (rmse, in percent); for identify, the mean reciprocal rank (mrr) of the groups looked for and
+the labels it takes to identify them; for compare, the share of runs with the right answer (success) and the labels it
+takes to decide.
 
 \b
 A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly these items:
   prior   uniform, informed (both with a strength if wanted, as in informed:10), learned
   policy  items, groups (at random); thompson, toptwo, boundary, greedy, epsilon, ucb
-`fewlabels new` does learned+boundary to find groups by their accuracy, else learned+thompson. The learned prior takes
-some hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it out with
---methods.
+`fewlabels new` uses learned+boundary to find groups by their accuracy, and otherwise learned+thompson. The learned
+prior takes about a hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it
+out with --methods.
 
 \b
 Examples:
@@ -65,7 +65,7 @@ Examples:
 """
 
 
-@click.command(help=_HELP, short_help="Which method needs the fewest labels, on a pool whose labels are known.")
+@click.command(help=_HELP, short_help="Find the method that needs the fewest labels, on a pool with known labels.")
 @click.argument("file", type=click.Path())
 @click.option("--labels", metavar="NAME|FILE", help="Column or key of FILE, or a file with id and label.")
 @pool_options
@@ -119,12 +119,12 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
             groups,
             task=task,
             methods=methods,
-            budgets=[one for one in options["budgets"].split(",") if one.strip()],
+            budgets=[budget for budget in options["budgets"].split(",") if budget.strip()],
             runs=options["runs"],
             jobs=options["jobs"],
             seed=options["seed"],
             executor=executor,
-            progress=_by_method(bar, [one.name for one in methods], options["runs"]),
+            progress=_by_method(bar, [method.name for method in methods], options["runs"]),
         )
 
 
@@ -137,17 +137,17 @@ def _default_methods(pool: Pool, task: Task) -> str:
 
 
 def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None:
-    """Say that labels of items that are not in the pool are not used: they may belong to another file."""
+    """Say which labels are not used, because their items are not in the pool."""
     if not isinstance(labels, Mapping):
         return
     known = set(pool.ids.to_pylist())
     extra = [item for item in labels if item not in known]
     if extra:
-        talk(f"{counted(len(extra), 'label')} not used: no such item in the predictions, as with {extra[0]!r}.")
+        talk(f"{counted(len(extra), 'label')} not used: the predictions have no such item. The first is {extra[0]!r}.")
 
 
 def _by_method(bar: Bar, names: Sequence[str], runs: int) -> Callable[[int, int], None]:
-    """What the work calls: says which method begins, and passes on how much is done."""
+    """Return a progress function that says which method begins, and passes on how much is done."""
     from fewlabels.simulation.parallel import chunks
 
     pieces, begun = len(chunks(runs)), -1
@@ -164,7 +164,7 @@ def _by_method(bar: Bar, names: Sequence[str], runs: int) -> Callable[[int, int]
 
 @contextlib.contextmanager
 def _executor(options: dict[str, Any], case: Truth, methods: Any) -> Iterator[Executor | None]:
-    """Dask's, or processes where a method has no kernel (Python's lock would keep threads waiting), or none."""
+    """Yield Dask's executor, or processes if a method has no kernel (threads would wait for Python's lock), or None."""
     from fewlabels.simulation.order import is_compiled
     from fewlabels.simulation.parallel import processors
 
@@ -172,7 +172,7 @@ def _executor(options: dict[str, Any], case: Truth, methods: Any) -> Iterator[Ex
     if options["dask"] is not None:
         with _dask(options["dask"]) as executor:
             yield executor
-    elif jobs > 1 and not all(is_compiled(case, one) for one in methods):
+    elif jobs > 1 and not all(is_compiled(case, method) for method in methods):
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
@@ -206,7 +206,7 @@ def _check_picture(path: Path | None) -> None:
     if path is None:
         return
     if path.suffix.lower() not in _PICTURES:
-        raise InputError(f"--plot {path}: a picture ends in {', '.join(_PICTURES)}.")
+        raise InputError(f"--plot {path}: the name of a picture must end in {', '.join(_PICTURES)}.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"--plot {path}: there is no directory {path.parent}. Make it first.")
     if path.suffix.lower() != ".svg":

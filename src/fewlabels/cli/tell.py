@@ -1,4 +1,4 @@
-"""`fewlabels tell`: take labels from files, stdin or the command line, and say where one is wrong."""
+"""`fewlabels tell`: read labels from files, stdin or the command line, and say where one is wrong."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from fewlabels.io.labels import LabelRow
     from fewlabels.pool import Pool
 
-_HELP = """Take labels.
+_HELP = """Read labels.
 
-They come in files with the columns id and label (.csv, .tsv, .json, .jsonl, .parquet, ...), through stdin as -, or
-here as ID=LABEL. Rows without a label are left out. If nobody can tell, the label is (skip) or (skip: reason): the
-item then waits for your decision. If one label cannot be taken, none is. A second label for an item replaces the
-first, which stays in the log. NAME can be left out where the database has one assessment only.
+They come from files with the columns id and label (.csv, .tsv, .json, .jsonl, .parquet, ...), from stdin (as -), or
+from the command line as ID=LABEL. Rows without a label are left out. If nobody can label an item, write (skip) or
+(skip: reason): the item then waits for your decision. If one label is refused, none is taken. A second label for an
+item replaces the first, which stays in the log. NAME can be left out if the database has only one assessment.
 
 \b
 Examples:
@@ -39,13 +39,13 @@ Examples:
 """
 
 
-@click.command(help=_HELP, short_help="Take labels from a file, or as ID=LABEL.")
+@click.command(help=_HELP, short_help="Read labels from a file, or as ID=LABEL.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, required=True, metavar="[NAME] FILE|-|ID=LABEL...", shell_complete=complete_names)
 @click.option("--annotator", metavar="WHO", help="Who labelled.")
-@click.option("--note", metavar="TEXT", help="Kept in the log with the labels.")
+@click.option("--note", metavar="TEXT", help="A note to keep in the log with the labels.")
 @click.option("--adopt", is_flag=True, help="Also take labels of items that were never asked for.")
-@click.option("--decide", is_flag=True, help="Take them as the owner's word, which counts whatever others said.")
+@click.option("--decide", is_flag=True, help="Take them as the owner's decision, which counts whatever others said.")
 @click.option("--label-studio", is_flag=True, help="FILE is Label Studio's export as JSON.")
 @click.option("--id", "id_", default="id", metavar="NAME", show_default=True, help="Column of ids.")
 @click.option("--label", default="label", metavar="NAME", show_default=True, help="Column of labels.")
@@ -96,15 +96,15 @@ def tell(
         "labels": len(audit.labels()),
         "pending": len(audit.pending()),
     }
-    for said in changed:
-        talk(said)
-    talk(_said(counts, audit, address))
+    for change in changed:
+        talk(change)
+    talk(_summary(counts, audit, address))
     if as_json:
         emit_json(counts)
 
 
 def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) -> None:
-    """Take labels and skips with the names of those who gave them."""
+    """Read labels and skips, with the names of those who gave them."""
     from fewlabels.cli.common import talk
     from fewlabels.errors import InputError
     from fewlabels.interop.label_studio import read_label_studio, tell_annotations
@@ -112,29 +112,29 @@ def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) 
     for file in files:
         if not Path(file).is_file():
             raise InputError(f"there is no file {file}. Export the project from Label Studio as JSON.")
-    found = [one for file in files for one in read_label_studio(file)]
-    told, skipped = tell_annotations(audit, found, adopt=adopt)
+    annotations = [annotation for file in files for annotation in read_label_studio(file)]
+    told, skipped = tell_annotations(audit, annotations, adopt=adopt)
     talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(len(audit.labels()), 'label')} so far.")
 
 
 def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelRow]:
-    """The labels that a word of the command line stands for."""
+    """Read the labels that a word of the command line stands for."""
     from fewlabels.cli.predictions import opened
     from fewlabels.errors import InputError
     from fewlabels.io.labels import LabelRow, label_rows
 
     if "=" in word and not Path(word).exists():
-        # Ids and classes may have an = of their own: the first split that makes sense, or else the first.
+        # Ids and classes may contain an =: take the first split whose id exists, or else the first split.
         splits = [(word[:i].strip(), word[i + 1 :].strip()) for i, letter in enumerate(word) if letter == "="]
         item, name = next((pair for pair in splits if pair[0] in ids), splits[0])
         return [LabelRow(item, name)]
     if word != "-" and not Path(word).exists():
-        raise InputError(f"{word!r} is neither a file nor ID=LABEL, nor an assessment of this database. Check it.")
+        raise InputError(f"{word!r} is not a file, not ID=LABEL, and not an assessment of this database. Check it.")
     return label_rows(opened(word), id=id_, label=label)
 
 
 def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
-    """Where the items are, in the first file that has any of them; None if they were typed."""
+    """Find the items in the first file that has any of them; None if they were typed."""
     wrong = [row for row in rows if row.item in set(items) and row.source is not None]
     if not wrong or wrong[0].source is None:
         return None
@@ -142,7 +142,7 @@ def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
 
 
 def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple[list[LabelRow], list[str]]:
-    """The rows in the pool's own spelling where it is clear, and what was changed to get there."""
+    """Return the rows in the pool's own spelling, if it is clear, and a sentence for each change."""
     from fewlabels.io.labels import plain, skip_reason
 
     classes = set(pool.classes)
@@ -165,14 +165,14 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _said(counts: dict[str, int], audit: Assessment, address: str) -> str:
-    """What happened, and what to type next."""
+def _summary(counts: dict[str, int], audit: Assessment, address: str) -> str:
+    """Say what happened, and what to type next."""
     from fewlabels.cli.common import quoted, shown
 
     where = f"{shown(address)} {quoted(audit.name)}"
     if not counts["told"] and not counts["skipped"]:
         blank = "the only row is" if counts["blank"] == 1 else f"all {counts['blank']:,} rows are"
-        return f"No label was taken: {blank} blank. Fill in the column label, then tell again."
+        return f"No label was taken: {blank} blank. Fill in the column label, and try again."
     extra = [f"{counts['known']:,} known before"] if counts["known"] else []
     extra += [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
     extra += [f"left out {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []

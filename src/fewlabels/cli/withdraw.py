@@ -12,10 +12,10 @@ from fewlabels.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HELP = """Take back labels that were wrong, or requests that nobody will answer: the items can be asked again.
+_HELP = """Take back labels that were wrong, or requests that nobody will answer. The items can then be asked again.
 
-The log keeps what was withdrawn. Do not withdraw items because they are hard to label: the rest would look
-easier than the pool is.
+The log keeps what was withdrawn. Do not withdraw items because they are hard to label: the classifier would then look
+better than it is.
 
 \b
 Examples:
@@ -24,12 +24,12 @@ Examples:
 """
 
 
-@click.command(help=_HELP, short_help="Take back labels, or requests nobody will answer.")
+@click.command(help=_HELP, short_help="Take back labels, or requests that nobody will answer.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, metavar="[NAME] ID...", shell_complete=complete_names)
-@click.option("--pending", is_flag=True, help="All items that wait for a label.")
+@click.option("--pending", is_flag=True, help="Withdraw all items that wait for a label.")
 @click.option("--annotator", metavar="WHO", help="Who takes them back.")
-@click.option("--note", metavar="TEXT", help="Kept in the log: why.")
+@click.option("--note", metavar="TEXT", help="The reason, to keep in the log.")
 @json_option
 def withdraw(
     address: str, words: Sequence[str], *, pending: bool, annotator: str | None, note: str | None, as_json: bool

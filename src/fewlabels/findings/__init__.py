@@ -1,1 +1,1 @@
-"""What can be said of an assessment: the numbers, what they rest on, and the sentence."""
+"""Findings: what an assessment shows so far, as numbers, the evidence behind them, and a sentence."""

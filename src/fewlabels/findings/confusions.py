@@ -1,4 +1,4 @@
-"""Which classes are mixed up most, from the estimates of a confusion matrix."""
+"""The classes that are confused most often, from the estimates of a confusion matrix."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 MOST = 20
-"""How many pairs of classes are told."""
+"""The largest number of pairs of classes to report."""
 
 
 def confused(estimates: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:
-    """The pairs with the largest shares, in groups whose number is told.
+    """Return the pairs with the largest shares, from groups whose number is known.
 
-    Where the groups are the predicted classes crossed with something else, the largest share of a group is taken to
-    be the right one.
+    Where the groups are the predicted classes crossed with something else, the largest share of each group is taken
+    to be the right predictions.
     """
     known = {row.group for row in rows if row.is_known}
     group, true = np.array(estimates["group"], dtype=object), np.array(estimates["true"], dtype=object)

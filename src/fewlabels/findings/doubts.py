@@ -1,4 +1,4 @@
-"""What somebody who reads only the answer should also know."""
+"""Caveats for somebody who reads only the answer."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ if TYPE_CHECKING:
 
 
 def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
-    """Groups with too few labels, an average that is not told, labels from elsewhere, and items that are missing."""
+    """List the caveats: too few labels, no overall number, labels from elsewhere, and missing items."""
     sentences = []
     if labels.labelled:
         sentences += _few(grounds)
-        # Where no group is looked for, the headline itself is about all items.
+        # If the task looks for no group, the headline itself is about all items.
         if not grounds.overall.enough and task.sought is not None:
-            sentences.append(f"There is no number over all items: {grounds.overall.words}.")
+            sentences.append(f"There is no number for all items together: {grounds.overall.words}.")
     if labels.adopted:
         sentences.append(
             f"{counted(labels.adopted, 'label')} came from elsewhere, for items that were not asked for. If those "
-            "items were not picked at random, the numbers can be off in a way that no range shows."
+            "items were not picked at random, the numbers can be wrong by more than their ranges show."
         )
     for count, fate in ((labels.withdrawn, "taken back"), (labels.unresolved, "skipped or disputed, and not decided")):
         if count:
             be = "was" if count == 1 else "were"
             sentences.append(
-                f"{counted(count, 'item')} {be} {fate}. If the hard ones go that way, the rest looks easier than it is."
+                f"{counted(count, 'item')} {be} {fate}. If these are the hard ones, the classifier looks better than "
+                "it is."
             )
     return tuple(sentences)
 

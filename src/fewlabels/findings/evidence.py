@@ -1,4 +1,4 @@
-"""What the number of a group rests on: its own labels, what was learned elsewhere, or too little to tell it."""
+"""The evidence behind a group's number: its own labels, what was learned from other groups, or too little."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Evidence
 
 LEARNED_FROM = 30
-"""Labels in all from which what the learned prior says of a group with few labels is told."""
+"""With at least this many labels in all, the learned prior's number for a group with few labels is shown."""
 
 NOTES: dict[Evidence, str] = {
     "enough": "",
@@ -22,25 +22,25 @@ NOTES: dict[Evidence, str] = {
     "unasked": "not part of the question",
     "empty": "no items",
 }
-"""What to know about a number, by what it rests on."""
+"""The note beside a number, by its evidence."""
 HEADINGS: dict[Evidence, str] = {
     "few": "Not enough labels to say",
     "unasked": "Not part of the question",
     "empty": "Without items",
 }
-"""Over the groups whose number is not told."""
+"""The heading over groups whose number is not shown, by evidence."""
 _RULE = (
-    f"A {{noun}} has enough labels when at least {FEW} of its items are labelled (or all, where the question is about "
-    "exactly these items) and its range is at most half as long as it would be for somebody who knows nothing."
+    f"A {{noun}} has enough labels when at least {FEW} of its items are labelled (or all of them, if the question is "
+    "about exactly these items) and its range is at most half as long as it would be without any labels or scores."
 )
 _LEARNED = (
-    "Where the range is that short with fewer labels, the number rests on {what} in the other {nouns}; it is marked as "
+    "If the range is that short with fewer labels, the number rests on {what} in the other {nouns}, and is marked as "
     "such."
 )
 
 
 def rule(reading: Reading) -> str:
-    """When a number is told, in words."""
+    """Explain in words when a number is shown."""
     audit = reading.audit
     if not isinstance(audit.spec.prior, Learned):
         return _RULE.format(noun=reading.noun)
@@ -50,7 +50,7 @@ def rule(reading: Reading) -> str:
 
 
 def judge(reading: Reading) -> list[Evidence]:
-    """What the number of each group rests on, in the order of the groups.
+    """Return the evidence behind each group's number, in the order of the groups.
 
     >>> import fewlabels as fl
     >>> from fewlabels.findings.reading import Reading

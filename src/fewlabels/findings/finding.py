@@ -1,4 +1,4 @@
-"""A finding: the numbers, what they rest on, and the sentence. Made once; every face shows it and decides nothing."""
+"""A finding: the numbers, the evidence behind them, and the sentence. It is made once, and every face shows it."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
     from fewlabels.tasks import Answer, Task
 
-_NOTHING = "Nothing can be said yet: no item has a label so far."
+_NOTHING = "Nothing can be said yet: no item has a label."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Finding:
-    """What can be said of an assessment now. Made by `find`.
+    """What an assessment shows now. Made by `find`.
 
     Parameters
     ----------
     name, level
-        Of the assessment; the probability of each interval.
+        The name of the assessment, and the probability of each interval.
     question, headline, basis, doubts
-        The task as a question, the answer in plain words, the labels it rests on, and what to keep in mind with it.
+        The task as a question, the answer in plain words, the labels it is based on, and the caveats.
     answer
         The task's own answer.
     estimates
-        The estimates of the assessment's metric, with what each rests on: right, prior, evidence and note.
+        The estimates of the assessment's metric, each with its evidence: right, prior, evidence and note.
     groups
-        A row for each group: those whose number is known first, the most extreme or the worst one on top.
+        A row for each group. Groups whose number is known come first, the most extreme or the worst at the top.
     named
-        The groups that the answer picks out; none where no group is looked for, or without labels.
+        The groups that the answer names; none if the task looks for no group, or without labels.
     overall
-        Accuracy over all items, where the labels allow to tell it.
+        Accuracy over all items, and whether the labels support it.
     confusions
-        The pairs of classes that are mixed up most.
+        The pairs of classes that are confused most often.
     items, labels
-        How many items there are, and how many labels.
+        The number of items, and the counts of labels.
     task, words
-        The question as it was put, and the phrases for pages: what a group is called, and so on.
+        The task itself, and the phrases that pages use, such as what a group is called.
     grounds
-        What the task was handed for its words.
+        What the task was given to write its sentences.
     """
 
     name: str
@@ -78,15 +78,15 @@ class Finding:
 
     @property
     def answer_table(self) -> Table:
-        """The table of the answer, with what the number of each group rests on."""
+        """The table of the answer, with the evidence behind each group's number."""
         return answer_table(self.answer.table, self.groups)
 
     def parts(self) -> dict[str, Any]:
-        """Its fields by name, for something that is a finding and more."""
+        """Return the fields by name, to build an object that extends a finding."""
         return {field.name: getattr(self, field.name) for field in fields(Finding)}
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return the finding as plain JSON values."""
         return {
             "assessment": self.name,
             "level": self.level,
@@ -108,7 +108,7 @@ class Finding:
 
 
 def find(audit: Assessment, level: float = 0.95, draws: int = 10_000) -> Finding:
-    """What can be said of an assessment now, with intervals of the given level.
+    """Find out what an assessment shows now, with intervals of the given level.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1]] * 30 + [[0.2, 0.8]] * 30, classes=["cat", "dog"])
@@ -124,7 +124,7 @@ def find(audit: Assessment, level: float = 0.95, draws: int = 10_000) -> Finding
 
 
 def found_in(reading: Reading) -> Finding:
-    """The finding from numbers that are shared with what is shown beside it."""
+    """Make a finding from a reading, whose numbers are shared with the plots beside it."""
     audit, task, grounds = reading.audit, reading.audit.spec.task, grounds_of(reading)
     labels = tally(audit)
     return Finding(
@@ -149,7 +149,7 @@ def found_in(reading: Reading) -> Finding:
 
 
 def grounds_of(reading: Reading) -> Grounds:
-    """What the task is handed to say its answer in words."""
+    """Gather what the task needs to put its answer into words."""
     audit = reading.audit
     rows = group_rows(reading)
     return Grounds(
@@ -164,7 +164,7 @@ def grounds_of(reading: Reading) -> Grounds:
 
 
 def _basis(task: Task, rows: tuple[GroupRow, ...]) -> str:
-    """The labels that the answer rests on, as counts."""
+    """State the number of labels that the answer is based on."""
     if task.pair is not None:
         by_name = {row.group: row for row in rows}
         sides = (by_name[name] for name in task.pair)

@@ -1,4 +1,4 @@
-"""What is known of each group and what that rests on, in the order in which it should be read."""
+"""Rows for the groups: what is known of each and on what evidence, in reading order."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PLACES = ("chance", "rank", "rank_low", "rank_high")
 
 
 def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
-    """The groups whose number is known, then those with too few labels, then the rest.
+    """List the groups whose number is known, then those with too few labels, then the rest.
 
-    Within these, in the order of the answer where groups are looked for; elsewhere the worst first.
+    Each of these parts is in the order of the answer if the task looks for groups, and otherwise worst first.
     """
     task, ranked = reading.audit.spec.task, reading.ranked
     position = {name: i for i, name in enumerate(ranked)}
@@ -37,7 +37,7 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
 
 
 def place(row: GroupRow, groups: int) -> str:
-    """Where a group stands among all, as far as that is known."""
+    """Return the rank of a group among all groups, as far as it is known."""
     if row.rank_low is None or row.rank_high is None:
         return NONE
     if row.rank_high - row.rank_low > groups / 2:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """A name, a value, and what is said about it."""
+    """A name, a value, and a remark about the value."""
 
     name: str
     value: str
@@ -22,14 +22,14 @@ class KeyFigure:
 
     @property
     def text(self) -> str:
-        """The value, and in brackets what is said about it."""
+        """The value, with the remark in brackets."""
         return f"{self.value} ({self.about})" if self.about else self.value
 
 
 def key_figures(finding: Finding) -> list[KeyFigure]:
-    """What stands at the top: how sure the answer is, overall accuracy, labels, groups, confidence.
+    """List the figures for the top of a page: how sure the answer is, overall accuracy, labels, groups, confidence.
 
-    Where labels were steered to some groups, the overall accuracy is not what was asked for and stands behind.
+    If labels were steered to some groups, the overall accuracy was not the question, and comes after the groups.
     """
     overall, labelled = finding.overall, finding.labels.labelled
     figures = []
@@ -46,7 +46,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     if overall.doubt:
         figures.append(_overall(overall))
     if overall.confidence is not None:
-        figures.append(KeyFigure("Its own confidence", percent(overall.confidence), "says the classifier, on average"))
+        figures.append(KeyFigure("Its own confidence", percent(overall.confidence), "the classifier's average"))
     return figures
 
 
@@ -57,10 +57,10 @@ def _overall(overall: Overall) -> KeyFigure:
 
 
 def _certainty(finding: Finding, sure: float) -> KeyFigure:
-    """How sure the answer is; where it names several groups, how many of them are expected to be right."""
+    """Say how sure the answer is or, if it names several groups, how many of them are expected to be right."""
     named = set(finding.answer.groups)
     chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
     if len(chances) < 2:
-        return KeyFigure("Answer is right", probability(sure), "going by the labels so far")
+        return KeyFigure("Answer is right", probability(sure), "judging by the labels so far")
     about = f"expected; all of them: {probability(sure)}"
     return KeyFigure(f"Of the {spelled(len(chances))} named", f"{sum(chances):.1f} right", about)

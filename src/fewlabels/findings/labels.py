@@ -1,4 +1,4 @@
-"""Where the labels come from, and some that show a mistake of the classifier."""
+"""Counts of labels and where they came from, and examples of the classifier's mistakes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
 
 RIGHT_OR_WRONG = ("right", "wrong")
-"""The outcomes of a metric whose labels show just that."""
+"""The outcomes of a metric whose labels show only whether a prediction is right."""
 _TEXT = 280
 _IMAGE = 20_000
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many labels count, and what became of the requests: as the ledger has it.
+    """How many labels count and what became of the requests, according to the ledger.
 
-    `pending` are out for labelling; `unresolved` were answered by all who were asked, with skips or labels that differ,
-    and wait for the owner; `adopted` labels are of items that were never asked for.
+    `pending` items are out for labelling. `unresolved` items were answered by everyone who was asked, with skips or
+    with different labels, and wait for the owner. `adopted` labels are for items that were never asked for.
     """
 
     labelled: int
@@ -39,7 +39,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Labels(Tally):
-    """The tally, and from the log who labelled, from when to when, and what was replaced or decided."""
+    """A tally with details from the log: who labelled, from when to when, and what was replaced or decided."""
 
     replaced: int
     decided: int
@@ -49,21 +49,25 @@ class Labels(Tally):
     last: datetime | None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return the counts as plain JSON values."""
         times = {name: at and at.isoformat() for name, at in (("first", self.first), ("last", self.last))}
         return asdict(self) | times
 
     def sentences(self) -> list[str]:
-        """The same in words, without what is 0."""
+        """Return the counts in words, leaving out those that are 0."""
         sentences = ["No item has a label yet."] if not self.labelled else [self._labelled()]
         if self.pending:
             be = "is" if self.pending == 1 else "are"
             count = counted(self.pending, "item")
-            sentences.append(f"{count} {be} out for labelling, without a label that counts yet.")
+            sentences.append(
+                f"{count} {be} out for labelling and {'has' if self.pending == 1 else 'have'} no label yet."
+            )
         if self.replaced:
-            sentences.append(f"{counted(self.replaced, 'label')} replaced an earlier, different one of the same item.")
+            sentences.append(
+                f"{counted(self.replaced, 'label')} replaced an earlier, different label of the same item."
+            )
         if self.decided:
-            sentences.append(f"In {counted(self.decided, 'case')} the owner of the assessment decided.")
+            sentences.append(f"The owner of the assessment decided {counted(self.decided, 'item')}.")
         return [*sentences, self.agreement] if self.agreement else sentences
 
     def _labelled(self) -> str:
@@ -79,7 +83,7 @@ class Labels(Tally):
 class Mistake:
     """A labelled item that the classifier got wrong.
 
-    `text` is what the annotator saw, shortened, and `image` the same as a data: address, where it is one.
+    `text` is what the annotator saw, shortened. If that is a picture in a data: address, it is in `image` instead.
     """
 
     id: str
@@ -91,7 +95,7 @@ class Mistake:
 
 
 def tally(audit: Assessment) -> Tally:
-    """Where the items stand. The log is not read again."""
+    """Count the labels and requests, without reading the log again."""
     names = ("labelled", "pending", "unresolved", "adopted", "withdrawn")
     groups = audit.by_group()
     count = {name: sum(groups[name]) for name in names}
@@ -99,7 +103,7 @@ def tally(audit: Assessment) -> Tally:
 
 
 def right_labels(audit: Assessment, groups: Partition, outcomes: tuple[str, ...]) -> dict[str, int] | None:
-    """How many labels of each group say that the classifier is right; None where labels show other outcomes."""
+    """Count the labels in each group that show a right prediction; None if labels show other outcomes."""
     if outcomes != RIGHT_OR_WRONG:
         return None
     labels = audit.labels()
@@ -110,7 +114,7 @@ def right_labels(audit: Assessment, groups: Partition, outcomes: tuple[str, ...]
 
 
 def count_labels(audit: Assessment) -> Labels:
-    """Where the items stand, and what the log says of their labels."""
+    """Count the labels and requests, with the details of the labels from the log."""
     counting = audit.labels()
     events = [row for row in audit.log().rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
     agreed = audit.agreement()
@@ -126,7 +130,7 @@ def count_labels(audit: Assessment) -> Labels:
 
 
 def _changed(events: Sequence[Mapping[str, Any]]) -> int:
-    """How often a second word of the same person about the same item replaced the first by another label."""
+    """Count how often a person replaced their own label of an item by a different one."""
     last: dict[tuple[str, str | None], str] = {}
     changed = 0
     for row in events:
@@ -137,7 +141,7 @@ def _changed(events: Sequence[Mapping[str, Any]]) -> int:
 
 
 def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[Mistake, ...]:
-    """Some labelled items whose prediction is wrong: those of the named groups first, then the surest predictions."""
+    """Pick labelled items whose prediction is wrong: the named groups first, then the most confident predictions."""
     pool, labels = audit.pool, audit.labels()
     items = pool.positions(labels)
     wrong = [

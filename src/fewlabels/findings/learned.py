@@ -1,4 +1,4 @@
-"""What the learned prior found out: how often the classifier is right where it says how sure it is."""
+"""What the learned prior found out: how often the classifier is right at each level of confidence."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fewlabels.learned.items import ItemBelief
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
 
-# The bands of confidence that a reader cares about: most classifiers say more than 90 % most of the time.
+# The bands of confidence that a reader cares about: most classifiers are more than 90% confident most of the time.
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 _DRAWS = 2_000
 
 
 @dataclass(frozen=True)
 class Band:
-    """The items whose confidence lies in a band: what the classifier says on average, and how often it is right."""
+    """The items in a band of confidence: their average confidence, and how often the classifier is right."""
 
     said_from: float
     said_to: float
@@ -32,7 +32,7 @@ class Band:
 
 
 def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
-    """What was learned of the confidences, band by band; empty where nothing was learned of single items."""
+    """Return what was learned about the confidences, band by band; nothing without a belief about single items."""
     belief, confidence = audit.belief(), audit.pool.confidence
     if not isinstance(belief, ItemBelief) or confidence is None or not belief.counts.any():
         return ()

@@ -1,4 +1,4 @@
-"""Metrics for the eye, and from how many labels on a number is the group's own."""
+"""How metrics are displayed, and how many labels make a number the group's own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from fewlabels.metrics import Metric
 
 FEW = 5
-"""With fewer labels a group's number says more of the prior than of the group."""
+"""With fewer labels than this, a group's number says more about the prior than about the group."""
 HOLLOW = "few labels"
-"""What a hollow point means."""
+"""The meaning of a hollow point in a plot."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric for the eye: its name, whether it is a share (shown in percent), and whether high values are bad."""
+    """How a metric is displayed: its name, whether it is a share (shown in percent), and whether high is bad."""
 
     name: str
     share: bool
@@ -24,7 +24,7 @@ class Measure:
 
 
 def measure(metric: Metric) -> Measure:
-    """What a metric is called and how its values are shown.
+    """Return a metric's name and how its values are displayed.
 
     >>> import fewlabels as fl
     >>> measure(fl.FalsePositiveRate("high risk"))
@@ -34,7 +34,9 @@ def measure(metric: Metric) -> Measure:
 
 
 def is_thin(labelled: int, n: int, target: str) -> bool:
-    """Whether a group has fewer than 5 labels; one of the pool itself that is fully labelled is known, however small.
+    """Return whether a group has fewer than 5 labels.
+
+    If the target is the pool itself, a fully labelled group is known, however small it is.
 
     >>> is_thin(3, 40, "population"), is_thin(3, 3, "pool"), is_thin(5, 40, "pool")
     (True, False, False)

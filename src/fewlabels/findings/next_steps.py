@@ -1,4 +1,4 @@
-"""What to do next, in a sentence or two: what is settled enough to act on, and what needs more labels."""
+"""Advice on what to do next: what is settled enough to act on, and what needs more labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple[str, ...]:
-    """What the task says, or what comes before that.
+    """Return the task's advice; before any label, the advice to label.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1]] * 30 + [[0.2, 0.8]] * 30, classes=["cat", "dog"])
@@ -31,9 +31,9 @@ def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple
 
 
 def _ahead(forecast: Forecast | None) -> Ahead:
-    """How many more labels, as far as that is known."""
+    """Return the number of further labels from a forecast, as far as it is known."""
     if forecast is not None and not forecast.most:
-        return Ahead("more items: all that could be asked about have their label")
+        return Ahead("more items: every item that could be asked about has a label")
     if forecast is None or not forecast.runs:
         return Ahead()
     goal = aim(forecast.stop)

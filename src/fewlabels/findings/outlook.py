@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.stopping import Standing
 
-_SHORTER = "With four times as many labels a range is about half as long."
+_SHORTER = "With four times as many labels, a range is about half as long."
 
 
 @dataclass(frozen=True)
 class More:
-    """Where the assessment stands, and a forecast; None where it was not wanted or needed, or without labels."""
+    """Progress towards the stopping rules, and a forecast; None if it is not wanted or needed, or without labels."""
 
     standing: Standing
     forecast: Forecast | None
 
     def sentences(self) -> tuple[str, ...]:
-        """Both in words."""
+        """Return the progress and the forecast in words."""
         ahead = () if self.forecast is None else (_words(self.forecast),)
         return (self.standing.words, *ahead, _SHORTER)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return the progress and the forecast as plain JSON values."""
         return {
             "words": list(self.sentences()),
             "standing": self.standing.to_json(),
@@ -40,7 +40,7 @@ class More:
 def more_labels(
     audit: Assessment, draws: int, *, foresee: bool, progress: Callable[[int, int], None] | None = None
 ) -> More:
-    """Read the standing, and play the assessment on to see how many more labels it will probably take."""
+    """Read the progress, and simulate the rest of the assessment to forecast how many more labels it will take."""
     standing = audit.standing(draws=draws)
     wanted = foresee and bool(audit.labels())
     return More(standing, foreseen(audit, standing, progress) if wanted else None)
@@ -49,9 +49,9 @@ def more_labels(
 def foreseen(
     audit: Assessment, standing: Standing, progress: Callable[[int, int], None] | None = None
 ) -> Forecast | None:
-    """How many more labels it will probably take; where the budget is used up before the goal, how many beyond it.
+    """Forecast how many more labels it will take; None if there are enough.
 
-    None where it is enough.
+    If the budget is used up before the goal is reached, the forecast is of the labels beyond the budget.
     """
     if standing.reached and not standing.is_spent:
         return None
@@ -60,11 +60,11 @@ def foreseen(
 
 
 def outlook(audit: Assessment) -> str:
-    """The forecast in words, to follow those of the standing; empty where it is enough."""
+    """Return the forecast in words, to follow the words of the progress; empty if there are enough labels."""
     ahead = foreseen(audit, audit.standing())
     return "" if ahead is None else _words(ahead)
 
 
 def _words(ahead: Forecast) -> str:
-    """What a forecast says beyond the standing: that no rule is set is said there."""
+    """Return the sentence of a forecast. It leaves out that no rule is set, which the progress says already."""
     return ahead.sentence

@@ -1,4 +1,4 @@
-"""Accuracy over all items, and whether the labels allow to tell it."""
+"""Accuracy over all items, and whether the labels support it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MOST = 0.5  # the largest share of items in groups that are known by analogy
 
 
 def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
-    """Accuracy over all items, and whether it can be told.
+    """Estimate the accuracy over all items, and say whether it may be shown.
 
-    Each group has its own prior, and the average of many leans on it without its interval showing that: where the
-    prior sways it (`prior_pull.swayed`), the number is not told. A learned prior has no such pull; but where
-    labels were steered to the groups that were looked for, it speaks of the others by analogy. So there the number
-    always has a doubt beside it, and is not told if most items lie in such groups.
+    Each group has its own prior, and the average of many groups depends on these priors without its interval showing
+    it. If the priors decide the number (`prior_pull.swayed`), it is not shown. A learned prior has no such pull. But
+    if labels were steered to the groups that the task looks for, the learned prior judges the others by analogy. The
+    number then always has a doubt beside it, and is not shown if most items are in such groups.
     """
     audit, everything = reading.audit, whole(reading.audit.pool)
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
@@ -37,19 +37,19 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
     analogous = sum(r.n for r in rows if r.evidence in ("scores", "others")) / max(len(audit.pool), 1)
     why = ""
     if row["labelled"] < FEW:
-        why = "no item has a label so far" if not row["labelled"] else f"fewer than {FEW} items have a label"
+        why = "no item has a label yet" if not row["labelled"] else f"fewer than {FEW} items have a label"
     elif doubt and analogous > _MOST:
-        why = f"{percent(analogous)} of the items lie in {reading.nouns} with hardly any labels"
+        why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"
     elif not reading.is_grounded and not is_random_sample(audit):
-        why = f"too many {reading.nouns} have so few labels that what was assumed beforehand would decide it"
+        why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"
     return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt)
 
 
 def _doubt(reading: Reading) -> str:
-    """Why the number is doubtful though its interval may be short; empty where no group was favoured."""
+    """Explain why the number is doubtful even if its interval is short; empty if no group was favoured."""
     audit = reading.audit
     unscored = audit.pool.confidence is None or isinstance(audit.spec.prior, Uniform)
-    leans_on = "what was assumed beforehand" if unscored else "the scores"
+    depends_on = "what was assumed before any label" if unscored else "the scores"
     return audit.spec.task.overall_doubt(
-        reading.nouns, leans_on, steered=audit.spec.policy.uses_belief, everywhere=asks_everywhere(audit)
+        reading.nouns, depends_on, steered=audit.spec.policy.uses_belief, everywhere=asks_everywhere(audit)
     )

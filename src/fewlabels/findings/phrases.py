@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Words:
-    """Phrases that the pages use: what a group and the metric are called, how to read it all, what words mean."""
+    """Phrases that pages use: the names of a group and of the metric, how to read the numbers, what words mean."""
 
     noun: str
     metric: str
@@ -35,19 +35,19 @@ class Words:
 
     @property
     def nouns(self) -> str:
-        """Several groups."""
+        """The word for several groups."""
         return plural(self.noun)
 
     @property
     def style(self) -> Style:
-        """How values are written."""
+        """The style in which values are written."""
         return Style(self.share)
 
 
 _UNSCORED = (
     "How often the classifier is right was learned from the labels of all {nouns} together, so that {nouns} with few "
-    "labels profit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
-    "of its own, all the more where labels went to few {nouns}."
+    "labels benefit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
+    "of its own, especially if labels went to only a few {nouns}."
 )
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
@@ -56,7 +56,7 @@ TARGETS = {
 
 
 def question(audit: Assessment) -> str:
-    """The task as a question.
+    """Return the task as a question.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -67,7 +67,7 @@ def question(audit: Assessment) -> str:
 
 
 def asked(task: Task, groups: Partition) -> str:
-    """The question before there is an assessment.
+    """Return a task as a question before there is an assessment.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"]})
@@ -78,22 +78,22 @@ def asked(task: Task, groups: Partition) -> str:
 
 
 def meaning(audit: Assessment) -> str:
-    """What the metric is, in words."""
+    """Say in words what the metric is."""
     return audit.spec.task.metric.phrase or measure(audit.spec.task.metric).name
 
 
 def groups(audit: Assessment) -> str:
-    """How the groups were made."""
+    """Say in words how the groups were made."""
     if noun_of(audit.groups) == "class":
         name = shortened(audit.groups.names[0], 40)
-        return f"Items are put together by what the classifier says: the class {name} is all items it calls {name}."
+        return f"Items are grouped by what the classifier says: the class {name} is all items it calls {name}."
     if audit.groups.recipe["by"] == "whole":
-        return "All items are looked at together."
-    return f"Items are put together {audit.groups.words}."
+        return "All items form one group."
+    return f"Items are grouped {audit.groups.words}."
 
 
 def policy(audit: Assessment) -> str:
-    """How the items were chosen."""
+    """Say in words how the items were chosen."""
     words, pair = _filled(audit.spec.policy.phrase, audit) or f"{audit.spec.policy!r}.", audit.spec.task.pair
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
@@ -103,7 +103,7 @@ def policy(audit: Assessment) -> str:
 
 
 def prior(audit: Assessment) -> str:
-    """What was assumed before the first label."""
+    """Say in words what was assumed before the first label."""
     unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
     return _filled(_UNSCORED if unscored else audit.spec.prior.phrase, audit) or f"{audit.spec.prior!r}."
 
@@ -114,38 +114,42 @@ def _filled(phrase: str, audit: Assessment) -> str:
 
 
 def how_to_read(level: float) -> str:
-    """A few sentences for somebody who reads such numbers for the first time."""
+    """Explain the numbers to somebody who reads such numbers for the first time."""
     example = "62% (between 55% and 69%)"
     return (
         f"Only some of the items were labelled by people, so every number is an estimate with a range: {example} means "
         "that 62% is the best guess and that anything from 55% to 69% is plausible. "
-        f"A range is made to contain the true value with a probability of {chosen(level)}. That rests on how the "
-        "labels were chosen and on what was assumed beforehand, both described below; the fewer labels, the more it "
-        "does. "
-        "Where two ranges overlap widely, do not read much into which number is larger."
+        f"A range is made to contain the true value with a probability of {chosen(level)}. That depends on how the "
+        "labels were chosen and on what was assumed before any label, both described below; the fewer labels, the "
+        "more it depends on them. "
+        "If two ranges overlap widely, do not read much into which number is larger."
     )
 
 
 def glossary(audit: Assessment, level: float) -> dict[str, str]:
-    """The words of the report, each with its meaning."""
+    """Return the words of the report, each with its meaning."""
     noun = noun_of(audit.groups)
     meanings = {
-        "label": "The true class of an item, as a person said it.",
+        "label": "The true class of an item, according to a person.",
         "item": "One thing that the classifier made a prediction for: a picture, a text, a row.",
         noun: groups(audit),
         measure(audit.spec.task.metric).name: meaning(audit).capitalize() + ".",
-        "range": f"The values that fit the labels: the true one is among them with a probability of {chosen(level)}, "
-        "if what was assumed beforehand is fair (a credible interval).",
+        "range": f"The values that fit the labels. The true value is among them with a probability of {chosen(level)} "
+        "if what was assumed before any label is fair (a credible interval).",
         "confidence": "How sure the classifier says it is of its own prediction.",
     }
     if audit.spec.task.sought is not None:
-        meanings["chance"] = f"The probability that the {noun} is among those looked for, going by the labels so far."
-        meanings["place"] = f"Where the {noun} stands among all: 1 is the most extreme; the places that fit the labels."
+        meanings["chance"] = (
+            f"The probability that the {noun} is one of those looked for, judging by the labels so far."
+        )
+        meanings["place"] = (
+            f"The rank of the {noun} among all, as a range of places that fit the labels: 1 is the most extreme."
+        )
     return meanings
 
 
 def words(reading: Reading) -> Words:
-    """The phrases of an assessment."""
+    """Gather the phrases of an assessment."""
     audit = reading.audit
     shown = measure(Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric)
     return Words(

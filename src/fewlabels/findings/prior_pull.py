@@ -1,4 +1,4 @@
-"""How far the prior sways a number put together from many groups: what a plot must not show as if it were known."""
+"""How far the prior moves a number that is combined from many groups, and so whether it may be shown as known."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
 
 _RIGHT_OR_WRONG = 2.0  # the strength of a prior that does not say it, where labels show right or wrong
-_POINT = 0.01  # so much does not matter
-_MOST = 0.1  # the largest share of items in swayed bins
+_POINT = 0.01  # a smaller shift does not matter
+_MOST = 0.1  # the largest share of items in bins that the prior decides
 
 
 def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_]:
-    """Whether the prior moves the accuracy of each bin by more than a quarter of its interval and than a point.
+    """Return whether the prior moves each bin's accuracy by more than a quarter of its interval and more than a point.
 
-    Of shape (bins,). This is what "the prior decides it" means, in plots and in the report.
+    The result has the shape (bins,). In plots and in the report, this is what "the prior decides it" means.
 
-    A bin (all items, if none are given) is put together from its pieces f, one of each group of asking, by their
-    share w_f. Each piece has a prior of its own, of strength s and mean μ_f, and n_f labels. Together the priors move
+    A bin (all items, if no bins are given) is combined from its pieces f, one for each group of asking, by their
+    shares w_f. Each piece has a prior of its own, of strength s and mean μ_f, and n_f labels. Together the priors move
     the bin by Σ_f w_f · s/(s + n_f) · (μ_f − m), where m is the share right among the labels. The interval is about
-    4 sd long, with sd² = Σ_f w_f² Var_f: it gets shorter with every piece, and what the priors do stays. So
-    the average of many barely labelled pieces is sharp and wrong: moved by sd, a 95 % interval holds the truth in 83 %
-    of cases only, moved by 2 sd in half of them. A bin of a single piece is not swayed: its interval allows for the
-    prior. Nor is a learned prior, which learns from the labels of all pieces.
+    4 sd long, with sd² = Σ_f w_f² Var_f: it gets shorter with every piece, but the shift stays. So the average of
+    many barely labelled pieces is sharp and wrong: if it is moved by sd, a 95% interval contains the true value in
+    only 83% of cases; if it is moved by 2 sd, in half of them. A bin of a single piece never counts as moved, since
+    its interval allows for the prior. Nor does any bin with a learned prior, which learns from the labels of all
+    pieces.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["yes", "no"] * 200, "place": [str(i // 10) for i in range(400)]})
@@ -72,13 +73,13 @@ def _shift_and_sd(
     s: float,
     target: str,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What the priors move each bin by, and its standard deviation, two of shape (bins,); ∞ without any label."""
+    """Return the shift of each bin by the priors (∞ without any label) and its standard deviation, both (bins,)."""
 
     def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.bincount(where, values, minlength=bins).astype(np.float64)
 
     weight = size / np.maximum(total(size), 1)[where]
-    # Of the pool itself only the unlabelled items are left to the prior.
+    # If the target is the pool itself, only the unlabelled items are left to the prior.
     left = np.maximum(size - n, 0) if target == "pool" else size
     seen = n > 0
     known = total(np.where(seen, weight, 0))
@@ -90,44 +91,44 @@ def _shift_and_sd(
 
 
 def score_bins_of(audit: Assessment) -> tuple[int, Literal["width", "weight"]]:
-    """The score bins of the assessment's metric where it has some, else ten of equal width."""
+    """Return the number and kind of the metric's score bins, or ten of equal width if it has none."""
     metric = audit.spec.task.metric
     return (metric.bins, metric.equal) if isinstance(metric, CalibrationError) else (10, "width")
 
 
 def swayed_bins(audit: Assessment) -> tuple[Partition, NDArray[np.bool_]]:
-    """The score bins, and which of them the prior sways, shape (bins,).
+    """Return the score bins, and which of them the prior decides, shape (bins,).
 
-    None where every item was as likely to be asked: the labels of a bin are then simply counted. Elsewhere a bin is put
-    together from the groups of asking.
+    The prior decides no bin if every item was equally likely to be asked: the labels of a bin are then simply
+    counted. Otherwise a bin is combined from the groups of asking.
     """
     bins = by_score(audit.pool, *score_bins_of(audit))
     return bins, np.zeros(len(bins), dtype=bool) if is_random_sample(audit) else swayed(audit, bins)
 
 
 def asks_everywhere(audit: Assessment) -> bool:
-    """Whether the task leaves out no group that has items."""
+    """Return whether the task asks in every group that has items."""
     askable = audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups))
     return bool(askable[audit.groups.sizes > 0].all())
 
 
 def is_random_sample(audit: Assessment) -> bool:
-    """Whether every item was as likely to be labelled, so that labels of any items are simply counted.
+    """Return whether every item was equally likely to be labelled, so that labels can simply be counted.
 
-    One label that nobody asked for ends that.
+    A single label that nobody asked for makes this false.
     """
     return audit.spec.policy.ignorable and not any(audit.by_group()["adopted"]) and asks_everywhere(audit)
 
 
 def lacks_say(audit: Assessment) -> str:
-    """Why a reading by score bins would show the prior and not the labels; "" if it would not.
+    """Explain why score bins would show the prior and not the labels; "" if they show the labels.
 
-    No more than a tenth of the items may be in bins that the prior sways.
+    At most a tenth of the items may be in bins that the prior decides.
     """
-    bins, leaning = swayed_bins(audit)
-    if float(bins.shares[leaning].sum()) <= _MOST:
+    bins, is_swayed = swayed_bins(audit)
+    if float(bins.shares[is_swayed].sum()) <= _MOST:
         return ""
     return (
-        f"it puts the score bins together from {len(audit.groups):,} groups, and with so few labels in each of them "
-        "the prior would decide. Tell more labels, or begin another assessment with the learned prior"
+        f"it combines each score bin from {len(audit.groups):,} groups, and these have too few labels: the prior would "
+        "decide. Add more labels, or begin another assessment with the learned prior"
     )

@@ -1,4 +1,4 @@
-"""The numbers that everything shown of an assessment shares: each is computed once, when it is first needed."""
+"""The numbers that all views of an assessment share: each is computed once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _COLUMNS = ("group", "n", "labelled", "mean", "low", "high")
 
 @dataclass(frozen=True)
 class Row:
-    """One group: its size, its labels, and its value with an interval; None where the group has no items.
+    """One group: its size, its labels, and its value with an interval (None if the group has no items).
 
-    `thin` where it has too few labels for the value to mean much; `right` as in a finding.
+    `thin` says that it has too few labels for the value to mean much. `right` is the number of labels that show a
+    right prediction, if labels show that.
     """
 
     group: str
@@ -48,9 +49,9 @@ class Row:
 
 
 class Reading:
-    """The numbers that everything shown of an assessment shares, each computed when it is first needed.
+    """The numbers that all views of an assessment share, each computed when it is first needed.
 
-    A reading is of one moment: make another when labels have come in.
+    A reading is a snapshot: make another when labels have come in.
     """
 
     def __init__(self, audit: Assessment, level: float = 0.95, draws: int = 10_000) -> None:
@@ -61,12 +62,12 @@ class Reading:
 
     @property
     def noun(self) -> str:
-        """What a group is called."""
+        """The word for a group."""
         return noun_of(self.audit.groups)
 
     @property
     def nouns(self) -> str:
-        """Several groups."""
+        """The word for several groups."""
         return plural(self.noun)
 
     @cached_property
@@ -86,14 +87,14 @@ class Reading:
 
     @cached_property
     def measured(self) -> Table:
-        """The estimates with one row a group: of accuracy where the metric has a value for each class."""
+        """The estimates with one row per group: of accuracy, if the metric has a value for each class."""
         if not self.audit.spec.task.metric.vector:
             return self.estimates
         return self.audit.estimates(level=self.level, metric=Accuracy(), groups=self.audit.groups, draws=self.draws)
 
     @cached_property
     def ranked(self) -> Mapping[str, Mapping[str, Any]]:
-        """The rows of the answer by group, in its order, where it has a chance for each; empty elsewhere."""
+        """The rows of the answer by group, in its order; empty if the answer has no chance for each group."""
         table = self.answer.table
         if not {"group", "chance"} <= set(table.columns):
             return {}
@@ -101,18 +102,18 @@ class Reading:
 
     @cached_property
     def right(self) -> Mapping[str, int] | None:
-        """How many labels of each group say that the classifier is right; None where labels do not show just that."""
-        # A metric with a value for each class is told as accuracy.
+        """The number of labels in each group that show a right prediction; None if labels show other outcomes."""
+        # A metric with a value for each class is reported as accuracy.
         outcomes = RIGHT_OR_WRONG if self.audit.spec.task.metric.vector else self.cells.outcomes
         return right_labels(self.audit, self.audit.groups, outcomes)
 
     @cached_property
     def prior_shares(self) -> list[float | None]:
-        """The share of each group's number that rests on something else than labels of its own; None without items.
+        """The share of each group's number that does not come from its own labels; None without items.
 
         In a cell with n labels and a belief as strong as s labels it is 1 − n/s: for a prior of strength s₀ that is
-        s₀/(s₀ + n), and for a learned one s is the strength of the Beta with the same mean and variance. Of the pool
-        itself it concerns only the items without a label.
+        s₀/(s₀ + n), and for a learned one s is the strength of the Beta with the same mean and variance. If the target
+        is the pool itself, this applies only to the items without a label.
         """
         belief, cells = self.audit.belief(), self.cells
         labelled = belief.counts.sum(axis=-1)
@@ -124,15 +125,15 @@ class Reading:
 
     @cached_property
     def too_long(self) -> list[bool]:
-        """Of each group whether its interval is too long for its number to be told."""
+        """For each group, whether its interval is too long for its number to be shown."""
         return too_long(self.audit, self.measured, self.level)
 
     @cached_property
     def too_few(self) -> dict[str, bool]:
-        """Of each group whether its own labels are too few to tell its number.
+        """For each group, whether its own labels are too few for its number to be shown.
 
-        They are where fewer than 5 items are labelled, or the interval is too long. A group of the pool itself that is
-        fully labelled is known.
+        They are too few if fewer than 5 items are labelled, or if the interval is too long. If the target is the pool
+        itself, a fully labelled group is known.
         """
         return {
             row["group"]: is_long or is_thin(row["labelled"], row["n"], self.audit.spec.target)
@@ -145,21 +146,21 @@ class Reading:
         return self.audit.draws(self.draws)
 
     def thrifty(self, cells: int) -> int:
-        """As many draws as asked for, or fewer, from 1,000 up, where there are thousands of cells."""
+        """Return the number of draws; with thousands of cells fewer than asked for, but at least 1,000."""
         return min(self.draws, max(1_000, 2**23 // max(cells, 1)))
 
     @cached_property
     def is_grounded(self) -> bool:
-        """Whether an average over all groups is the labels' word and not the prior's."""
+        """Whether labels, and not the prior, decide an average over all groups."""
         return not swayed(self.audit)[0]
 
     @property
     def pair(self) -> tuple[str, str] | None:
-        """The two groups of a comparison; the others were not asked about."""
+        """The two groups of a comparison, which are the only ones asked about; None for other tasks."""
         return self.audit.spec.task.pair
 
     def rows(self, table: Table) -> tuple[Row, ...]:
-        """The rows of a table of estimates with one line a group; of a comparison, its two groups."""
+        """Return the rows of a table of estimates that has one line per group; for a comparison, its two groups."""
         return tuple(self._row(row) for row in table.rows() if self.pair is None or row["group"] in self.pair)
 
     def _row(self, row: Mapping[str, Any]) -> Row:
@@ -169,5 +170,5 @@ class Reading:
 
 
 def noun_of(groups: Partition) -> str:
-    """What a group is called: a class where the groups are the predicted classes."""
+    """Return the word for a group: "class" if the groups are the predicted classes, otherwise "group"."""
     return "class" if groups.recipe["by"] == "predicted" else "group"

@@ -1,4 +1,4 @@
-"""Tables of a finding: evidence beside every estimate, and the same values as text."""
+"""Tables of a finding: the evidence beside every estimate, and the values as people read them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHANCES = ("chance", *REGIONS)
 
 
 def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:
-    """Estimates by group, with the columns right (where labels show it), prior, evidence and note."""
+    """Add to estimates by group the columns right (if labels show it), prior, evidence and note."""
     by_name = {row.group: row for row in rows}
     beside = [by_name[name] for name in table["group"]]
     columns: dict[str, Sequence[Any]] = {}
@@ -38,14 +38,15 @@ def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:
 
 
 def answer_table(table: Table, rows: Sequence[GroupRow]) -> Table:
-    """The table of an answer, with the same columns where it is by group."""
+    """Add the columns of `estimates_table` to the table of an answer, if it is by group."""
     return estimates_table(table, rows) if {"group", "labelled"} <= set(table.columns) else table
 
 
 def other_table(audit: Assessment, metric: Metric, groups: Partition, level: float) -> Table:
-    """Estimates of another metric, or by other groups, than the question is about, with right and note.
+    """Estimate another metric, or other groups, than those of the question, with the columns right and note.
 
-    How short an interval must be is known for the question's own groups only: here a note says that labels are few.
+    How short an interval must be is known only for the question's own groups. Here the note marks groups with few
+    labels.
     """
     table = audit.estimates(level=level, metric=metric, groups=groups)
     right = right_labels(audit, groups, metric.cells(audit.pool, groups).outcomes)
@@ -59,18 +60,18 @@ def other_table(audit: Assessment, metric: Metric, groups: Partition, level: flo
 
 
 def _tells(table: Table) -> bool:
-    """Whether notes tell one group from another: without any label, all that can be said is said elsewhere."""
+    """Return whether the notes are worth showing: without any label, they would be the same for every group."""
     return any(table["note"]) and any(table["labelled"])
 
 
 def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
-    """A table of a finding as people read it: values and probabilities as in sentences, ranks as ranges.
+    """Format a table of a finding for people: values and probabilities as in sentences, ranks as ranges.
 
-    The share of the prior and the kind of evidence are left out, since the note says what matters of them. The values
-    are of the task's metric, or of another.
+    The columns prior and evidence are left out, since the note says what matters about them. `metric` is the metric of
+    the values, if it is not the task's.
     """
     style = Style((metric or task.metric).in_percent)
-    # In the answer of a comparison the value is a difference; its table is not by group.
+    # In the answer of a comparison, the value is a difference, and the table is not by group.
     write = style.value if "group" in table.columns or task.pair is None else style.difference
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():

@@ -1,4 +1,4 @@
-"""Whether a group has enough labels of its own for its number to be told."""
+"""The test of whether a group has enough labels of its own for its number to be shown."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 NARROWED = 0.5
-"""An interval that tells something is at most this share of its length for somebody who knows nothing."""
+"""A useful interval is at most this share of its length under a uniform prior without labels."""
 
 
 def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
-    """For each group whether its interval is more than half as long as for somebody who knows nothing.
+    """Return for each group whether its interval is more than half as long as under a uniform prior without labels.
 
-    The estimates are of the assessment's metric, or of accuracy where that has a value for each class.
+    The estimates are of the assessment's metric, or of accuracy if the metric has a value for each class.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, classes=["cat", "dog"])
@@ -42,12 +42,14 @@ def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
 
 
 def _length(row: Mapping[str, Any]) -> float:
-    """Of an interval; 0 for a group without items."""
+    """Return the length of an interval; 0 for a group without items."""
     return float((row["high"] or 0.0) - (row["low"] or 0.0))
 
 
 def is_vague(labelled: int, n: int, target: str, ends: tuple[float, float], level: float) -> bool:
-    """The same for an accuracy: too few labels, or an interval longer than half that of Beta(1, 1), which is `level`.
+    """Return whether an accuracy is vague: too few labels, or an interval longer than half that of Beta(1, 1).
+
+    The interval of Beta(1, 1) is as long as its level.
 
     >>> is_vague(20, 400, "population", (0.7, 0.95), 0.95), is_vague(6, 400, "population", (0.3, 0.9), 0.95)
     (False, True)

@@ -49,7 +49,7 @@ __all__ = [
 
 
 def suited(audit: Assessment) -> tuple[str, ...]:
-    """The names of the plots that say something about an assessment.
+    """Return the names of the plots that suit an assessment.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -60,7 +60,7 @@ def suited(audit: Assessment) -> tuple[str, ...]:
 
 
 def main_kind(audit: Assessment) -> str:
-    """The plot that shows the answer of an assessment: the one its task names, else one that suits.
+    """Return the name of the plot that shows the answer: the task's own, or another that suits the assessment.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -74,7 +74,7 @@ def main_kind(audit: Assessment) -> str:
 def read_all(
     audit: Assessment, level: float = 0.95, draws: int = 10_000, kinds: Sequence[str] | None = None
 ) -> dict[str, Plot]:
-    """The numbers of the plots named, or of every plot that suits, by name; what they share is computed once.
+    """Read the numbers of some plots, or of every plot that suits, by name; shared numbers are computed once.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -87,7 +87,7 @@ def read_all(
 def read_each(
     audit: Assessment, kinds: Sequence[str], level: float = 0.95, draws: int = 10_000
 ) -> Iterator[tuple[str, Plot]]:
-    """As `read_all`, one after the other, for those who show how far it has come."""
+    """Read plots one after the other, for callers that show progress; otherwise like `read_all`."""
     for name in kinds:
         if name not in PLOTS:
             raise InputError(f"there is no plot {name!r}. The plots are {', '.join(PLOTS)}.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Share:
-    """One group: its items, its labels, and how many labels a random sample of the same size would have put there."""
+    """One group: its items, its labels, and the labels it would have in a random sample of the same size."""
 
     group: str
     n: int
@@ -29,12 +29,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Allocation(Plot):
-    """Labels of each group, the most first.
+    """The number of labels in each group, largest first.
 
     Parameters
     ----------
     labels
-        Labels in all.
+        The number of labels in all.
     rows
         The groups, the one with the most labels first.
     """
@@ -47,12 +47,12 @@ class Allocation(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """None, but for an empty pool."""
+        """Explain why the plot does not suit: the pool is empty."""
         return "" if len(audit.pool) else "the pool has no items"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """Counts of the labels that stand now, expected ones from the sizes of the groups."""
+        """Count the current labels, and work out the expected ones from the sizes of the groups."""
         groups = reading.audit.groups
         items = reading.audit.pool.positions(reading.audit.labels())
         labelled = np.bincount(groups.group[items], minlength=len(groups)).tolist()
@@ -61,21 +61,21 @@ class Allocation(Plot):
             Share(name, n, k, total * p)
             for name, n, k, p in zip(groups.names, groups.sizes.tolist(), labelled, groups.shares.tolist(), strict=True)
         ]
-        # Of a comparison, the other groups had no chance.
+        # A comparison never asks in other groups.
         rows = [row for row in rows if reading.pair is None or row.group in reading.pair or row.labelled]
         return cls(total, tuple(sorted(rows, key=lambda row: (-row.labelled, -row.n))))
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         asked = sum(row.labelled > 0 for row in self.rows)
         return (
-            f"{counted(self.labels, 'label')} in {asked:,} of {counted(len(self.rows), 'group')}. The stroke is what a "
-            "random sample of the same size would have put there on average: longer bars were worth more to the "
-            "question."
+            f"{counted(self.labels, 'label')} in {asked:,} of {counted(len(self.rows), 'group')}. The stroke marks the "
+            "average for a random sample of the same size. A bar that goes beyond it is a group whose labels were "
+            "worth more to the question."
         )
 
     def picture(self) -> Picture:
-        """A bar for each group."""
+        """Draw a bar for each group."""
         longest = max((max(row.labelled, row.expected) for row in self.rows), default=1)
         entries = [self._entry(row) for row in self.rows]
         keys = (Key("labels", sign="box"), Key("random sample", "ink", "line"))

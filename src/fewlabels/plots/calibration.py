@@ -1,4 +1,4 @@
-"""Calibration: what is known of the calibration error of the whole pool."""
+"""Calibration: what is known about the calibration error of the whole pool."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Calibration(Plot):
     level
         The probability of the interval.
     labels
-        How many labels it is from.
+        The number of labels behind it.
     mean, low, high
-        As `estimates()` has them.
+        The estimate and its interval, as in `estimates()`.
     density
-        Points (value, density); none where it is known exactly.
+        Points (value, density); none if the value is known exactly.
     """
 
     name: ClassVar[str] = "calibration"
@@ -47,32 +47,32 @@ class Calibration(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where there are no confidences, or the prior would speak louder than the labels."""
+        """Explain why the plot does not suit: there are no confidences, or the prior would outweigh the labels."""
         return lacks_confidence(audit) or lacks_say(audit)
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """From `draws()` of the calibration error of all items; ten bins unless the task says."""
+        """Read draws of the calibration error of all items, with the task's bins, or ten if it has none."""
         audit = reading.audit
         error = CalibrationError(*score_bins_of(audit))
         draws = reading.thrifty(len(audit.groups) * error.bins)
         values = audit.draws(draws, metric=error, groups=whole(audit.pool))[:, 0]
-        # The same draws as those of estimates(), so the same numbers.
+        # These are the draws of estimates(), so the numbers are the same.
         mean, ends = values.mean(), interval(values, reading.level)
         low, high = holding(mean, *ends)
         return cls(reading.level, len(audit.labels()), float(mean), float(low), float(high), density(values, (0, 1)))
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         return (
-            "How far confidence is from accuracy, on average over the items: 0 is perfect. The higher the curve, the "
-            f"more probable the value, given {counted(self.labels, 'label')}; the shaded part contains it with "
-            f"probability {chosen(self.level)}. "
-            "Few labels make it look larger than it is."
+            "The calibration error is the average distance between confidence and accuracy: 0 is perfect. The higher "
+            f"the curve, the more probable the value, given {counted(self.labels, 'label')}. The shaded part contains "
+            f"the true value with probability {chosen(self.level)}. "
+            "With few labels, the error looks larger than it is."
         )
 
     def picture(self) -> Picture:
-        """A density."""
+        """Draw the density."""
         spread = (self.mean, self.low, self.high)
         mean, low, high = map(percent, spread)
         tip = f"calibration error {mean}, {chosen(self.level)} interval {low} to {high}"

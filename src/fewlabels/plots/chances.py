@@ -1,4 +1,4 @@
-"""Chances: how probably each group is the most extreme one, or among the few that are looked for."""
+"""Chances: the probability that each group is the most extreme, or one of the few that the task looks for."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Side:
 
 @dataclass(frozen=True)
 class Chances(Plot):
-    """P(among the m lowest), or P(lowest) and P(highest).
+    """The probability of each group to be among the m lowest, or to be the lowest and to be the highest.
 
     Parameters
     ----------
     sides
-        One where groups are to be identified, two elsewhere.
+        One if the task is to identify groups, and otherwise two.
     named
         The groups that the answer names.
     """
@@ -60,7 +60,7 @@ class Chances(Plot):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """What is looked for: by how many groups that is, or both ends where nothing is."""
+        """The probability that is drawn, as a heading."""
         if len(self.sides) > 1:
             return "Chance of being the lowest or the highest"
         doing = {"has": "having", "is": "being"}
@@ -69,12 +69,12 @@ class Chances(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where there are no two groups to put in order; and a comparison has a plot of its own."""
+        """Explain why the plot does not suit: there are no two groups to put in order, or the task compares two."""
         return lacks_order(audit)
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """The column `chance` of `answer()`; where groups are not to be identified, from the ends of each draw."""
+        """Read the column `chance` of `answer()`; if the task does not identify groups, count the extremes of draws."""
         task, metric = reading.audit.spec.task, reading.measure.name
         if task.sought and reading.ranked:
             rows = [Chance(name, row["labelled"], row["chance"]) for name, row in reading.ranked.items()]
@@ -88,14 +88,14 @@ class Chances(Plot):
         return cls(sides if not reading.measure.high_is_bad else sides[::-1], ())
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         return (
             "The probability, given the labels so far, that a group " + " or ".join(s.end for s in self.sides) + ". "
-            "Long bars are near-certain; many short ones mean that the labels cannot tell yet."
+            "A long bar is nearly certain. Many short bars mean that the labels do not show it yet."
         )
 
     def picture(self) -> Picture:
-        """Bars of the most probable groups; the others in one line."""
+        """Draw a bar for each of the most probable groups, and one line for the others."""
         longest = max((side.rows[0].chance for side in self.sides), default=1)
         return Picture(tuple(self._panel(side, scale(0, max(longest, 0.1), share=True)) for side in self.sides))
 
@@ -109,7 +109,7 @@ class Chances(Plot):
         if rest:
             total, most = sum(row.chance for row in rest), probability(rest[0].chance)
             most = most if rest[0].chance < 0.01 else f"at most {most}"
-            tip = f"{counted(len(rest), 'other group')}: {most} each, {total:.2f} of them on average"
+            tip = f"{counted(len(rest), 'other group')}: {most} each, {total:.2f} of them expected"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
         x = replace(axis, label=f"probability that it {side.end}")
         return rows_panel(entries, x)
@@ -126,7 +126,7 @@ def _side(end: str, rows: Sequence[Chance]) -> Side:
 
 
 def _extreme(reading: Reading, sign: int) -> list[Chance]:
-    """P(first) of each group with items; `sign` is 1 for the lowest and −1 for the highest."""
+    """Return the probability of each group with items to be first; `sign` is 1 for the lowest, −1 for the highest."""
     groups = reading.audit.groups
     present = np.flatnonzero(groups.sizes)
     first = ranked(sign * reading.values[:, present], np.random.default_rng(0)) == 1

@@ -1,4 +1,4 @@
-"""Confusion: which class is the true one where another is predicted."""
+"""Confusion: the true classes of items that are predicted as another class."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from fewlabels.plots.drawing.style import Tone
     from fewlabels.table import Table
 
-_MATRIX = 30  # so many classes are shown as a matrix
-_WRITTEN = 12  # so many have room for numbers in it
+_MATRIX = 30  # at most this many classes are shown as a matrix
+_WRITTEN = 12  # at most this many leave room for numbers in it
 _PAIRS = 25
-_EXACT = 300  # beyond, the draws of a learned prior take minutes
-_NUMBERS = 1_000_000  # classes² × groups of asking; beyond, reading by other groups takes minutes
+_EXACT = 300  # with more classes, the draws of a learned prior take minutes
+_NUMBERS = 1_000_000  # classes² × groups of asking; beyond this, reading by other groups takes minutes
 
 
 @dataclass(frozen=True)
 class Predicted:
     """One predicted class: its items and labels, and the share of each true class with its interval.
 
-    The share that is right is the accuracy of the class, as everywhere else.
+    The share that is right is the accuracy of the class, the same number as everywhere else.
     """
 
     predicted: str
@@ -49,7 +49,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Pair:
-    """One mistake: of the n items predicted as one class, the share that truly is of another."""
+    """One mistake: the share of the n items predicted as one class that truly belong to another."""
 
     predicted: str
     true: str
@@ -63,7 +63,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Confusions(Plot):
-    """The confusion matrix, or its largest mistakes where it has too many classes to be read.
+    """The confusion matrix, or its largest mistakes if there are too many classes to read it.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class Confusions(Plot):
     classes
         The true classes, in the order of the shares of each row.
     rows
-        The predicted classes; empty beyond 30 classes.
+        The predicted classes; empty if there are more than 30 classes.
     pairs
-        The mistakes that probably concern most items, the largest first.
+        The mistakes that probably affect most items, largest first.
     """
 
     name: ClassVar[str] = "confusion"
@@ -87,18 +87,18 @@ class Confusions(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where not all predicted classes were asked about, or by groups that make the reading too long."""
+        """Explain why the plot does not suit: some predicted classes are not asked about, or reading takes too long."""
         if audit.spec.task.pair:
-            return "it asks in two groups only"
+            return "it asks in only two groups"
         if not len(audit.pool):
             return "the pool has no items"
         by_class = audit.groups.recipe == {"by": "predicted"}
         small = len(audit.pool.classes) ** 2 * len(audit.groups) <= _NUMBERS
-        return "" if by_class or small else "its groups and classes are too many to be read together"
+        return "" if by_class or small else "it has too many groups and classes to read together"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """From `estimates()` of the confusion by predicted class."""
+        """Read the estimates of the confusion by predicted class."""
         audit, classes = reading.audit, reading.audit.pool.classes
         table = _table(reading)
         k = len(classes)
@@ -130,23 +130,23 @@ class Confusions(Plot):
         return cls(reading.level, classes, rows, pairs)
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         if self.rows:
             thin = (
                 f"A grey row has fewer than {FEW} labels. " if any(row.thin and row.mean for row in self.rows) else ""
             )
             return (
-                "A row is a predicted class, a column a true one: the darker, the larger the share of the row. Blue is "
-                "right, orange is confused. A small square is uncertain: its area shrinks as the interval grows. "
-                f"{thin}Every share has an estimate of its own, so that those of a row need not add up to 100%."
+                "A row is a predicted class and a column is a true class: the darker the square, the larger its share "
+                "of the row. Blue is right, orange is confused. A small square is uncertain: its area shrinks as the "
+                f"interval grows. {thin}Each share is estimated on its own, so a row need not add up to 100%."
             )
         return (
-            "The mistakes that probably concern most items of the pool. Each line contains the number with "
-            f"probability {chosen(self.level)}; a hollow dot has fewer than {FEW} labels of its predicted class."
+            "The mistakes that probably affect most items of the pool. Each line contains the true number with "
+            f"probability {chosen(self.level)}. A hollow dot means fewer than {FEW} labels for the predicted class."
         )
 
     def picture(self) -> Picture:
-        """The matrix, or rows of mistakes."""
+        """Draw the matrix, or rows of mistakes."""
         return Picture((self._matrix() if self.rows else self._largest(),))
 
     def _matrix(self) -> Panel:
@@ -158,7 +158,7 @@ class Confusions(Plot):
                 continue
             for j, (mean, low, high) in enumerate(zip(row.mean, row.low, row.high, strict=True)):
                 marks += self._cell(i, j, row, mean, (low, high))
-        # Names do not fit above columns: they are numbered, unless all are as short as numbers.
+        # Names do not fit above columns, so columns are numbered, unless all names are as short as numbers.
         short = all(len(name) <= 3 for name in self.classes)
         across = (Tick(j + 0.5, name if short else f"{j + 1}", name) for j, name in enumerate(self.classes))
         down = (
@@ -182,8 +182,8 @@ class Confusions(Plot):
             f"predicted {shortened(row.predicted)}, truly {shortened(self.classes[j])}: {percent(mean)}, "
             f"{chosen(self.level)} interval {percent(ends[0])} to {percent(ends[1])}; {counted(row.labelled, 'label')}"
         )
-        # The area of the square is what the interval leaves. Small shares must be seen, so errors darken by their root;
-        # where the share is written on it, the square stays light enough to read it.
+        # The area of the square is what the interval leaves. Small shares must be visible, so mistakes darken by the
+        # square root. If the share is written on the square, it stays light enough to read.
         inset = 0.5 - 0.48 * max(1 - (ends[1] - ends[0]), 0.04) ** 0.5
         right, written = self.classes[j] == row.predicted, len(self.classes) <= _WRITTEN
         shade = mean if right else mean**0.5 * (0.55 if written else 1.0)
@@ -192,7 +192,7 @@ class Confusions(Plot):
         marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=((j, j + 1), (i, i + 1)))]
         if written and not right and not row.thin and mean >= 0.05:
             words = percent(mean)
-            # Short numbers get as little room as long ones: all are written, or none.
+            # Short numbers get the same room as long ones, so that all are written, or none.
             marks.append(Note(j + 0.5, i + 0.5, words, "on", tip=tip, room=(1 - 2 * inset) * len(words) / 3))
         return marks
 
@@ -220,9 +220,9 @@ def _row_tip(row: Predicted) -> str:
 
 
 def _table(reading: Reading) -> Table:
-    """The estimates of the confusion by predicted class.
+    """Estimate the confusion by predicted class.
 
-    With very many classes the intervals of a learned prior come from the Dirichlet with the same means and variances.
+    With very many classes, the intervals of a learned prior come from the Dirichlet with the same means and variances.
     """
     audit, metric = reading.audit, Metric()
     groups = by_predicted(audit.pool)

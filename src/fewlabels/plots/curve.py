@@ -1,4 +1,4 @@
-"""Curve: how the answer became surer, or the error smaller, with every label."""
+"""Curve: how the answer became more certain, or the error smaller, with every label."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCORES = {
 
 @dataclass(frozen=True)
 class Trace:
-    """One line: values at label counts, and the band around them where there is one."""
+    """One line: values at label counts, and the band around them, if there is one."""
 
     name: str
     labels: tuple[int, ...]
@@ -41,7 +41,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines on one pair of axes; `share` where the values are shown in percent, `full` where they go from 0 to 1."""
+    """Lines on one pair of axes; `share` shows the values in percent, `full` makes the axis go from 0 to 1."""
 
     label: str
     share: bool
@@ -51,12 +51,12 @@ class Chart:
 
 @dataclass(frozen=True)
 class Curve(Plot):
-    """What was known after fewer labels, or the scores of a simulation.
+    """What was known after each number of labels, or the scores of a simulation.
 
     Parameters
     ----------
     charts
-        One below the other.
+        The charts, one below the other.
     words
         The caption.
     """
@@ -69,26 +69,28 @@ class Curve(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where there are not yet two labels."""
+        """Explain why the plot does not suit: there are fewer than two labels."""
         return "" if len(audit.labels()) > 1 else "it has fewer than two labels"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """The log read again in up to 32 parts."""
+        """Read the log again in up to 32 parts."""
         moments = replay(reading)
-        words = "What was known after fewer labels, from the log: where a line is flat, more labels bought little."
+        words = (
+            "What was known after each number of labels, from the log. Where a line is flat, more labels bought little."
+        )
         return cls(tuple(_charts(reading, moments)), words)
 
     @classmethod
     def of_simulation(cls, table: Table) -> Self:
-        """The table of `simulate` as curves: one chart a score, one line a method, bands of two standard errors."""
-        found: dict[str, dict[str, list[tuple[int, float, float]]]] = {}
+        """Turn the table of `simulate` into curves: charts by score, lines by method, bands of two standard errors."""
+        lines_of: dict[str, dict[str, list[tuple[int, float, float]]]] = {}
         for row in table.rows():
             if not row["score"].startswith("labels-to"):
-                points = found.setdefault(row["score"], {}).setdefault(row["method"], [])
+                points = lines_of.setdefault(row["score"], {}).setdefault(row["method"], [])
                 points.append((row["budget"], row["mean"], row["se"] or 0.0))
         charts = []
-        for score, lines in found.items():
+        for score, lines in lines_of.items():
             full = score in ("mrr", "success")
             traces = tuple(_simulated(method, points) for method, points in lines.items())
             label = _SCORES.get(score, score).format(unit=_unit(table))
@@ -98,11 +100,11 @@ class Curve(Plot):
         return cls(tuple(charts), words)
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         return self.words
 
     def picture(self) -> Picture:
-        """A panel for each chart."""
+        """Draw a panel for each chart."""
         last = len(self.charts) - 1
         return Picture(tuple(_panel(chart, "labels" if i == last else "") for i, chart in enumerate(self.charts)))
 
@@ -119,7 +121,7 @@ def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
         if len(values) == len(labels)
     ]
     if len(chances) == 2 and reading.audit.spec.task.plays == 1:
-        chances.pop()  # of one named group, both are the same
+        chances.pop()  # with one named group, both are the same
     if chances:
         words = "probability" if len(chances) > 1 else "probability of the answer"
         yield Chart(words, share=True, full=True, traces=tuple(chances))
@@ -138,7 +140,7 @@ def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
 
 
 def _unit(table: Table) -> str:
-    """What the error of a simulation is told in."""
+    """Return the unit of a simulation's error."""
     metric = table.settings.get("task", {}).get("metric", {}).get("kind")
     return {"Confusion": " ÷ that of the informed prior without labels", "Cost": ", cost"}.get(metric, ", percent")
 
@@ -161,7 +163,7 @@ def _panel(chart: Chart, label: str) -> Panel:
     y = scale(*ends, share=chart.share, most=5, label=chart.label, within=within)
     marks = [mark for i, trace in enumerate(chart.traces) for mark in _trace(trace, chart, LINES[i % len(LINES)])]
     keys = tuple(Key(trace.name, LINES[i % len(LINES)], "line") for i, trace in enumerate(chart.traces))
-    # Half a step of nothing at the end would only make the lines shorter.
+    # An empty half step at the end would only make the lines shorter.
     end = min(x.high, 1.15 * most)
     shown = replace(x, high=end, ticks=tuple(tick for tick in x.ticks if tick.at <= end))
     return Panel(shown, y, tuple(marks), height=190, keys=keys if len(keys) > 1 else ())

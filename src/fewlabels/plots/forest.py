@@ -36,8 +36,8 @@ class Forest(Plot):
     named
         The groups that the answer names.
     average
-        Σ_g p_g mean_g, the average weighted by size; None for a comparison, which asks in two groups only, and where
-        the prior sways it.
+        Σ_g p_g mean_g, the average weighted by size. It is None for a comparison, which asks in only two groups, and
+        if the prior decides it.
     """
 
     name: ClassVar[str] = "forest"
@@ -51,12 +51,12 @@ class Forest(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where the metric is not one number a group."""
+        """Explain why the plot does not suit: the metric is not one number per group."""
         return lacks_values(audit)
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """From `estimates()`, and the groups that `answer()` names."""
+        """Read the estimates, and the groups that the answer names."""
         rows = reading.rows(reading.estimates)
         shares = reading.audit.groups.shares.tolist()
         average = None
@@ -68,17 +68,21 @@ class Forest(Plot):
         return cls(reading.measure, reading.level, first, named, average)
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         thin = sum(row.thin and row.mean is not None for row in self.rows)
         empty = sum(row.mean is None for row in self.rows)
         words = f"Each line contains the {self.measure.name} of a group with probability {chosen(self.level)}; "
         words += "the dot is its mean."
-        words += f" {counted(thin, 'hollow dot')}: hardly any labels of their own." if thin else ""
+        words += (
+            f" {counted(thin, 'hollow dot')}: hardly any labels of {'its' if thin == 1 else 'their'} own."
+            if thin
+            else ""
+        )
         words += " The dashed line is the average of the groups, weighted by size." if self.average is not None else ""
         return words + (f" {counted(empty, 'group')} without items." if empty else "")
 
     def picture(self) -> Picture:
-        """A row for each group."""
+        """Draw a row for each group."""
         present = [row for row in self.rows if row.mean is not None]
         ends = [end for row in present for end in (row.low, row.high) if end is not None]
         x = scale(min(ends, default=0), max(ends, default=1), share=self.measure.share, label=self.measure.name)
@@ -112,14 +116,14 @@ class Forest(Plot):
 
 
 def ordered(rows: Sequence[Row], named: Sequence[str], *, highest: bool) -> tuple[Row, ...]:
-    """By mean, the lowest or the highest first; of equals those named and those best known; empty groups last."""
+    """Sort rows by mean, lowest or highest first; ties put named, then better known groups first; empty ones last."""
     sign, first = (-1 if highest else 1), set(named)
     key = lambda row: (row.mean is None, sign * (row.mean or 0), row.group not in first, -row.labelled)
     return tuple(sorted(rows, key=key))
 
 
 def row_tip(row: Row, measure: Measure, level: float) -> str:
-    """A group in words, for a tooltip."""
+    """Describe a group in words, for a tooltip."""
     name = shortened(row.group)
     if row.mean is None:
         return f"{name}: no items"

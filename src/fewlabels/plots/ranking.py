@@ -1,4 +1,4 @@
-"""Ranking: the place of each group among all, with its interval; and how probably it is among the first."""
+"""Ranking: the rank of each group among all groups, with its interval."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rank:
-    """One group: its mean rank with an interval, 1 the most extreme."""
+    """One group: its mean rank with an interval; rank 1 is the most extreme."""
 
     group: str
     n: int
@@ -60,12 +60,12 @@ class Ranking(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where there are no two groups to put in order; and a comparison has a plot of its own."""
+        """Explain why the plot does not suit: there are no two groups to put in order, or the task compares two."""
         return lacks_order(audit)
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """From `answer()` where the task is to identify groups; elsewhere from the ranks within each draw."""
+        """Read the ranks from the answer if the task is to identify groups, and otherwise from each draw."""
         task = reading.audit.spec.task
         named = reading.answer.groups if task.sought else ()
         if task.sought and reading.ranked:
@@ -81,15 +81,15 @@ class Ranking(Plot):
         return cls(end, reading.level, tuple(rows), named)
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         return (
-            f"Rank 1 has the {self.end}. Each line contains the rank of a group with probability {chosen(self.level)}: "
-            "groups whose lines overlap cannot yet be told apart."
+            f"Rank 1 has the {self.end}. Each line contains the rank of a group with probability {chosen(self.level)}. "
+            "Groups whose lines overlap cannot be told apart yet."
         )
 
     def picture(self) -> Picture:
-        """A row for each group."""
-        axis = counting(len(self.rows), f"rank, 1 the {self.end}")
+        """Draw a row for each group."""
+        axis = counting(len(self.rows), f"rank (1 is the {self.end})")
         step = axis.ticks[1].at - axis.ticks[0].at
         ticks = (Tick(1, "1"), *(tick for tick in axis.ticks if 1 + 0.4 * step < tick.at <= len(self.rows)))
         x = replace(axis, low=0.5, high=len(self.rows) + 0.5, ticks=ticks)
@@ -106,7 +106,7 @@ class Ranking(Plot):
             f"{shortened(row.group)}: mean rank {row.rank:,.1f}, {chosen(self.level)} interval {ends} "
             f"of {len(self.rows):,}; {counted(row.labelled, 'label')}"
         )
-        # The mean lies inside all but the narrowest intervals of a skewed rank.
+        # The mean is inside all but the narrowest intervals of a skewed rank.
         low, high = min(row.low, row.rank), max(row.high, row.rank)
         return Entry(row.group, row.rank, low, high, tip, tone, row.thin, aside=ends)
 

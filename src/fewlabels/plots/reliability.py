@@ -1,4 +1,4 @@
-"""Reliability: accuracy beside confidence, for each score bin."""
+"""Reliability: accuracy against confidence, for each score bin."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Reliability(Plot):
     level
         The probability of each interval.
     bins
-        From the lowest scores to the highest.
+        The bins, from the lowest scores to the highest.
     """
 
     name: ClassVar[str] = "reliability"
@@ -57,12 +57,12 @@ class Reliability(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where there are no confidences, or the prior would speak louder than the labels."""
+        """Explain why the plot does not suit: there are no confidences, or the prior would outweigh the labels."""
         return lacks_confidence(audit) or lacks_say(audit)
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """From `reliability()`, with the bins of the metric where it is calibration error, else ten of equal width."""
+        """Read `reliability()` with the bins of a calibration error, or for other metrics with ten of equal width."""
         audit = reading.audit
         bins, equal = score_bins_of(audit)
         draws = reading.thrifty(len(audit.groups) * bins)
@@ -71,24 +71,24 @@ class Reliability(Plot):
         rows = zip(table.rows(), edges.tolist(), swayed_bins(audit)[1].tolist(), strict=True)
         read = tuple(
             Bin(r["group"], start, end, r["n"], r["labelled"], r["confidence"], r["mean"], r["low"], r["high"],
-                leans or _is_vague(r, reading))
-            for r, (start, end), leans in rows
+                is_swayed or _is_vague(r, reading))
+            for r, (start, end), is_swayed in rows
         )  # fmt: skip
         return cls(reading.level, read)
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         return (
-            "Items are put together by the classifier's confidence. On the diagonal it is right as often as it says; "
-            f"below it, it claims too much. Each line contains the accuracy with probability {chosen(self.level)}. "
-            "The bars below count the items."
+            "Items are grouped by the classifier's confidence. On the diagonal, the classifier is right as often as it "
+            "claims; below the diagonal, it claims too much. Each line contains the accuracy with probability "
+            f"{chosen(self.level)}. The bars below count the items."
         )
 
     def picture(self) -> Picture:
-        """The diagram, and below it the histogram."""
+        """Draw the diagram, and the histogram below it."""
         full = scale(0, 1, share=True, most=5)
         low = min((b.start for b in self.bins if b.n), default=0)
-        # Confidence of many classifiers begins at a half or higher: the empty part is not shown.
+        # The confidence of many classifiers begins at a half or higher: the empty part is not shown.
         x = scale(low if low >= 0.5 else 0, 1, share=True, most=5)
         marks: list[Mark] = [
             Line(((x.low, x.low), (1, 1)), "accuracy equals confidence", "muted", dashed=True, width=1.4)

@@ -1,4 +1,4 @@
-"""The log read again, a part at a time: what the answer was after fewer labels."""
+"""Replays of the log, a part at a time: what the answer was after each number of labels."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
 
 POINTS = 32
-"""How many label counts are looked at, at most; half as many where every one takes a model of its own."""
+"""The largest number of label counts to look at; half as many if each of them needs a model of its own."""
 _NUMBERS = 2**24  # drawn in all
 _FEWEST = 400
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What was known after some labels.
+    """What was known after some of the labels.
 
     Parameters
     ----------
     labels
-        How many labels counted.
+        The number of labels that counted.
     probability
-        That of the answer, where it has one.
+        The probability of the answer, if it has one.
     share
-        Of the groups that the answer names, the share expected to be right; None where none are named.
+        The share of the named groups that is expected to be right; None if the answer names none.
     mean, low, high
-        Of an average or a difference, where the answer is one.
+        The average or difference and its interval, if the answer is one.
     error
         √(Σ_g p_g Var θ_g): the expected error of a group, weighted by size; for classes, of a row.
     """
@@ -53,7 +53,7 @@ class Moment:
 
 
 def replay(reading: Reading) -> tuple[Moment, ...]:
-    """What was known from no label to all of them, at evenly spaced places of the log."""
+    """Return what was known at evenly spaced places of the log, from no label to all of them."""
     audit = reading.audit
     points = POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
@@ -65,7 +65,7 @@ def replay(reading: Reading) -> tuple[Moment, ...]:
 
 
 def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[int, Belief]]:
-    """Label counts and the belief after them: first without any label, last with all."""
+    """Yield label counts and the belief after them: first without any label, last with all."""
     spec = audit.spec
     ledger, prior = Ledger(audit.pool, spec.task.metric, cells, spec.overlap), spec.prior.on(cells, spec.target)
     events = [Event(**row) for row in audit.log().rows()]

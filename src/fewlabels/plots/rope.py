@@ -1,4 +1,4 @@
-"""Rope: the difference of two groups against the region of practical equivalence."""
+"""Rope: the difference between two groups, against the region of practical equivalence."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Rope(Plot):
     mean, low, high
         Δ and its interval.
     density
-        Points (Δ, density); none where it is known exactly.
+        Points (Δ, density); none if the difference is known exactly.
     """
 
     name: ClassVar[str] = "rope"
-    title: ClassVar[str] = "Difference of the two groups"
+    title: ClassVar[str] = "Difference between the two groups"
 
     measure: Measure
     a: str
@@ -58,12 +58,12 @@ class Rope(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where the answer is not a difference of two groups."""
+        """Explain why the plot does not suit: the answer is not a difference between two groups."""
         return "" if audit.spec.task.main_plot == cls.name else "it does not compare two groups"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """From `answer()` and `draws()`."""
+        """Read the answer, and the density of the difference from the draws."""
         assert reading.pair is not None
         row = next(reading.answer.table.rows())
         rope = reading.answer.settings["rope"]
@@ -73,21 +73,21 @@ class Rope(Plot):
         return cls(reading.measure, *reading.pair, rope, reading.level, **numbers, density=points)
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         a, b, name = shortened(self.a, 60), shortened(self.b, 60), self.measure.name
         return (
-            f"How probable each difference is: {name} of {a} minus that of {b}. Differences in the grey band are none "
-            f"in practice. The probability of a difference below it is {probability(self.less)}, inside "
-            f"{probability(self.equal)}, above it {probability(self.more)}."
+            f"How probable each difference is: {name} of {a} minus that of {b}. Differences within the grey band do "
+            f"not matter in practice. The difference is below the band with probability {probability(self.less)}, "
+            f"inside it with {probability(self.equal)}, and above it with {probability(self.more)}."
         )
 
     def picture(self) -> Picture:
-        """A density over the rope."""
+        """Draw a density over the rope."""
         share = self.measure.share
         style = Style(share)
         ends = [style.difference(value) for value in (self.mean, self.low, self.high)]
         tip = f"difference {ends[0]}, {chosen(self.level)} interval {ends[1]} to {ends[2]}"
-        band = f"at most {style.change(self.rope)} is none in practice: probability {probability(self.equal)}"
+        band = f"at most {style.change(self.rope)}, no difference in practice: probability {probability(self.equal)}"
         also: list[Mark] = [
             Box((-self.rope, self.rope), (0, 1), band, "muted", 0.25),
             Line(((0, 0), (0, 1)), "no difference", "muted", dashed=True, width=1.2),

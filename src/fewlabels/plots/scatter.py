@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
     from fewlabels.plots.drawing.picture import Mark
 
-_CROWD = 60  # beyond, intervals are drawn of the worst groups only
+_CROWD = 60  # with more groups, intervals are drawn only for the worst
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Scatter(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Where there are no confidences or no two groups."""
+        """Explain why the plot does not suit: there are no confidences, or no two groups."""
         several = int(np.count_nonzero(audit.groups.sizes)) > 1
-        return lacks_confidence(audit) or ("" if several else "it has one group")
+        return lacks_confidence(audit) or ("" if several else "it has only one group")
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """From `estimates()` of both metrics by the assessment's groups."""
+        """Read the estimates of both metrics by the assessment's groups."""
         audit = reading.audit
         error = CalibrationError(*score_bins_of(audit))
         draws = reading.thrifty(len(audit.groups) * error.bins)
@@ -76,14 +76,15 @@ class Scatter(Plot):
         return cls(reading.level, tuple(sorted(rows, key=lambda row: row.accuracy[0])))
 
     def caption(self) -> str:
-        """How to read it."""
+        """Explain how to read the plot."""
         return (
-            "Each point is a group: to the right more accurate, further up less honest about its confidence. The cross "
-            f"contains each value with probability {chosen(self.level)}; the least accurate groups are orange."
+            "Each point is a group. Points further right are more accurate, and points further up have confidences "
+            "that are less reliable. The lines through a point contain each value with probability "
+            f"{chosen(self.level)}. The least accurate groups are orange."
         )
 
     def picture(self) -> Picture:
-        """A cross for each group; of many, only points and the worst few in full."""
+        """Draw a cross for each group; if there are many, a point for most and crosses for the worst few."""
         worst = self.rows[: max(1, min(5, len(self.rows) // 4))]
         crowd = len(self.rows) > _CROWD
         full = worst if crowd else self.rows
@@ -111,7 +112,7 @@ class Scatter(Plot):
 
     @staticmethod
     def _names(worst: tuple[Both, ...], y: Axis) -> list[Mark]:
-        """The names of the worst groups, of those that are not too close to one another."""
+        """Write the names of the worst groups that are not too close to one another."""
         notes: list[Mark] = []
         taken: list[float] = []
         for row in worst:

@@ -1,4 +1,4 @@
-"""Everything that a report says, read from an assessment once; pages only show it."""
+"""The content of a report, read from an assessment once; pages only show it."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
     from fewlabels.plots import Plot
 
 FORMAT = "fewlabels-report/1"
-"""Of `to_json`: names may be added under the same number, and are taken away or change meaning only with the next."""
+"""The layout of `to_json`. Fields may be added under the same number; removing or changing one needs a new one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(Finding):
-    """A finding, with where it comes from and what it looks like. Made by `read`.
+    """A finding with the origin of its labels, plots and settings. Made by `read`.
 
     Parameters
     ----------
     made, version
-        When, and by which version, it was made.
+        The time it was made, and the version of fewlabels.
     next
-        What to do next.
+        Advice on what to do next.
     mistakes
         Some labelled items that the classifier got wrong.
     labels
-        How many labels there are and where they come from.
+        The number of labels, and where they come from.
     chosen, more
-        How the labels were chosen, in paragraphs; what more of them would change.
+        Paragraphs on how the labels were chosen, and what more labels would change.
     learned
-        What the learned prior found the scores to mean; empty without one.
+        What the scores mean according to the learned prior; empty without one.
     plots
         The numbers of each plot, by name.
     settings, pool
-        Everything that defines the assessment, and where its items come from, as plain JSON values.
+        Everything that defines the assessment, and the origin of its items, as plain JSON values.
     """
 
     made: datetime
@@ -64,7 +64,7 @@ class Report(Finding):
     pool: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `FORMAT` names the layout."""
+        """Return the report as plain JSON values; `FORMAT` names the layout."""
         return {
             "format": FORMAT,
             "fewlabels": self.version,
@@ -82,13 +82,13 @@ class Report(Finding):
         }
 
     def markdown(self) -> str:
-        """As a Markdown text."""
+        """Return the report as Markdown."""
         from fewlabels.report.markdown import markdown
 
         return markdown(self)
 
     def html(self) -> str:
-        """As one HTML file that loads nothing from anywhere."""
+        """Return the report as one HTML file that loads nothing from elsewhere."""
         from fewlabels.report.html import html
 
         return html(self)
@@ -103,7 +103,7 @@ def read(
     foresee: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Read everything that a report says.
+    """Read the content of a report.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ def read(
     level
         The probability that an interval contains the true value.
     draws
-        For what has no formula.
+        The number of random draws, for results that have no formula.
     examples
-        How many of the labelled mistakes to show, at most.
+        The largest number of labelled mistakes to show.
     foresee
         Whether to say how many more labels it will probably take, which can take some seconds.
     progress
-        Called with how much of that is done, and how much there is.
+        A function that is called with the work done so far and the total, during that time.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1]] * 30 + [[0.2, 0.8]] * 30, classes=["cat", "dog"])

@@ -1,4 +1,4 @@
-"""The report as one HTML file: nothing is loaded, everything that comes from data is escaped."""
+"""The report as one HTML file: it loads nothing, and everything that comes from data is escaped."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from fewlabels.report.content import Report
 
 FOLD = 50
-"""A longer table shows this many rows on a screen until a button is pressed; paper always has all."""
-# What a browser may not be handed even when escaped.
+"""A longer table shows this many rows on a screen until a button is pressed; in print it always shows all."""
+# Characters that a page cannot contain even when escaped.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 def html(report: Report) -> str:
-    """The whole report. By its content policy a browser runs only this script, has only these styles, loads nothing."""
+    """Return the whole report. Its content policy allows only this script and these styles, and no loading."""
     environment = Environment(
         loader=PackageLoader("fewlabels.report"),
         autoescape=True,
@@ -73,10 +73,10 @@ def html(report: Report) -> str:
 
 
 def _digest(text: str) -> str:
-    """How a content policy names a text: the base64 of its SHA-256."""
+    """Return the name of a text in a content policy: the base64 of its SHA-256."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _finalized(value: object) -> object:
-    """What is put in a page: texts without the characters that no page can hold."""
+    """Return a value for a page: a text loses the characters that no page can contain."""
     return _UNFIT.sub("\ufffd", value) if type(value) is str else value

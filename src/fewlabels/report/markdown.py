@@ -1,4 +1,4 @@
-"""The report as Markdown: the same words and tables, without plots."""
+"""The report as Markdown: the words and tables of the HTML report, without plots."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from fewlabels.report.content import Report
 
-# What Markdown, or HTML inside of it, would take for something else than text.
+# Characters that Markdown, or HTML inside it, would not take for text.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#&~!])")
 
 
 def escaped(text: object) -> str:
-    r"""Text that Markdown shows as it is, on one line.
+    r"""Escape text so that Markdown shows it unchanged, on one line.
 
     >>> print(escaped("<b>a|b</b>"))
     \<b\>a\|b\</b\>
@@ -29,7 +29,7 @@ def escaped(text: object) -> str:
 
 
 def markdown(report: Report) -> str:
-    """The whole report."""
+    """Return the whole report."""
     words = report.words
     parts = [
         f"# {escaped(report.question)}",
@@ -82,7 +82,7 @@ def _confusions(report: Report) -> list[str]:
     if not report.confusions:
         return []
     rows = [(pair.group, pair.true, pair.words) for pair in report.confusions]
-    return ["## What is mixed up most", _table(("it says", "truly", "how often, where it says so"), rows)]
+    return ["## Classes confused most often", _table(("it says", "true class", "how often, when it says so"), rows)]
 
 
 def _mistakes(report: Report) -> list[str]:
@@ -92,7 +92,7 @@ def _mistakes(report: Report) -> list[str]:
         (m.id, m.predicted, NONE if m.confidence is None else percent(m.confidence), m.label, m.text or "")
         for m in report.mistakes
     ]
-    return ["## Some labelled mistakes", _table(("item", "it says", "how sure", "truly", "what was seen"), rows)]
+    return ["## Some of its mistakes", _table(("item", "it says", "how sure", "true class", "content"), rows)]
 
 
 def _learned(report: Report) -> list[str]:
@@ -109,4 +109,4 @@ def _learned(report: Report) -> list[str]:
     ]
     items = sum(band.items for band in report.learned)
     intro = f"What the classifier's confidence turned out to mean, for all {counted(items, 'item')}:"
-    return [intro, _table(("it says", "items", "on average", "right"), rows)]
+    return [intro, _table(("confidence", "items", "average confidence", "right"), rows)]

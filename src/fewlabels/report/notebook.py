@@ -1,4 +1,4 @@
-"""What a notebook shows of an assessment: the beginning of the report."""
+"""The view of an assessment in a notebook: the beginning of the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def notebook(audit: Assessment) -> str:
-    """The question, the headline, what it rests on, the doubts, and the groups with their estimates.
+    """Return the question, the headline, its basis, the doubts, and the groups with their estimates, as HTML.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])

@@ -17,7 +17,7 @@ _LONGEST = 300
 
 
 def settings(report: Report) -> list[KeyFigure]:
-    """Every setting, the pool and where it comes from."""
+    """List every setting, and the origin of the pool."""
     pool, answer = report.pool, report.answer.settings
     lines = [
         KeyFigure("assessment", report.name),
@@ -28,17 +28,18 @@ def settings(report: Report) -> list[KeyFigure]:
         KeyFigure(
             "items, classes, groups", f"{pool['items']:,}, {pool['classes']:,}, {pool['groups']:,} {pool['grouped']}"
         ),
-        KeyFigure("what the classifier says of its certainty", pool["scores"]),
+        KeyFigure("the classifier's scores", pool["scores"]),
         KeyFigure("level of the ranges", chosen(report.level)),
         KeyFigure(
-            "draws behind them", f"{answer['draws']:,}" if isinstance(answer["draws"], int) else str(answer["draws"])
+            "draws behind the ranges",
+            f"{answer['draws']:,}" if isinstance(answer["draws"], int) else str(answer["draws"]),
         ),
     ]
     return lines + [KeyFigure(name, value) for name, value in _flat(report.settings)]
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """The settings line by line: a part by its kind, what it contains by dotted names; none that is not set."""
+    """Yield the settings line by line: the kind of each part, then its own settings by dotted names; unset ones not."""
     for name, value in settings.items():
         if value is None:
             continue
@@ -50,4 +51,4 @@ def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, s
             yield from _flat(value, path)
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield path, text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (all of it in the JSON report)"
+            yield path, text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (the JSON report has all of it)"

@@ -1,4 +1,4 @@
-"""From a report to a file: which format, and the text in it."""
+"""Writing a report to a file: its format, and the text in that format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """The format that a file name asks for; InputError if it is none of them.
+    """Return the format that a file name asks for; an InputError if there is no such format.
 
     >>> format_of("audit.html"), format_of("AUDIT.MD")
     ('html', 'md')
@@ -34,7 +34,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
 
 
 def rendered(report: Report, form: str) -> str:
-    """The report as text in one of `FORMATS`."""
+    """Return the report as text in one of `FORMATS`."""
     if form == "html":
         return report.html()
     if form == "md":
@@ -43,6 +43,6 @@ def rendered(report: Report, form: str) -> str:
 
 
 def write(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Write the report to a file, in the format of its name; returns its path."""
-    form = format_of(path)  # a wrong name is said before anything is made
+    """Write the report to a file, in the format that its name asks for, and return the path."""
+    form = format_of(path)  # refuse a wrong name before anything is made
     return save(rendered(report, form), path)

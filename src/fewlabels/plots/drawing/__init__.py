@@ -1,1 +1,1 @@
-"""How pictures are drawn: marks and their layout, as SVG and with matplotlib."""
+"""The drawing of pictures: marks and their layout, as SVG and with matplotlib."""

@@ -1,4 +1,4 @@
-"""A panel on matplotlib axes: the same marks that the SVG has."""
+"""Panels on matplotlib axes, with the same marks as the SVG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SMALL = 8.5
 _ROOM = 230.0  # for the words of a row, in the pixels of the SVG
-# Of those that are installed, fonts with the letters that matplotlib's own does not have.
+# Fonts with letters that matplotlib's own font lacks; those that are installed are used.
 _FONTS = (
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",
@@ -53,7 +53,7 @@ def draw(panel: Panel, ax: Axes) -> None:
 
 
 def _legend(panel: Panel, ax: Axes, fonts: list[str]) -> None:
-    """Above the panel, and above the words of its y axis."""
+    """Put the legend above the panel, and above the label of its y axis."""
     from matplotlib.transforms import ScaledTranslation
 
     figure = ax.get_figure(root=True)
@@ -99,7 +99,7 @@ def _mark(mark: Mark, panel: Panel, ax: Axes, order: float, fonts: list[str]) ->
             ax.fill([a, b, b, a], [c, c, d, d], color=LIGHT[mark.tone], alpha=mark.shade, linewidth=0, zorder=order)
     elif isinstance(mark, Sheaf):
         starts, ends, at = zip(*mark.rows, strict=True)
-        # As wide as they are apart: overlapping ones would add up to a solid block.
+        # Lines are as wide as the gaps between them: overlapping lines would add up to a solid block.
         wide = min(0.75 * panel.height * (at[-1] - at[0]) / len(at) / abs(panel.y.low - panel.y.high), 1.6)
         ax.hlines(at, starts, ends, color=LIGHT[mark.tone], linewidth=wide, alpha=0.45, zorder=order)
     elif isinstance(mark, Area):
@@ -112,7 +112,7 @@ def _mark(mark: Mark, panel: Panel, ax: Axes, order: float, fonts: list[str]) ->
 
 
 def _points(points: Sequence[Point], ax: Axes) -> None:
-    """All points of one look at a time: a thousand single ones take long to draw."""
+    """Draw all points of the same appearance at once: a thousand single points take long to draw."""
     looks = dict.fromkeys((point.tone, point.hollow, point.faint) for point in points)
     for order, (tone, hollow, faint) in enumerate(looks):
         same = [point for point in points if (point.tone, point.hollow, point.faint) == (tone, hollow, faint)]
@@ -178,7 +178,7 @@ def _handle(key: Key) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Words without the signs that would begin a formula."""
+    """Return words without the signs that would begin a formula."""
     return text.replace("$", r"\$")
 
 
@@ -186,5 +186,5 @@ def _fonts() -> list[str]:
     from matplotlib import rcParams
     from matplotlib.font_manager import get_font_names
 
-    there = set(get_font_names())
-    return [*rcParams["font.family"], *(name for name in _FONTS if name in there)]
+    installed = set(get_font_names())
+    return [*rcParams["font.family"], *(name for name in _FONTS if name in installed)]

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 def density(
     draws: NDArray[np.float64], within: Range = (-np.inf, np.inf), places: int = 201
 ) -> tuple[tuple[float, float], ...]:
-    """A smooth density of draws, shape (draws,), as points (value, density) along their range.
+    """Return a smooth density of draws, shape (draws,), as points (value, density) along their range.
 
-    Gaussian kernels of Silverman's width 0.9 · min(sd, IQR/1.34) · n^(−1/5), mirrored at the ends of `within`, so that
-    no mass leaks out of them; on a fine grid, since 10,000 kernels take long. Nothing where all draws are equal.
+    The kernels are Gaussian with Silverman's width 0.9 · min(sd, IQR/1.34) · n^(−1/5), mirrored at the ends of `within`
+    so that no mass leaks out. They are summed on a fine grid, since 10,000 kernels take long. If all draws are equal,
+    there are no points.
 
     >>> points = density(np.random.default_rng(1).beta(2, 5, 4000), (0, 1))
     >>> x, y = np.array(points).T
@@ -59,9 +60,9 @@ def curve_panel(
     keys: tuple[Key, ...] = (),
     holds: Range | None = None,
 ) -> Panel:
-    """A density with the part between low and high shaded, and mean and interval at its foot.
+    """Draw a density with the part between low and high shaded, and mean and interval at its foot.
 
-    `spread` is mean, low, high. `also` are marks behind it on a height from 0 to 1.
+    `spread` is mean, low, high. `also` are marks behind the density, on a height from 0 to 1.
     """
     mean, low, high = spread
     shown = _tails_cut(points) or ((low, 0.0), (high, 0.0))
@@ -82,7 +83,7 @@ def curve_panel(
 
 
 def _value(mean: float, x: Axis, *, share: bool, tip: str, ends: Range) -> Note:
-    """The mean and its interval in words, in the upper corner that is further from the peak."""
+    """Write the mean and its interval in the upper corner that is further from the peak."""
     digits = precision(ends, share=share)
     words = [number(value, share=share, digits=digits) for value in (mean, *ends)]
     right = mean < (x.low + x.high) / 2
@@ -96,7 +97,7 @@ def _value(mean: float, x: Axis, *, share: bool, tip: str, ends: Range) -> Note:
 
 
 def _tails_cut(points: Sequence[Range]) -> tuple[Range, ...]:
-    """Without the ends, where there is next to nothing."""
+    """Cut off the ends of a density, where it is close to 0."""
     if not points:
         return ()
     enough = max(y for _, y in points) / 500

@@ -1,4 +1,4 @@
-"""Plots with matplotlib, for notebooks and print: a display holds the numbers and draws them as often as wanted."""
+"""Plots with matplotlib, for notebooks and print: a display holds the numbers, and can draw them repeatedly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 
 class Display:
-    """A plot, computed; drawn by `plot`, written by `save`, and shown with tooltips by a notebook.
+    """A computed plot, which `plot` draws, `save` writes, and a notebook shows with tooltips.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -60,7 +60,7 @@ class Display:
         file = Path(path)
         suffix = file.suffix.lower()
         if suffix not in SUFFIXES:
-            raise InputError(f"{file}: a plot ends in {', '.join(SUFFIXES)}.")
+            raise InputError(f"cannot draw {file}: the name of a plot must end in {', '.join(SUFFIXES)}.")
         if suffix == ".svg":
             return save(standalone(self.numbers), file)
         figure = _figure(self.numbers)
@@ -68,11 +68,11 @@ class Display:
         return save(_image(figure, suffix[1:], 150), file)
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows: the drawing with tooltips; nothing if matplotlib has drawn it already."""
+        """Return what a notebook shows: the drawing with tooltips, or nothing if matplotlib has drawn it already."""
         return standalone(self.numbers) if self.figure_ is None else None
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows once matplotlib has drawn on a figure of ours."""
+        """Return what a notebook shows once matplotlib has drawn the plot."""
         return None if self.figure_ is None else _image(self.figure_, "png", 110)
 
 
@@ -83,14 +83,14 @@ def _image(figure: Figure, form: str, dpi: int) -> bytes:
 
 
 def check_drawing() -> None:
-    """FewlabelsError if matplotlib is not installed."""
+    """Raise FewlabelsError if matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         message = needs("drawing", "matplotlib", "plots")
         raise FewlabelsError(f"{message}. Or write an .svg, which does not need it.")
 
 
 def _figure(plot: Plot) -> Figure:
-    """A figure with room for the panels; without pyplot, so that there is no window and no global state."""
+    """Make a figure with room for the panels, without pyplot: it opens no window and has no global state."""
     check_drawing()
     from matplotlib.figure import Figure as Made
 
@@ -101,7 +101,7 @@ def _figure(plot: Plot) -> Figure:
 
 
 def _draw(plot: Plot, figure: Any, ax: Axes | None) -> list[Axes]:
-    """Draw the panels: on the axes given, as insets of them where there are several, or as rows of the figure."""
+    """Draw the panels as rows of the figure or, if axes are given, on these axes (several panels as insets)."""
     from fewlabels.plots.drawing.canvas import draw
 
     panels = plot.picture().panels
@@ -124,5 +124,5 @@ def _draw(plot: Plot, figure: Any, ax: Axes | None) -> list[Axes]:
 
 
 def display(plot: Plot) -> Display:
-    """The display of a plot that is already computed."""
+    """Return the display of a plot that is already computed."""
     return Display(plot)

@@ -1,4 +1,4 @@
-"""Where things go in a drawing of a given width: room for words, the frame of each panel, pixels of values."""
+"""The layout of a drawing of a given width: room for words, the frame of each panel, and the pixels of values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NARROW = ".,:;!|ijltfrI()[]/ -'"
 
 
 def text_width(text: str) -> float:
-    """About how many pixels words take, a little too many rather than too few.
+    """Estimate how many pixels words take, rather a little too many than too few.
 
     >>> text_width("") , text_width("ill") < text_width("www")
     (0.0, True)
@@ -36,7 +36,7 @@ def _ems(letter: str) -> float:
 
 
 def fitted(text: str, room: float) -> str:
-    """The words, or as many letters of them as there is room for, with … at the end.
+    """Return the words, or as many of their letters as there is room for, with … at the end.
 
     >>> fitted("golden retriever", 70)
     'golden r…'
@@ -54,7 +54,7 @@ def fitted(text: str, room: float) -> str:
 
 @dataclass(frozen=True)
 class Frame:
-    """The place of one panel: its plotting area in pixels, and what surrounds it."""
+    """The place of one panel: its plotting area in pixels, and the words around it."""
 
     panel: Panel
     left: float
@@ -62,24 +62,24 @@ class Frame:
     width: float
     height: float
     ticks_y: tuple[tuple[Tick, str], ...]
-    """The ticks at the left, and their words as far as they fit."""
+    """The ticks on the left, with as much of their words as fits."""
     aside: tuple[Tick, ...]
     keys: tuple[tuple[float, float, Key], ...]
-    """The legend: left and middle of each entry."""
+    """The legend: the left edge and the middle of each entry."""
     bottom: float
-    """Where the next panel may begin."""
+    """The y coordinate where the next panel may begin."""
 
     def x(self, value: float) -> float:
-        """The pixel of a value along x."""
+        """Return the pixel of a value along x."""
         return self.left + self.width * _part(self.panel.x, value)
 
     def y(self, value: float) -> float:
-        """The pixel of a value along y."""
+        """Return the pixel of a value along y."""
         return self.top + self.height * (1 - _part(self.panel.y, value))
 
 
 def frames(picture: Picture, width: float, top: float = 0.0) -> list[Frame]:
-    """The places of the panels of a picture, one below the other and with the same left and right edge."""
+    """Place the panels of a picture one below the other, with the same left and right edges."""
     edges = [_edges(panel, width) for panel in picture.panels]
     left, right = (max(edge[side] for edge in edges) for side in (0, 1))
     placed = []
@@ -90,7 +90,7 @@ def frames(picture: Picture, width: float, top: float = 0.0) -> list[Frame]:
 
 
 def _edges(panel: Panel, width: float) -> tuple[float, float]:
-    """The room that words take left and right of a panel."""
+    """Return the room that words take to the left and right of a panel."""
     ends = [text_width(panel.x.ticks[i].text) / 2 + 2 for i in (0, -1)] if panel.x.ticks else [0.0, 0.0]
     words = max((text_width(_left_words(tick, width)) + 12 for tick in panel.y.ticks), default=0.0)
     left = max(words, ends[0] if panel.x.ticks and panel.x.ticks[0].at <= panel.x.low else 0.0, 12.0)
@@ -119,7 +119,7 @@ def _frame(panel: Panel, top: float, width: float, left: float, right: float) ->
 
 
 def _keys(keys: tuple[Key, ...], top: float, width: float) -> tuple[tuple[tuple[float, float, Key], ...], float]:
-    """The entries of a legend, from left to right and in as many lines as it takes."""
+    """Place the entries of a legend from left to right, in as many lines as it takes."""
     placed = []
     x, y = 2.0, top + _LINE / 2 + 2
     for key in keys:

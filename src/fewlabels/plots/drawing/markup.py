@@ -1,4 +1,4 @@
-"""Plots as SVG: for reports, pages and files. No script, no style attributes; tooltips by title elements."""
+"""Plots as SVG for reports, pages and files, without scripts and style attributes; tooltips are title elements."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 NARROW = 380
 """The width of drawings for phones."""
 _RIM = ' stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
-# What XML cannot hold even when escaped.
+# Characters that XML cannot contain even when escaped.
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def svg(numbers: Plot, width: int = 720, *, kind: str = "") -> str:
-    """A plot as an `<svg>` element for a page that has `stylesheet()`. `kind` is a further class.
+    """Return a plot as an `<svg>` element for a page that has `stylesheet()`. `kind` is a further class.
 
-    Without the stylesheet it is drawn in the light colours.
+    Without the stylesheet, the plot has the light colours.
 
     >>> import fewlabels as fl
     >>> from fewlabels import plots
@@ -40,13 +40,13 @@ def svg(numbers: Plot, width: int = 720, *, kind: str = "") -> str:
 
 
 def figure(numbers: Plot) -> str:
-    """A plot for pages of any width: two drawings, of which the stylesheet shows the one that fits the window."""
+    """Return a plot for pages of any width: two drawings, and the stylesheet shows the one that fits the window."""
     wide, narrow = svg(numbers, kind="fl-wide"), svg(numbers, NARROW, kind="fl-narrow")
     return f'<div class="fl-figure">{wide}{narrow}</div>'
 
 
 def standalone(numbers: Plot, width: int = 720) -> str:
-    """A whole .svg file: title above, caption below, on paper of its own, light or dark as the viewer's system is."""
+    """Return a whole .svg file: the title, the plot and the caption on a background that is light or dark."""
     top = 34.0
     height, inside = _body(numbers, width, top)
     lines = wrapped(numbers.caption(), width - 16)
@@ -59,7 +59,7 @@ def standalone(numbers: Plot, width: int = 720) -> str:
 
 
 def wrapped(text: str, room: float) -> list[str]:
-    """Words in lines that fit."""
+    """Break words into lines that fit."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -72,7 +72,7 @@ def wrapped(text: str, room: float) -> list[str]:
 
 def _opening(numbers: Plot, width: float, height: float, kind: str, *, xmlns: bool = False) -> str:
     classes = " ".join(filter(None, ["fl-plot", f"fl-{numbers.name}", kind]))
-    # With a margin, where the drawing is on paper of its own.
+    # A drawing with its own background has a margin.
     box = f"-12 -6 {width + 24} {_n(height + 12)}" if xmlns else f"0 0 {width} {_n(height)}"
     size = f'width="{width + 24 * xmlns}" height="{_n(height + 12 * xmlns)}"'
     space = ' xmlns="http://www.w3.org/2000/svg"' if xmlns else ""
@@ -107,7 +107,7 @@ def _axes(place: Frame) -> str:
     out.append(_stroke_line(place.left, below, right, below, "muted"))
     spare = -1e9
     for tick in panel.x.ticks:
-        # Words that would run into those before them are left out; their line stays.
+        # Words that would run into the words before them are left out; their line stays.
         half = text_width(tick.text) / 2
         if place.x(tick.at) - half > spare:
             out.append(_text(place.x(tick.at), below + 16, tick.text, tip=tick.tip, anchor="middle"))
@@ -190,7 +190,7 @@ def _note(mark: Note, place: Frame) -> str:
     half = text_width(words)
     if anchor == "start" and x + dx + half > place.left + place.width + 8:
         dx, anchor = -dx, "end"
-    # A rim in the colour of the paper keeps words readable on top of lines.
+    # A rim in the colour of the background keeps words readable on top of lines.
     rim = mark.side != "on"
     return _text(x + dx, y + dy, words, mark.tone, tip=mark.tip, anchor=anchor, middle=True, rim=rim)
 
@@ -227,7 +227,7 @@ def _text(
     extra: str = "",
 ) -> str:
     place = f' text-anchor="{anchor}"' if anchor else ""
-    # Not dominant-baseline, which many programs that are not browsers do not know.
+    # dominant-baseline would be simpler, but many programs other than browsers do not know it.
     y += FONT * 0.35 if middle else 0
     paint = _both(tone, "paper") + _RIM if rim else _fill(tone)
     inside = f"{_title(tip) if tip else ''}{_safe(words)}"
@@ -263,5 +263,5 @@ def _safe(text: str) -> str:
 
 
 def _n(value: float, digits: int = 1) -> str:
-    """A number in few letters."""
+    """Write a number in few characters."""
     return f"{value:.{digits}f}".rstrip("0").rstrip(".").replace("-0", "0" if abs(value) < 0.05 else "-0")

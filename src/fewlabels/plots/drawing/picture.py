@@ -1,4 +1,4 @@
-"""A plot as panels of marks in the units of the data: what both the SVG and the matplotlib half draw."""
+"""Pictures: panels of marks in the units of the data, which can be drawn as SVG or with matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Tick:
-    """A place on an axis with its words; `tip` is the full text where the words may be cut."""
+    """A place on an axis with its words; `tip` is the full text, in case the words are cut."""
 
     at: float
     text: str
@@ -25,7 +25,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Axis:
-    """From `low` to `high`, drawn left to right or bottom to top; rows go from the top down, with low > high."""
+    """An axis from `low` (left or bottom) to `high` (right or top); rows go from the top down, with low > high."""
 
     low: float
     high: float
@@ -36,7 +36,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """A dot, with the interval through it along x, y, or both. Hollow where there is little evidence."""
+    """A dot with an interval through it along x, y, or both. A hollow dot means little evidence."""
 
     x: float
     y: float
@@ -50,7 +50,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Box:
-    """A filled rectangle; `shade` is how opaque it is, and 0 makes it a place to point at."""
+    """A filled rectangle; `shade` is its opacity, and 0 makes it an invisible place to point at."""
 
     xs: Range
     ys: Range
@@ -58,7 +58,7 @@ class Box:
     tone: Tone = "main"
     shade: float = 1.0
     around: tuple[Range, Range] | None = None
-    """A larger place, xs and ys, that can be pointed at for it."""
+    """A larger place to point at, as xs and ys."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Area:
-    """What lies inside a line of points."""
+    """The area inside a line of points."""
 
     points: tuple[Range, ...]
     tip: str
@@ -84,7 +84,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Sheaf:
-    """Many thin lines from (x0, y) to (x1, y): groups too many to be drawn one by one."""
+    """Many thin lines from (x0, y) to (x1, y), for groups that are too many to draw one by one."""
 
     rows: tuple[tuple[float, float, float], ...]
     tip: str
@@ -93,9 +93,9 @@ class Sheaf:
 
 @dataclass(frozen=True)
 class Note:
-    """Words beside a point; `side` is where they are seen from it.
+    """Words beside a point; `side` is the side of the point on which they stand.
 
-    Left out where they are wider than `room`, in units of x.
+    They are left out if they are wider than `room`, in units of x.
     """
 
     x: float
@@ -112,7 +112,7 @@ Mark = Point | Box | Line | Area | Sheaf | Note
 
 @dataclass(frozen=True)
 class Key:
-    """One entry of the legend: a sign as it is drawn, and what it means."""
+    """One entry of the legend: a sign and its meaning."""
 
     text: str
     tone: Tone = "main"
@@ -124,7 +124,7 @@ class Key:
 class Panel:
     """One pair of axes and the marks in it, drawn in order.
 
-    `height` and `widest` are in pixels. `aside` are words at the right edge of rows, left out where there is no room.
+    `height` and `widest` are in pixels. `aside` are words at the right edge of rows, left out if there is no room.
     """
 
     x: Axis
@@ -144,7 +144,7 @@ class Picture:
 
 
 def scale(low: float, high: float, *, share: bool, most: int = 6, label: str = "", within: Range | None = None) -> Axis:
-    """An axis that holds low and high and begins and ends at round numbers, in percent where it is a share.
+    """Make an axis that contains low and high and begins and ends at round numbers; for a share, in percent.
 
     Shares stay within 0 and 1, everything else within `within`.
 
@@ -165,14 +165,14 @@ def scale(low: float, high: float, *, share: bool, most: int = 6, label: str = "
 
 
 def counting(most: float, label: str = "") -> Axis:
-    """An axis from 0 for counts: ticks at round whole numbers."""
+    """Make an axis for counts: it begins at 0 and has ticks at round whole numbers."""
     step = max(1, round(_step(max(most, 1) / 6)))
     last = max(1, math.ceil(most / step))
     return Axis(0, last * step, tuple(Tick(i * step, f"{i * step:,}") for i in range(last + 1)), label)
 
 
 def number(value: float, *, share: bool, digits: int = 0) -> str:
-    """A value in words: percent where it is a share, with that many decimals.
+    """Write a value with the given number of decimals; a share is written in percent.
 
     >>> number(0.714, share=True), number(1234.5, share=False, digits=1)
     ('71%', '1,234.5')
@@ -182,7 +182,7 @@ def number(value: float, *, share: bool, digits: int = 0) -> str:
 
 
 def decimals(step: float) -> int:
-    """How many decimals tell numbers apart that differ by `step`."""
+    """Return how many decimals are needed to distinguish numbers that differ by `step`."""
     for digits in range(9):
         if abs(round(step * 10**digits) - step * 10**digits) < 1e-6 * step * 10**digits:
             return digits
@@ -190,12 +190,12 @@ def decimals(step: float) -> int:
 
 
 def precision(values: Sequence[float], *, share: bool) -> int:
-    """Decimals to print values with so that about a hundred steps of their range can be told apart."""
+    """Return how many decimals are needed to distinguish about a hundred steps within the range of the values."""
     span = (max(values) - min(values) if values else 1.0) * (100 if share else 1)
     return min(max(0, math.ceil(-math.log10(max(span, 1e-9) / 100) - 0.35)), 4)
 
 
 def _step(rough: float) -> float:
-    """The next of 1, 2, 5 × a power of ten."""
+    """Return the next of 1, 2 and 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(float(f * power) for f in (1, 2, 5, 10) if f * power >= rough * (1 - 1e-9))

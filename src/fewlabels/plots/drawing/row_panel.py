@@ -1,4 +1,4 @@
-"""The layout that plots with a row for each group share: all rows, or the two ends and a band for the many between."""
+"""The shared layout of plots with a row per group: all rows, or the two ends and a band for the groups between."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from fewlabels.plots.drawing.style import Tone
 
 ROW = 22.0
-"""Pixels of a row."""
+"""The height of a row in pixels."""
 MOST = 40
-"""So many rows are shown in full."""
+"""The largest number of rows that are shown in full."""
 _PLACES = 60  # places to point at in the band
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: a value with its interval, or a bar from 0 where there is none; no value for an empty group."""
+    """One row: a value with its interval, or a bar from 0 without an interval; an empty group has no value."""
 
     name: str
     mid: float | None
@@ -47,10 +47,11 @@ def rows_panel(
     keys: tuple[Key, ...] = (),
     rules: Sequence[tuple[float, str]] = (),
 ) -> Panel:
-    """Rows from the top down, in the order given.
+    """Draw rows from the top down, in the order given.
 
-    Where there are more than 40, the first `head` and last `tail` are rows and the others a band of thin lines that is
-    `depth` rows high; empty groups are then left out. `rules` are upright dashed lines at a value, with what they mean.
+    If there are more than 40, the first `head` and last `tail` are rows, and the others form a band of thin lines that
+    is `depth` rows high; empty groups are then left out. `rules` are vertical dashed lines at values, each with its
+    meaning.
     """
     if len(entries) > MOST:
         entries = [entry for entry in entries if entry.mid is not None]
@@ -98,7 +99,7 @@ def _rule(at: float, words: str, bottom: float) -> Line:
 
 
 def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: int) -> list[Mark]:
-    """The many groups between the two ends: a thin line each, their values, and places to point at."""
+    """Draw the groups between the two ends: a thin line each, their values, and places to point at."""
     step = (end - start) / len(entries)
     ys = [start + (i + 0.5) * step for i in range(len(entries))]
     zero = max(x.low, 0)
@@ -125,7 +126,7 @@ def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: 
 
 
 def _listed(part: Sequence[Entry], before: int) -> str:
-    """What stands in one place of the band: the first groups in words, and how many more."""
+    """Describe one place of the band: its first groups, and how many more there are."""
     ranks = f"{before + 1:,}" if len(part) == 1 else f"{before + 1:,} to {before + len(part):,}"
     more = [f"and {counted(len(part) - 3, 'more group')}"] if len(part) > 3 else []
     return "\n".join([f"from the top: {ranks}", *(shortened(entry.tip, 160) for entry in part[:3]), *more])

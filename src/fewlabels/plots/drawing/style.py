@@ -1,4 +1,4 @@
-"""How plots look: the few colours, in a light and a dark theme, and the stylesheet that switches between them."""
+"""The look of plots: a few colours in a light and a dark theme, and the stylesheet that switches between them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Literal
 
 Tone = Literal["main", "accent", "third", "fourth", "fifth", "ink", "muted", "grid", "paper"]
 
-# After Okabe and Ito, for colour-blind eyes; darkened or lightened until text has a contrast of 4.5 to the
-# paper and marks one of 3. A test computes it.
+# The colours follow Okabe and Ito, for colour-blind readers. They are darkened or lightened until text has a contrast
+# of 4.5 with the background, and marks one of 3. A test computes it.
 LIGHT: dict[Tone, str] = {
     "main": "#0b61a4",
     "accent": "#b84a00",
@@ -35,7 +35,7 @@ LINES: tuple[Tone, ...] = ("main", "accent", "third", "fourth", "fifth", "ink", 
 
 
 def stylesheet() -> str:
-    """The CSS of the classes in `svg`: light, and dark by the system's setting or by `data-theme="dark"`.
+    """Return the CSS of the classes in `svg`: light, or dark by the system's setting or by `data-theme="dark"`.
 
     A page may set the variables --fl-main, --fl-accent, --fl-ink and so on to colours of its own.
 

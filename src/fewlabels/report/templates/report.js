@@ -1,5 +1,6 @@
 "use strict";
-// Sorts tables by click or Enter on a column name, each body on its own: what is not known never mixes with what is.
+// A click or Enter on a column name sorts the table. Each body is sorted on its own, so that known and unknown numbers
+// never mix.
 const value = (cell) => {
   if (cell.dataset.v !== undefined) return cell.dataset.v === "" ? NaN : Number(cell.dataset.v);
   const text = cell.textContent.trim();
@@ -31,7 +32,7 @@ for (const button of document.querySelectorAll("thead button")) {
     fold();
   });
 }
-// Long tables show their first rows on a screen until asked for all, or the rows that a search finds.
+// A long table shows only its first rows on a screen, until the reader asks for all of them or searches.
 const table = document.getElementById("table");
 const find = document.getElementById("find");
 const all = document.getElementById("all");
