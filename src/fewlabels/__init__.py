@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where the names are. A module is imported when one of its names is first used, so that the command line starts
-# at once and nobody waits for the Arrow, database or compiler library who does not need it.
+# The module of each name. A module is imported when one of its names is first used, so that the command line starts
+# at once and loads the Arrow, database and compiler libraries only when they are needed.
 _NAMES = {
     "assessment": ("Assessment", "create", "load"),
     "belief": ("Belief",),
@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:
         if name not in {*parts, "__all__"}:
             raise AttributeError(f"module 'fewlabels' has no attribute {name!r}")
         value = sorted([*_MODULE_OF, *parts]) if name == "__all__" else parts[name]
-    globals()[name] = value  # the next time it is found without asking
+    globals()[name] = value  # the next lookup finds it directly
     return value
 
 

@@ -1,8 +1,8 @@
 """Intervals that hold at every look: confidence sequences for the share right in a group, and evidence for a line.
 
-A credible interval of 95 % may be read once. Whoever looks after every label and stops when they like what they see
-needs one that contains the true value at all looks together with probability 0.95, for every truth. Such intervals
-come from bets: somebody who bets on each label at fair odds under θ turns 1 into
+A 95% credible interval may be read once. A person who looks after every label and stops when they like the result
+needs an interval that contains the true value at all looks together with probability 0.95, for every truth. Such
+intervals come from bets: somebody who bets on each label at fair odds under θ turns 1 into
 
     M_n(θ) = Π_i q_i(y_i) / (θ^r (1 − θ)^w)        after r right and w wrong labels,
 
@@ -96,7 +96,7 @@ def _edge(
     outside: NDArray[np.float64],
     inside: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Where the values cease to be refuted between `outside` and `inside`; on the outer side of it."""
+    """The point between `outside` and `inside` from which values are not refuted, rounded outwards."""
     for _ in range(_HALVINGS):
         middle = (outside + inside) / 2
         out = refuted(middle)

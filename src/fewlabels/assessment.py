@@ -79,8 +79,8 @@ class Assessment(Labelling):
     ) -> Table:
         """Mean and credible interval of each group: columns group, n, labelled, mean, low, high.
 
-        Another metric, or other groups, can be asked for than the assessment is about. Labels are then
-        weighted by the groups in which they were asked, since only within those they are a random sample.
+        You can choose another metric or other groups than the assessment's own. Labels are then weighted by the
+        groups in which they were asked, because they are a random sample only within those groups.
         """
         check_level(level)
         metric, belief, cells = self._view(metric, groups)
@@ -90,19 +90,19 @@ class Assessment(Labelling):
     def draws(
         self, n: int = 10_000, *, metric: Metric | None = None, groups: Partition | None = None
     ) -> NDArray[np.float64]:
-        """Draws of the metric from its posterior, shape (n, groups): for anything that is not here."""
+        """Draws of the metric from its posterior, shape (n, groups): for results that no method computes."""
         metric, belief, cells = self._view(metric, groups)
         return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief))
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
-        """What the task concludes from the labels so far, and how sure it is."""
+        """The task's conclusion from the labels so far, with its probability."""
         check_level(level)
         answer = self.spec.task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
     def standing(self, *, draws: int = 10_000) -> Standing:
-        """How it stands with the stopping rules: where each is now, what is wanted, and whether it is enough."""
+        """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met."""
         return standing(self.spec.stop, self.spec.task, self.belief(), self._cells, self._results_rng, draws=draws)
 
     def reliability(
@@ -126,25 +126,25 @@ class Assessment(Labelling):
         return table.with_column("confidence", mean)
 
     def belief(self) -> Belief:
-        """What is believed about the cells of the assessment's own metric and groups."""
+        """The belief about the cells of the assessment's own metric and groups."""
         with self._current() as ledger:
             return self._believe(ledger)
 
     def labels(self) -> dict[str, str]:
-        """The labels that count now: id to class name."""
+        """The labels that are valid now: id to class name."""
         with self._current() as ledger:
             items, true = ledger.labels()
             return {self._id(item): self.pool.classes[k] for item, k in zip(items.tolist(), true.tolist(), strict=True)}
 
     def pending(self) -> list[str]:
-        """The items that were asked for and have no label that counts yet: see `held` for who has them."""
+        """The items that were asked for and have no valid label yet; `held` shows who has them."""
         with self._current() as ledger:
             return [self._id(item) for item in np.flatnonzero(ledger.pending).tolist()]
 
     def item(self, item: str, *, columns: Sequence[str] | None = None) -> dict[str, Any]:
-        """What an annotator may see of an item, by column: its content, or the columns named.
+        """The parts of an item that an annotator may see, by column: its content, or the columns named.
 
-        Never the prediction and its scores, which are no columns of the pool, nor a column that makes the groups.
+        They never include the prediction and its scores, nor a column that makes the groups.
         """
         position = int(self.pool.positions([item])[0])
         shown = columns if columns is not None else [self.pool.content] if self.pool.content is not None else []
@@ -153,30 +153,30 @@ class Assessment(Labelling):
         return {name: self.pool.column(name)[position].as_py() for name in shown}
 
     def answers(self, annotator: str | None = None, most: int = 20) -> Table:
-        """What a person said last, the newest first: columns id, label (None for a skip), note and at."""
+        """A person's latest answers, newest first: columns id, label (None for a skip), note and at."""
         with self._current() as ledger:
             return progress.answers(ledger, self.pool, annotator, most)
 
     def disputed(self) -> list[Dispute]:
-        """The items that wait for the owner, the oldest first: all have answered, and that settles nothing."""
+        """The items that wait for the owner, oldest first: everybody has answered, and the votes settle nothing."""
         with self._current() as ledger:
             return progress.disputes(ledger, self.pool, self.groups)
 
     def agreement(self) -> Agreement:
-        """How far people agree who labelled the same items."""
+        """The agreement between people who labelled the same items."""
         with self._current() as ledger:
             return progress.agreed(ledger)
 
     def by_person(self) -> Table:
-        """What each person has done: columns annotator, labels, skips, held, decided and last."""
+        """The work of each person: columns annotator, labels, skips, held, decided and last."""
         with self._current() as ledger:
             return progress.by_person(ledger)
 
     def by_group(self) -> Table:
-        """How far each group is: columns group, n, labelled, pending, and of these unresolved.
+        """Progress in each group: columns group, n, labelled, pending, and unresolved (a part of pending).
 
-        Unresolved items wait for the owner. As long as they do, a report can say what would become of a group if all
-        of them were wrong, or right.
+        Unresolved items wait for the owner. Until they are decided, a report can show the number of a group if all of
+        them were wrong, or right.
         """
         with self._current() as ledger:
             return progress.by_group(ledger, self.groups)
@@ -188,7 +188,7 @@ class Assessment(Labelling):
             return ledger.seq
 
     def log(self, *, after: int = 0) -> Table:
-        """Everything that happened after event number `after`, in order.
+        """All events after event number `after`, in order.
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
@@ -205,19 +205,19 @@ class Assessment(Labelling):
         return plots.display(plots.read_all(self, level, kinds=[kind])[kind])
 
     def report(self, path: str | os.PathLike[str], *, level: float = 0.95) -> Path:
-        """Write all that is known into one file, in the format of its name: .html, .md or .json. Returns its path."""
+        """Write the report into one file, in the format that its name shows: .html, .md or .json. Returns its path."""
         from fewlabels.report import format_of, read, write
 
-        format_of(path)  # a wrong name is said before the work, not after it
+        format_of(path)  # refuse a wrong name before the work, not after it
         return write(read(self, level), path)
 
     def close(self) -> None:
-        """Let go of the database, unless it was handed over open."""
+        """Close the database, unless it was passed in open."""
         if not self._shared:
             self._store.close()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: what can be said now, as on the first lines of the report."""
+        """The summary that a notebook shows, as on the first lines of the report."""
         from fewlabels.report.notebook import notebook
 
         return notebook(self)
@@ -225,7 +225,7 @@ class Assessment(Labelling):
     # --- inside
 
     def _plainly(self, words: str, level: float, draws: int) -> Callable[[], str]:
-        """What makes the headline of an answer: the task's own words, once labels have come in or the log is closed."""
+        """A function that makes the headline; it falls back to the task's words if the log has changed or is closed."""
         seq = self._ledger.seq
 
         def headline() -> str:
@@ -244,7 +244,9 @@ class Assessment(Labelling):
             return self.spec.task.metric, self.belief(), self._cells
         metric, groups = metric or self.spec.task.metric, groups or self.groups
         if len(groups.group) != len(self.pool):
-            raise InputError("these groups are of another pool: they have another number of items.")
+            raise InputError(
+                "these groups belong to another pool: they have another number of items. Make them from audit.pool."
+            )
         metric.check(self.pool, groups)
         cells = metric.cells(self.pool, groups)
         with self._current() as ledger:
@@ -298,7 +300,7 @@ def create(
     Parameters
     ----------
     address
-        Where the log is kept: None for memory only, `"sqlite:///audit.db"` or a path for a file,
+        The place of the log: None for memory only, `"sqlite:///audit.db"` or a path for a file,
         `"postgresql://..."` for a team; or an open `Store`, which stays open when the assessment is closed.
     name
         The name of the assessment in that database.
@@ -310,7 +312,8 @@ def create(
         The question; `Estimate(Accuracy())` if not given.
     prior
         `Learned()` if not given: how far the classifier's scores can be trusted is learned from the labels. Under
-        `Uniform()` each group stands for itself, and averages over many groups with few labels are drawn to one half.
+        `Uniform()` each group is judged by its own labels, and averages over many groups with few labels are pulled
+        towards one half.
     policy
         If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`.
     target
@@ -318,8 +321,8 @@ def create(
     seed
         The same seed and the same labels give the same requests.
     stop
-        When it is enough, such as `Stop(labels=500, probability=0.95)`; none if not given. `standing()` tells, and
-        `ask` goes on all the same.
+        The stopping rules, such as `Stop(labels=500, probability=0.95)`; none if not given. `standing()` shows the
+        progress. `ask` still hands out items after a rule is met.
     overlap
         How many different people are asked about each item.
 
@@ -335,9 +338,13 @@ def create(
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
     groups = by_predicted(pool) if groups is None else groups
     if not isinstance(groups, Partition):
-        raise InputError(f"The 'groups' of create() must be such as by_predicted(pool). Got {groups!r} instead.")
+        raise InputError(
+            f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
+        )
     if len(groups.group) != len(pool):
-        raise InputError("the groups are not of this pool: they have another number of items.")
+        raise InputError(
+            "the groups belong to another pool: they have another number of items. Make them from this pool."
+        )
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(
         task=task,
@@ -351,7 +358,7 @@ def create(
     )
     made = spec.partition(pool)
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
-        raise InputError("the groups are not of this pool: made from it, they are others. Make them from this pool.")
+        raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
     spec.cells(pool, groups)
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
@@ -360,10 +367,10 @@ def create(
 
 
 def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | None = None) -> Assessment:
-    """Go on with an assessment: the next request is the one it would have been.
+    """Continue an assessment: the next request is the same as if it had never been closed.
 
-    The database has a copy of the pool. If `pool` is given as well, it must be the same one: otherwise the
-    labels would be read against other predictions, so a changed pool is a PoolChangedError that says what changed.
+    The database has a copy of the pool. If you also give `pool`, it must be the same one: otherwise the labels would
+    be read against other predictions. A changed pool is a PoolChangedError that says what changed.
 
     Examples
     --------
@@ -385,7 +392,7 @@ def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | Non
         raise PoolChangedError(
             f"the pool (from {pool.source}) is not the one that {name!r} was made with (from {stored.source}): "
             f"{stored.differences(pool)}. Its labels are about the old predictions. "
-            "Create a new assessment for the new pool, or load without pool= to go on with the old one."
+            "Create a new assessment for the new pool, or load without pool= to continue with the old one."
         )
     spec = Spec.from_json(record.spec)
     return Assessment(store, name, stored, spec.partition(stored), spec, shared=store is address)

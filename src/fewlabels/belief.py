@@ -1,4 +1,4 @@
-"""What is believed about the cells: Dirichlet counts, of which Beta is the case of two outcomes."""
+"""Beliefs about the cells: Dirichlet counts, which are Beta counts where there are two outcomes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Belief:
     size
         Items of the pool in each cell, shape (cells,).
     target
-        What the shares are of.
+        Whether the shares are those of the population or of the pool.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Belief:
 
     @property
     def numbers(self) -> int:
-        """How many numbers one draw takes."""
+        """The number of values in one draw."""
         return self.alpha.size
 
     @cached_property
@@ -72,20 +72,20 @@ class Belief:
         return np.maximum(self.size - np.rint(self.counts.sum(axis=-1)).astype(np.int64), 0)
 
     def matched(self) -> Belief:
-        """Independent Dirichlets with the same means and variances: itself, where it is that already."""
+        """Independent Dirichlets with the same means and variances; the belief itself if it already has this form."""
         return self
 
     def to(self, target: Target) -> Belief:
-        """The same belief about another target."""
+        """The belief for another target."""
         return replace(self, target=target)
 
     def rows(self, cells: slice | NDArray[np.intp]) -> Belief:
-        """The belief about some of the cells; of a learned one, its independent match."""
+        """The belief about some of the cells; for a learned belief, its independent match."""
         plain = self.matched()
         return Belief(plain.prior[cells], plain.counts[cells], plain.size[cells], plain.target)
 
     def awaiting(self, pending: NDArray[np.int64]) -> Belief:
-        """The belief once pending requests, shape (cells,), are answered as expected on average.
+        """The belief after pending requests, shape (cells,), are answered as expected on average.
 
         The means stay and the variances shrink, so that a batch is not asked all in one place.
         """
@@ -127,10 +127,10 @@ class Belief:
         return (self.counts + unlabelled) / self.size[:, None]
 
     def upcoming(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The outcome shares among the unlabelled items, where the next label comes from: θ to the same shape.
+        """The outcome shares among the unlabelled items, from which the next label comes; the shape is that of θ.
 
-        θ itself for the population. For the pool, where θ counts the labelled items too, (nθ − counts)/u with u
-        of n items unlabelled; θ where none is.
+        For the population this is θ itself. For the pool, where θ counts the labelled items too, it is
+        (nθ − counts)/u with u of n items unlabelled, and θ if all are labelled.
         """
         if self.target == "population":
             return theta
@@ -139,7 +139,7 @@ class Belief:
         return np.where(left > 0, np.clip(share, 0, 1), theta)
 
     def drop(self, gradient: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How much one more label is expected to lower the variance of g·θ, in each cell.
+        """The expected fall in the variance of g·θ by one more label, in each cell.
 
         With A = Σ_j α_j g_j², B = Σ_j α_j g_j and outcomes drawn from θ~ (Q = Σ_j θ~_j g_j², L = Σ_j θ~_j g_j):
         σ² = A/s − (B/s)² now, and (A+Q)/(s+1) − (B² + 2BL + Q)/(s+1)² after one label, on average.
@@ -168,7 +168,7 @@ class Belief:
         return self._change(now, after)
 
     def total_drop(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How much one more label is expected to lower Σ_j Var θ_j, in each cell; shapes as in `drop`.
+        """The expected fall in Σ_j Var θ_j by one more label, in each cell; shapes as in `drop`.
 
         Σ_j Var_j = (s² − q)/(s²(s+1)) with q = Σ α², and ((s+1)² − q − 1 − 2 θ~·α)/((s+1)²(s+2)) after one label.
         """
@@ -193,8 +193,8 @@ class Belief:
 class Strata:
     """A belief about cells put together from finer ones: θ_c = Σ_f w_f θ_f over the strata f of c.
 
-    Needed when labels were asked by one partition and are read by another: within the groups of asking the labels are
-    a random sample, across them they are not, so each stratum counts by its share of the pool.
+    It is needed when labels were asked by one partition and are read by another: they are a random sample within the
+    groups of asking but not across them, so each stratum counts by its share of the pool.
 
     Parameters
     ----------
@@ -214,12 +214,12 @@ class Strata:
 
     @property
     def target(self) -> Target:
-        """What the shares are of."""
+        """Whether the shares are those of the population or of the pool."""
         return self.fine.target
 
     @property
     def numbers(self) -> int:
-        """How many numbers one draw takes."""
+        """The number of values in one draw."""
         return self.fine.numbers
 
     @cached_property

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a metric on a partition, and what is known of them before any label.
+    """The cells of a metric on a partition, and what is known about them before any label.
 
-    Accuracy has one cell a group, calibration error one for each score bin of a group, recall one for
-    each predicted class of a group. Only cells with items exist; a group without items has none.
+    Accuracy has one cell for each group, calibration error one for each score bin of a group, recall one for each
+    predicted class of a group. Only cells with items exist; a group without items has none.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Cells:
     cell
         The cell of each item, shape (items,).
     outcomes
-        The names of what a label can show.
+        The names of the outcomes that a label can show.
     blank
         The share of each outcome that somebody who knows nothing expects, shape (cells, outcomes).
     expected

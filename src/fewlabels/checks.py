@@ -1,4 +1,4 @@
-"""Numbers as arguments: is this a whole number, is that a number in its range? NumPy's numbers count, True does not."""
+"""Checks of numbers that are given as arguments. NumPy's numbers are accepted; True and False are not."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fewlabels.errors import FewlabelsError, InputError, SpecError
 
 
 def whole_number(value: object, name: str, *, least: int = 1, error: type[FewlabelsError] = InputError) -> int:
-    """Return the value as an int if it is a whole number from `least` up; otherwise raise an error about `name`.
+    """Return the value as an int if it is a whole number of at least `least`; otherwise raise an error about `name`.
 
     >>> whole_number(3, "The 'runs' of plan()")
     3
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise error(f"{name} must be a whole number from {least} up. Got {value!r} instead.")
+        raise error(f"{name} must be a whole number of at least {least}. Got {value!r} instead.")
     return int(value)
 
 
@@ -36,7 +36,7 @@ def number_in(
 ) -> float:
     """Return the value as Python's number if it lies between two limits; otherwise raise an error about `name`.
 
-    `ends` says whether the limits themselves are allowed. `hint` follows what is needed, as in "such as 0.95".
+    `ends` says whether the limits themselves are allowed. `hint` completes the message, as in "such as 0.95".
 
     >>> number_in(0.5, "The 'level'", high=1, hint="such as 0.95")
     0.5
@@ -46,12 +46,12 @@ def number_in(
     if not (low <= number <= high if ends else low < number < high) or number == inf:
         need = f"lie between {low:g} and {high:g}"
         if high == inf:
-            need = f"be a number {'from' if ends else 'above'} {low:g}{' up' * ends}"
+            need = f"be a number {'of at least' if ends else 'above'} {low:g}"
         raise error(f"{name} must {need}{f', {hint}' if hint else ''}. Got {value!r} instead.")
     return value if isinstance(value, (int, float)) else number
 
 
 def number_field(part: object, field: str, name: str, *, high: float = inf, ends: bool = False, hint: str = "") -> None:
-    """Check a field of a frozen part: a number from 0 up. A number of NumPy becomes one of Python."""
+    """Check a field of a frozen part: a number of at least 0. A number of NumPy becomes one of Python."""
     number = number_in(getattr(part, field), name, high=high, ends=ends, hint=hint, error=SpecError)
     object.__setattr__(part, field, number)

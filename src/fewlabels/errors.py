@@ -1,8 +1,8 @@
 """What can go wrong, in five kinds. Every message says what was done, what is needed, and what to do.
 
 An error is raised in one statement, with the parts of its message: texts, and the arguments of Python that it mentions.
-What else is known about it is a field (the place in a file, the items), so that no face has to read a message to find
-out. A face that has other names for the arguments, as the command line has, spells the parts itself.
+The place in a file and the items are fields of the error, so that no face has to parse a message. A face that has other
+names for the arguments, such as the command line, spells the parts itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MOST_NAMED = 10  # rows or items that a message names; of the others it gives the number
+MOST_NAMED = 10  # rows or items that a message names; it counts the others
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Place:
 
     @property
     def inside(self) -> str:
-        """The place within its source; empty if it is all of it."""
+        """The place within its source; empty if the whole source is meant."""
         lines = _numbered("line", self.lines[:MOST_NAMED])
         rows = _numbered("row", self.rows[:MOST_NAMED])
         rows = f"{rows} ({lines})" if rows and lines else rows or lines
@@ -133,7 +133,7 @@ class LabelError(FewlabelsError, ValueError):
 
 
 class StoreError(FewlabelsError, RuntimeError):
-    """The database refuses: it is unreachable, of another version, or without that assessment."""
+    """The database cannot be used: it is unreachable, has another version, or lacks the assessment."""
 
 
 class PoolChangedError(StoreError):

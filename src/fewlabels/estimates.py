@@ -1,4 +1,4 @@
-"""From a belief to numbers: draws of a metric, and means with intervals."""
+"""Numbers from a belief: draws of a metric, and means with intervals."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _FEWEST = 200
 
 
 def affordable(draws: int, belief: Belief | Strata) -> int:
-    """As many draws as asked for, or fewer (at least 200) where one draw has a hundred thousand numbers."""
+    """The number of draws asked for, or fewer (at least 200) where one draw has a hundred thousand numbers."""
     if draws < 1:
-        raise InputError(f"The number of draws must be from 1 up, such as 10_000. Got {draws!r} instead.")
+        raise InputError(f"The number of draws must be at least 1, such as 10_000. Got {draws!r} instead.")
     return min(draws, max(_IN_ALL // max(belief.numbers, 1), _FEWEST))
 
 
@@ -60,7 +60,7 @@ def _parts(
 
 
 def check_level(level: float) -> None:
-    """InputError unless a level lies between 0 and 1."""
+    """Raise InputError unless the level lies between 0 and 1."""
     number_in(level, "The 'level'", high=1, hint="such as 0.95")
 
 
@@ -73,9 +73,9 @@ def interval(draws: NDArray[np.float64], level: float) -> tuple[NDArray[np.float
 def holding(
     mean: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The interval, widened where it does not hold the mean.
+    """The interval, widened where it does not contain the mean.
 
-    A share that is 0 with probability 0.99 has the interval [0, 0] and a mean above it: rare classes are like that.
+    A share that is 0 with probability 0.99 has the interval [0, 0] and a mean above it, as happens with rare classes.
     """
     return np.minimum(low, mean), np.maximum(high, mean)
 
@@ -91,9 +91,9 @@ def estimate(
 ) -> Table:
     """Mean and equal-tailed interval of the metric in each group: columns group, n, labelled, mean, low, high.
 
-    Exact where the value is a share of one cell and the target is the population (Beta quantiles), by Monte
-    Carlo elsewhere. A confusion row has a line for each true class, in a column `true`. A group
-    without items has no mean, low and high: they are None.
+    The interval is exact (Beta quantiles) where the value is a share of one cell and the target is the population; it
+    comes from Monte Carlo elsewhere. A confusion row has a line for each true class, in a column `true`. In a group
+    without items, mean, low and high are None.
 
     Where the value is not linear in θ there is a column `median` as well. For calibration error it is the better guess:
     each |θ − s| that is not settled adds to the mean, and less to the median (docs/learned-prior.md has the numbers).
@@ -160,8 +160,8 @@ def _table(
         columns["true"] = list(cells.outcomes) * len(partition)
     columns["n"] = partition.sizes[index].tolist()
     columns["labelled"] = labelled[index].tolist()
-    there = partition.sizes[index] > 0
+    has_items = partition.sizes[index] > 0
     for name, values in numbers.items():
         flat = values.reshape(-1).tolist()
-        columns[name] = [value if ok else None for value, ok in zip(flat, there, strict=True)]
+        columns[name] = [value if ok else None for value, ok in zip(flat, has_items, strict=True)]
     return Table(columns, settings)

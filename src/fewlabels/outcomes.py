@@ -20,7 +20,7 @@ def no_items() -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What the labels so far show: the counts of each cell, and the outcome of each labelled item.
+    """The labels so far as the cells see them: the counts of each cell, and the outcome of each labelled item.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class Outcomes:
 
     @classmethod
     def none(cls, cells: Cells) -> Outcomes:
-        """Make the outcomes of no label at all."""
+        """Make the outcomes before any label."""
         return cls(np.zeros((len(cells), len(cells.outcomes))))
 
     @classmethod
     def of(cls, cells: Cells, items: NDArray[np.int64], shown: NDArray[np.int64]) -> Outcomes:
-        """Count what the labels of some items show, two of shape (labels,)."""
+        """Count the outcomes that the labels of some items show; both arrays have shape (labels,)."""
         outcomes = len(cells.outcomes)
         code = cells.cell[items].astype(np.int64) * outcomes + shown
         flat = np.bincount(code, minlength=len(cells) * outcomes)
@@ -61,5 +61,5 @@ class Outcomes:
 
     @property
     def labels(self) -> int:
-        """How many labels there are."""
+        """The number of labels."""
         return int(np.rint(self.counts.sum()))

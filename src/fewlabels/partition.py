@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 class Partition:
     """Every item of a pool in exactly one group.
 
-    A group without items stays in the list, with size 0: it is never asked about and no value is
-    made up for it.
+    A group without items stays in the list, with size 0. It is never asked about and has no value.
 
     Parameters
     ----------
@@ -109,8 +108,8 @@ def by_predicted(pool: Pool) -> Partition:
 def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "width") -> Partition:
     """Bins of the confidence: the groups of a reliability diagram.
 
-    `equal="width"`: bin b holds s with b/B <= s < (b+1)/B, and s = 1 belongs to the last one. `equal="weight"`: about
-    the same number of items in each; items with the same confidence always share a bin, so ties can make
+    `equal="width"`: bin b contains s with b/B <= s < (b+1)/B, and s = 1 belongs to the last one. `equal="weight"`:
+    each bin has about the same number of items. Items with the same confidence always share a bin, so ties can make
     bins uneven or merge them.
 
     >>> import fewlabels as fl
@@ -221,14 +220,14 @@ def cross(*partitions: Partition) -> Partition:
         for combination in zip(*pieces, strict=True)
     ]
     names = tuple(" × ".join(parts) for parts in combined)
-    if len(set(names)) < len(names):  # names that have a × of their own: quote them
+    if len(set(names)) < len(names):  # quote names that contain a × themselves
         names = tuple(" × ".join(map(repr, parts)) for parts in combined)
     recipe = {"by": "cross", "of": [dict(part.recipe) for part in partitions]}
     return Partition(names, group.astype(np.int32), recipe)
 
 
 def partition_from_recipe(pool: Pool, recipe: Mapping[str, Any]) -> Partition:
-    """The partition that a recipe describes, made anew from the pool."""
+    """Make the partition that a recipe describes from the pool."""
     makers: dict[str, Callable[[], Partition]] = {
         "whole": lambda: whole(pool),
         "predicted": lambda: by_predicted(pool),
@@ -238,12 +237,12 @@ def partition_from_recipe(pool: Pool, recipe: Mapping[str, Any]) -> Partition:
         "cross": lambda: cross(*(partition_from_recipe(pool, part) for part in recipe["of"])),
     }
     if recipe.get("by") not in makers:
-        raise InputError(f"unknown way to make groups: {recipe.get('by')!r}. Known are {', '.join(makers)}.")
+        raise InputError(f"unknown way to make groups: {recipe.get('by')!r}. The known ways are {', '.join(makers)}.")
     return makers[recipe["by"]]()
 
 
 def _bin_names(edges: NDArray[np.float64]) -> tuple[str, ...]:
-    """Three digits, or as many as it takes to tell the bins apart."""
+    """Names with three digits, or as many as it takes to distinguish the bins."""
     for digits in range(3, 18):
         names = tuple(f"{low:.{digits}f}-{high:.{digits}f}" for low, high in edges)
         if len(set(names)) == len(names):
@@ -258,7 +257,7 @@ def _sort_key(value: object) -> tuple[int, float, str]:
 
 
 def columns_of(recipe: Mapping[str, Any]) -> set[str]:
-    """The columns of the pool that a recipe looks at.
+    """The columns of the pool that a recipe uses.
 
     >>> columns_of({"by": "cross", "of": [{"by": "column", "column": "sex"}, {"by": "predicted"}]})
     {'sex'}

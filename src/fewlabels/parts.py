@@ -22,7 +22,7 @@ Takes = Literal["", "CLASS", "COUNT", "FILE", "NUMBER", "TEXT"]
 OWN = ("fewlabels.metrics", "fewlabels.tasks", "fewlabels.policies", "fewlabels.priors")
 """The modules that register the parts of this package."""
 GROUP = "fewlabels.parts"
-"""The group of entry points through which other packages offer theirs."""
+"""The group of entry points through which other packages offer their parts."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -35,7 +35,7 @@ _asked: set[str] = set()
 
 
 class Part:
-    """What an assessment is made of and anybody can write: a metric, task, policy or prior.
+    """A building block of assessments that anybody can write: a metric, task, policy or prior.
 
     A part is a frozen dataclass whose fields are its settings. Its class attributes say all else that other modules
     need to know: the command line, pages and tests find them here.
@@ -52,7 +52,7 @@ class Part:
     for each true and predicted class.
     """
     phrase: ClassVar[str] = ""
-    """What pages say about it to readers who know no statistics; {noun} and {nouns} stand for a group and groups."""
+    """A phrase about it for readers who know no statistics; {noun} and {nouns} stand for a group and groups."""
 
 
 def register(part: P) -> P:
@@ -60,7 +60,7 @@ def register(part: P) -> P:
 
     Call it with the class, or put it above `@dataclass(frozen=True)`. A package can do without the call if its
     entry points name the class in the group `fewlabels.parts`. A class that is defined again, as in a notebook,
-    takes the place of its former self; two different classes cannot have the same name.
+    replaces its earlier definition; two different classes cannot have the same name.
 
     >>> from dataclasses import dataclass
     >>> import fewlabels as fl
@@ -103,25 +103,25 @@ def cli_name(part: type[Part]) -> str:
 
 
 def origin(part: type[Part]) -> str:
-    """The module a part comes from; of one written in a script, the script's file name."""
+    """The module a part comes from; for a part written in a script, the script's file name."""
     file = _file(part)
     return re.split(r"[/\\]", file)[-1] if part.__module__ == "__main__" and file else part.__module__
 
 
 def own() -> dict[str, type[Part]]:
-    """The parts of this package by all the names that they have in the module of their family."""
+    """The parts of this package by all their names in the module of their family."""
     things = {name: thing for module in OWN for name, thing in vars(import_module(module)).items()}
     kinds = set(_registry.values())
     return {name: thing for name, thing in things.items() if isinstance(thing, type) and thing in kinds}
 
 
 def is_own(part: type[Part]) -> bool:
-    """Whether a part belongs to this package, so that no other needs to be imported to have it."""
+    """Whether a part belongs to this package, so that no other package needs to be imported for it."""
     return part.__module__.split(".")[0] == "fewlabels"
 
 
 def kind(name: object) -> type[Part] | None:
-    """The part with a class name; None if no such part is registered, even by an entry point."""
+    """The part with this class name; None if no module or entry point has registered one."""
     for load in (_load_own, _load_entry_points):
         if name not in _registry:
             load()
@@ -148,7 +148,7 @@ def broken() -> Mapping[str, str]:
 
 
 def listed(family: Family) -> str:
-    """The names of a family for help and messages; what must follow a name stands behind a colon.
+    """The names of a family for help and messages; a value that must follow a name stands after a colon.
 
     >>> listed("metric").split(", ")[:4]
     ['accuracy', 'calibration', 'confusion', 'cost:FILE']
@@ -163,31 +163,31 @@ def build(
     readers: Mapping[str, Callable[[str], object]] | None = None,
     option: str = "",
 ) -> Any:
-    """A part from what follows its name and a colon on the command line, "" for nothing.
+    """Make a part from the value after its name and a colon on the command line; "" if there is none.
 
-    `readers` read a CLASS and a FILE, which nobody can without a pool; messages begin with the `option`.
+    `readers` read a CLASS and a FILE, which needs a pool; messages begin with the `option`.
 
     >>> import fewlabels as fl
     >>> build(fl.Informed, "10"), build(fl.Informed, "")
     (Informed(strength=10.0), Informed(strength=None))
     """
-    name, takes, said = cli_name(part), part.takes, f"{option} " if option else ""
+    name, takes, begin = cli_name(part), part.takes, f"{option} " if option else ""
     if not argument:
         if _has_defaults(part):
             return part()
-        raise SpecError(f"{said}{name} needs more, as in {name}:{takes or '...'}.")
+        raise SpecError(f"{begin}{name} needs a value, as in {name}:{takes or '...'}.")
     if not takes:
-        raise SpecError(f"{said}{name} takes no value. Write {name}, without ':{argument}'.")
+        raise SpecError(f"{begin}{name} takes no value. Write {name}, without ':{argument}'.")
     read = {**_READERS, **(readers or {})}.get(takes)
     if read is None:
-        raise SpecError(f"{said}{name}:{takes} cannot be named here. Make it in Python, with {part.__name__}(...).")
+        raise SpecError(f"{begin}{name}:{takes} cannot be named here. Make it in Python, with {part.__name__}(...).")
     try:
         value = read(argument)
     except FewlabelsError:
         raise
     except ValueError:
         word, example = _EXAMPLES[takes]
-        raise SpecError(f"{said}{name}:{argument} needs {word}, as in {name}:{example}.") from None
+        raise SpecError(f"{begin}{name}:{argument} needs {word}, as in {name}:{example}.") from None
     return part(value)
 
 
@@ -213,7 +213,7 @@ _EXAMPLES = {"COUNT": ("a whole number", "10"), "NUMBER": ("a number", "10")}
 
 
 def _check(part: type[Part]) -> None:
-    """SpecError if a class cannot be registered."""
+    """Raise SpecError if a class cannot be registered."""
     if not (isinstance(part, type) and issubclass(part, Part)):
         raise SpecError(f"register() takes a class that is a Metric, Task, Policy or Prior. Got {part!r} instead.")
     name = part.__name__
@@ -240,7 +240,7 @@ def _check(part: type[Part]) -> None:
 
 
 def _is_same(other: type, part: type) -> bool:
-    """Whether a class is another one defined again: a module that is imported anew, or a cell run twice."""
+    """Whether a class is another one defined again: a module imported again, or a notebook cell run twice."""
     if other.__qualname__ != part.__qualname__:
         return False
     return other.__module__ == part.__module__ or (_file(other) is not None and _file(other) == _file(part))
@@ -256,7 +256,7 @@ def _load_own() -> None:
 
 
 def _load_entry_points() -> None:
-    """Load what other packages offer, once; one that fails is remembered, and does not keep us from the rest."""
+    """Load the parts of other packages, once; a failure is remembered and does not stop the others."""
     if GROUP in _asked:
         return
     _asked.add(GROUP)

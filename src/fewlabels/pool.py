@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool:
-    """Items, what the classifier said about each, and whatever else is known of them.
+    """Items, the classifier's prediction for each, and whatever else is known about them.
 
-    Made by `read_pool`, which checks everything; this class only holds it. The score matrix is
-    not kept: what the method needs of it is `predicted`, `confidence` and `score_sums`.
+    `read_pool` makes it and checks everything; this class only holds the result. The score matrix is not kept: the
+    method needs only `predicted`, `confidence` and `score_sums`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Pool:
     content
         The name of the column that an annotator looks at (text, image path or address), or None.
     source
-        Where the pool came from, for messages.
+        The origin of the pool, for messages.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Pool:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over ids, predictions, scores and columns: equal for equal pools, whatever their files."""
+        """The SHA-256 of ids, predictions, scores and columns; equal pools from different files have the same."""
         digest = hashlib.sha256(_framed(str(len(self.classes)).encode()))
         for name in self.classes:
             digest.update(_framed(name.encode()))
@@ -91,7 +91,7 @@ class Pool:
 
     @cached_property
     def profile(self) -> NDArray[np.float64] | None:
-        """What the classifier expects the true class to be, given what it predicts.
+        """The shares of the true classes that the classifier expects, given its prediction.
 
         Row k is the mean score vector of the items predicted as k, scaled to sum to exactly 1 (scores may
         be rounded), shape (classes, classes). Where only
@@ -151,16 +151,17 @@ class Pool:
         return np.array([known[name] for name in wanted], dtype=np.int32)
 
     def meant(self, unknown: str) -> str:
-        """What an unknown id may have been meant to be, or which ids there are, as a clause."""
+        """A clause that helps with an unknown id: the id that was probably meant, or an example of the pool's ids."""
         wide = max((len(item) for item in self._position_of_id), default=0)
         for padded in (unknown.zfill(width) for width in range(len(unknown) + 1, wide + 1)):
             if unknown.isdecimal() and padded in self._position_of_id:
                 return f"the pool has {padded!r}: did a spreadsheet drop the zeros?"
-        example = f"such as {self.ids[0].as_py()!r}" if len(self) else "of which there are none"
-        return f"use the pool's own ids, {example}"
+        if not len(self):
+            return "the pool is empty: read one with items"
+        return f"use the pool's own ids, such as {self.ids[0].as_py()!r}"
 
     def column(self, name: str) -> pa.ChunkedArray[Any]:
-        """One of the further columns; a name that is not there is an InputError that lists those that are."""
+        """One of the further columns. An unknown name is an InputError that lists the columns."""
         names = self.columns.column_names if self.columns is not None else []
         if self.columns is None or name not in names:
             have = f"It has {_shortened(names)}" if names else "It has no further columns"
@@ -168,7 +169,7 @@ class Pool:
         return self.columns[name]
 
     def differences(self, other: Pool) -> str:
-        """In words, how another pool differs from this one; empty if it does not.
+        """The differences between another pool and this one, in words; empty if there are none.
 
         Examples
         --------
@@ -179,21 +180,23 @@ class Pool:
         """
         if self.fingerprint == other.fingerprint:
             return ""
-        said = []
+        changes = []
         if self.classes != other.classes:
-            said.append(f"{len(self.classes)} classes before, {len(other.classes)} now, or other names or order")
+            changes.append(
+                f"{len(self.classes)} classes before, {len(other.classes)} now, or other names or another order"
+            )
         if not self.ids.equals(other.ids):
             before, now = self._position_of_id, other._position_of_id
             gone, new = len(before.keys() - now.keys()), len(now.keys() - before.keys())
-            said.append(f"{gone:,} items gone and {new:,} new" if gone or new else "the same items in another order")
+            changes.append(f"{gone:,} items gone and {new:,} new" if gone or new else "the same items in another order")
         elif changed := int(np.count_nonzero(self.predicted != other.predicted)):
-            said.append(f"{changed:,} of {len(self):,} predictions changed")
-        if not said or self.ids.equals(other.ids):
+            changes.append(f"{changed:,} of {len(self):,} predictions changed")
+        if not changes or self.ids.equals(other.ids):
             if not _same(self.score_sums, other.score_sums):
-                said.append("scores changed")
+                changes.append("scores changed")
             elif not _same(self.confidence, other.confidence):
-                said.append("confidences changed")
-        return "; ".join(said) or "the further columns changed"
+                changes.append("confidences changed")
+        return "; ".join(changes) or "the further columns changed"
 
 
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
@@ -201,7 +204,7 @@ def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
 
 
 def _framed(data: bytes) -> bytes:
-    """The data with its length in front, so that two neighbours cannot be mistaken for others."""
+    """The data with its length in front, so that two neighbours cannot be confused with another pair."""
     return len(data).to_bytes(8, "little") + data
 
 

@@ -1,4 +1,4 @@
-"""Priors: what is believed before the first label, and how labels change it."""
+"""Priors: the belief before the first label, and how labels change it."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class Prepared:
     belief: Callable[[Outcomes], Belief]
 
     def blank(self) -> Belief:
-        """Return what is believed before the first label."""
+        """Return the belief before the first label."""
         return self.belief(Outcomes.none(self.cells))
 
 
 @dataclass(frozen=True)
 class Prior(Part, ABC):
-    """Turns the labels so far into a belief about each cell, in two steps: prepare, then compute.
+    """A prior turns the labels so far into a belief about each cell, in two steps: prepare, then compute.
 
-    `prior.on(cells, target)` prepares all that does not depend on labels, once. `.belief(outcomes)` of what it returns
-    computes the belief, as often as labels come in.
+    `prior.on(cells, target)` prepares everything that does not depend on labels, once. `.belief(outcomes)` of its
+    result computes the belief each time labels come in.
 
-    A prior of your own is a frozen dataclass with one method. If it counts as some labels seen beforehand, derive it
+    A prior of your own is a frozen dataclass with one method. If it counts like some labels seen in advance, derive it
     from `Counts` and write `shares(cells)`, the prior mean. Otherwise derive it from `Prior` and write `on`:
 
     >>> from dataclasses import dataclass
@@ -87,7 +87,7 @@ class Prior(Part, ABC):
         return (cls(),)
 
     def check(self, cells: Cells) -> None:
-        """SpecError if the prior cannot be used on these cells."""
+        """Raise SpecError if the prior cannot be used on these cells."""
 
     @abstractmethod
     def on(self, cells: Cells, target: Target) -> Prepared:
@@ -96,9 +96,9 @@ class Prior(Part, ABC):
 
 @dataclass(frozen=True)
 class Counts(Prior):
-    """A prior that is as good as some labels seen beforehand: belief = prior counts + label counts.
+    """A prior that counts like some labels seen in advance: belief = prior counts + label counts.
 
-    `strength` is the number of labels that it counts for, the paper's N0; None takes the paper's values, 2 where
+    `strength` is the number of labels that it counts for, the paper's N0. None means the paper's values, 2 where
     a label shows right or wrong and 1 where it shows a class.
     """
 
@@ -123,7 +123,7 @@ class Counts(Prior):
 @register
 @dataclass(frozen=True)
 class Uniform(Counts):
-    """Nothing is known: Beta(N0/2, N0/2), or N0/K for each of K classes.
+    """A prior that knows nothing: Beta(N0/2, N0/2), or N0/K for each of K classes.
 
     >>> import fewlabels as fl
     >>> fl.Uniform(strength=4)
@@ -131,13 +131,13 @@ class Uniform(Counts):
     """
 
     phrase: ClassVar[str] = (
-        "Beforehand every value was held equally likely in each {noun}; what the classifier says of its own "
-        "certainty plays no part. This pulls {nouns} with few labels towards the middle."
+        "Before the first label, every value was taken to be equally likely in each {noun}; the classifier's own "
+        "confidence plays no part. This pulls {nouns} with few labels towards the middle."
     )
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """The paper's strength, and hardly any."""
+        """The paper's strength, and almost none."""
         return (cls(), cls(1e-6))
 
     def shares(self, cells: Cells) -> NDArray[np.float64]:
@@ -148,7 +148,7 @@ class Uniform(Counts):
 @register
 @dataclass(frozen=True)
 class Informed(Counts):
-    """The classifier's own scores are taken at their word, with the weight of a few labels.
+    """A prior that takes the classifier's own scores at face value, with the weight of a few labels.
 
     Beta(N0·s_g, N0·(1−s_g)) with s_g the mean confidence of the group; for classes, α_jk proportional to the
     sum of the scores of class j over the items predicted as k (the paper's informative priors).
@@ -159,7 +159,7 @@ class Informed(Counts):
     """
 
     phrase: ClassVar[str] = (
-        "The classifier's own scores were taken at their word, with the weight of a few labels in each {noun}. "
+        "The classifier's own scores were taken at face value, with the weight of a few labels in each {noun}. "
         "Where they are wrong, {nouns} with few labels are off in the same direction."
     )
 
@@ -169,10 +169,10 @@ class Informed(Counts):
         return (cls(), cls(20))
 
     def check(self, cells: Cells) -> None:
-        """SpecError if the pool has neither scores nor confidence."""
+        """Raise SpecError if the pool has neither scores nor confidence."""
         if cells.expected is None:
             raise SpecError(
-                "Informed() needs the classifier's scores or confidence, and this pool has predicted classes only. "
+                "Informed() needs the classifier's scores or confidence, but this pool has predicted classes only. "
                 "Use prior=Uniform(), or read the pool with ",
                 Argument("scores"),
                 " or ",
@@ -192,7 +192,7 @@ class Informed(Counts):
 @register
 @dataclass(frozen=True)
 class Learned(Prior):
-    """How far the classifier's scores can be trusted is learned from the labels, of all groups together.
+    """A prior that learns from the labels of all groups how far the classifier's scores can be trusted.
 
     Where labels show right or wrong: P(right | confidence s, cell c) = σ(a + b·(logit s − x0) + u_c), u_c ~ N(0, τ²);
     see `learned/items/`. Where they show a class: θ_c ~ Dirichlet(κ m_c) with m_c the expected shares, tempered; see
@@ -207,13 +207,13 @@ class Learned(Prior):
 
     phrase: ClassVar[str] = (
         "How far the classifier's scores can be trusted was learned from the labels of all {nouns} together, so "
-        "that {nouns} with few labels profit from the others. A {noun} that is unlike the others can have too short a "
-        "range until it has labels of its own, all the more where labels went to few {nouns}."
+        "that {nouns} with few labels benefit from the others. A {noun} that is unlike the others can have too narrow "
+        "a range until it has labels of its own, especially if only a few {nouns} were labelled."
     )
     uses_items: ClassVar[bool] = True
 
     def on(self, cells: Cells, target: Target) -> Prepared:
-        """Sort the items by confidence where labels show right or wrong; work out expected shares where a class."""
+        """Sort the items by confidence where labels show right or wrong, or compute the expected shares of classes."""
         if cells.right is None:
             return Prepared(cells, partial(_from_items, cells, target, strips(cells.scores, cells.cell, cells.size)))
         expected = expectation(cells.expected, cells.blank, cells.right, cells.size)

@@ -1,4 +1,4 @@
-"""Everything that defines an assessment, to JSON and back."""
+"""The definition of an assessment, and its form in JSON."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spec:
-    """The question, the groups, what is believed beforehand, and how to ask.
+    """The question, the groups, the prior, and how to ask.
 
     Parameters
     ----------
     task
-        What is asked of which metric.
+        The question, and the metric it is about.
     groups
         The recipe of the partition, as in `Partition.recipe`.
     prior
-        What is believed before the first label.
+        The belief before the first label.
     policy
-        In which groups to ask.
+        The choice of groups to ask in.
     target
         "population": the classifier on items like these. "pool": on exactly these items.
     seed
         The generator of step i is `numpy.random.default_rng([seed, i])`.
     stop
-        When it is enough; `Stop()` has no rule.
+        When to stop; `Stop()` has no rule.
     overlap
         How many different people are asked about each item.
     """
@@ -59,14 +59,17 @@ class Spec:
             (self.policy, policies.Policy, "Thompson()"),
         ):
             if not isinstance(value, kind):
-                raise SpecError(f"The '{kind.__name__.lower()}' must be one such as {example}. Got {value!r} instead.")
+                name = kind.__name__.lower()
+                raise SpecError(f"The '{name}' must be a {name}, such as {example}. Got {value!r} instead.")
         if not isinstance(self.task.metric, metrics.Metric):
-            raise SpecError(f"The metric of a task must be one such as Accuracy(). Got {self.task.metric!r} instead.")
+            raise SpecError(
+                f"The metric of a task must be a metric, such as Accuracy(). Got {self.task.metric!r} instead."
+            )
         if self.target not in get_args(Target):
             raise SpecError(f"The 'target' must be 'population' or 'pool'. Got {self.target!r} instead.")
         whole_field(self, "seed", "The 'seed'", least=0)
         if not isinstance(self.stop, Stop):
-            raise SpecError(f"The 'stop' must be one such as Stop(labels=500). Got {self.stop!r} instead.")
+            raise SpecError(f"The 'stop' must be a Stop, such as Stop(labels=500). Got {self.stop!r} instead.")
         self.stop.check(self.task)
         whole_field(self, "overlap", "The 'overlap'")
 
@@ -75,7 +78,7 @@ class Spec:
         return partition_from_recipe(pool, self.groups)
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
-        """The cells of the metric; SpecError if the parts do not go together."""
+        """The cells of the metric. Parts that do not go together are a SpecError."""
         self.task.metric.check(pool, partition)
         cells = self.task.metric.cells(pool, partition)
         self.task.check(cells)
@@ -83,12 +86,12 @@ class Spec:
         return cells
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Convert the spec to plain JSON values."""
         return {field.name: to_json(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Spec:
-        """The spec that `to_json` wrote."""
+        """Make the spec that `to_json` wrote."""
         known = {field.name for field in fields(cls)}
         parts = {name: from_json(value) if name != "groups" else value for name, value in data.items()}
         if unknown := parts.keys() - known:
@@ -100,9 +103,9 @@ class Spec:
 
 
 def to_json(value: object) -> Any:
-    """Plain JSON values: a dataclass becomes an object whose "kind" is its name.
+    """Convert to plain JSON values: a dataclass becomes an object whose "kind" is its name.
 
-    A part of another package also says which module it is "from", a word that no setting can have as its name.
+    A part of another package also has its module in "from", which no setting can have as its name.
 
     >>> import fewlabels as fl
     >>> to_json(fl.Identify(fl.Accuracy(), lowest=3))
@@ -122,7 +125,7 @@ def to_json(value: object) -> Any:
 
 
 def from_json(data: Any) -> Any:
-    """The opposite of `to_json`.
+    """Make the value that `to_json` wrote.
 
     >>> from_json({"kind": "Estimate", "metric": {"kind": "Accuracy"}})
     Estimate(metric=Accuracy())
@@ -144,7 +147,7 @@ def from_json(data: Any) -> Any:
 
 
 def _missing(data: Mapping[str, Any]) -> str:
-    """What to do where a part that an assessment needs is not registered."""
+    """The message about a part that an assessment needs and that is not registered."""
     kind, origin = data["kind"], data.get("from")
     if origin is None:
         begin = (
@@ -165,7 +168,7 @@ def _missing(data: Mapping[str, Any]) -> str:
 
 
 def check_saved(spec: Spec) -> None:
-    """SpecError if an assessment could not be loaded again, because one of its parts is not found by its name."""
+    """Raise SpecError if an assessment could not be loaded again, because one of its parts is not found by its name."""
     for part in (spec.task, spec.task.metric, spec.policy, spec.prior):
         _check_registered(part)
     try:
@@ -181,24 +184,24 @@ def check_saved(spec: Spec) -> None:
 
 
 _PLAIN = (
-    "The settings of a part must be numbers, texts, lists or other parts; where you take a tuple or an array, "
-    "turn it into one form in __post_init__, as Cost does."
+    "The settings of a part must be numbers, texts, lists or other parts. If you take a tuple or an array, "
+    "convert it to one form in __post_init__, as Cost does."
 )
 
 
 def _check_registered(part: parts.Part) -> None:
-    """SpecError if a part, or one among its settings, is not registered."""
+    """Raise SpecError if a part, or a part among its settings, is not registered."""
     kind = type(part)
     name, other = kind.__name__, parts.kind(kind.__name__)
     if other is None:
         raise SpecError(
-            f"{name}() could not be loaded again, and its labels with it: the class is not registered. Say "
+            f"{name}() could not be loaded again, nor could its labels: the class is not registered. Call "
             f"fl.register({name}) after the class, or put @fl.register above it."
         )
     if other is not kind:
         raise SpecError(
             f"{name}() could not be loaded again: the name {name!r} now belongs to another class, of "
-            f"{parts.origin(other)}. If you have defined the class anew, make {name}() anew as well; otherwise give it "
+            f"{parts.origin(other)}. If you have redefined the class, make {name}() again; otherwise give the class "
             "another name and register it."
         )
     for setting in fields(part):  # type: ignore[arg-type]  # every part is a dataclass

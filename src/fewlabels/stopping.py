@@ -32,18 +32,18 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Stop:
-    """When it is enough: the first rule that is met stops. Without any rule, that is left to the user.
+    """Stopping rules: asking can stop when the first of them is met. Without any rule, the user decides.
 
     Parameters
     ----------
     labels
-        The budget: so many labels.
+        The budget: at most this many labels.
     probability
         The answer is right with at least this probability; for `Identify` and `Compare`.
     width
-        The 95% interval of every group that can be asked about is at most so wide.
+        The 95% interval of every group that can be asked about is at most this wide.
     overall
-        The 95% interval of the average over the pool is at most so wide.
+        The 95% interval of the average over the pool is at most this wide.
 
     >>> import fewlabels as fl
     >>> Stop(labels=500, probability=0.95).rules
@@ -67,12 +67,12 @@ class Stop:
 
     @property
     def rules(self) -> dict[str, float]:
-        """What is wanted, by the name of the rule; only those that are set."""
+        """The values wanted, by the name of the rule; only rules that are set."""
         names = ("labels", "probability", "width", "overall")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def check(self, task: Task) -> None:
-        """SpecError if a rule makes no sense for the task."""
+        """Raise SpecError if a rule makes no sense for the task."""
         if self.probability is not None and not task.conclusive:
             raise SpecError(
                 f"{type(task).__name__}() has no answer that is right or wrong, so it cannot stop at a probability. "
@@ -119,16 +119,16 @@ class Rule:
 
 @dataclass(frozen=True)
 class Standing:
-    """How an assessment stands to its stopping rules.
+    """The progress of an assessment towards its stopping rules.
 
     Parameters
     ----------
     rules
-        One for each rule that is set; where none is, what is worth knowing instead.
+        One for each rule that is set; if none is set, numbers that are worth knowing.
     reached
         Whether a rule is met.
     words
-        All of it in a sentence or two.
+        The progress in a sentence or two.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -146,7 +146,7 @@ class Standing:
 
     @property
     def is_spent(self) -> bool:
-        """Whether only the budget is used up, and what was wanted of the answer is not reached."""
+        """Whether only the budget is used up, and the goal for the answer is not reached."""
         return self.reached and _is_spent(self.rules)
 
     @property
@@ -156,7 +156,7 @@ class Standing:
         return Table({name: [getattr(rule, name) for rule in self.rules] for name in names}, {"level": LEVEL})
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Convert the progress to plain JSON values."""
         return {"reached": self.reached, "words": self.words, "rules": list(self.table.rows())}
 
 
@@ -178,9 +178,9 @@ def standing(
     *,
     draws: int = 10_000,
 ) -> Standing:
-    """How a belief stands to the rules; the same numbers that answer and estimates give with the same generator.
+    """The progress of a belief towards the rules, in the numbers that answer and estimates give with this generator.
 
-    Where no rule is set it tells the labels so far, and how sure the answer or how wide the intervals are.
+    If no rule is set, it gives the labels so far, and how sure the answer is or how wide the intervals are.
     """
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
@@ -220,7 +220,7 @@ def _words(stop: Stop, rules: list[Rule], met: list[Rule], exhausted: bool) -> s
     listed = "; ".join(rule.words for rule in rules)
     last = " Every item that could be asked about has its label." if exhausted else ""
     if _is_spent(rules):
-        # A budget is no goal: that it is used up says nothing about the answer.
+        # A budget is not a goal: using it up says nothing about the answer.
         goals = "; ".join(rule.words for rule in rules if rule.rule != "labels")
         return f"The budget is used up: {met[0].words}. The goal is not reached: {goals}.{last}"
     if {rule.rule for rule in met} == {"labels"}:

@@ -1,4 +1,4 @@
-"""The tidy table that every result is."""
+"""The tidy table in which results are returned."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WRITTEN = re.compile(r"(over |under )?[−+-]?\d[\d.,]*(%| points?)?")  # a num
 class Table:
     """Named columns of the same length, and the settings that made them.
 
-    Prints as text; goes to pandas, Polars and Arrow; is read by anything that takes an Arrow stream. A value that
-    does not exist is None.
+    It prints as text and converts to pandas, Polars and Arrow. Any library that takes an Arrow stream can read it. A
+    value that does not exist is None.
 
     >>> table = Table({"group": ["cat", "dog"], "mean": [0.91, None]}, {"level": 0.95})
     >>> print(table)
@@ -94,13 +94,13 @@ class Table:
         return self.take([*sorted(present, key=lambda i: keys[i], reverse=reverse), *missing])
 
     def with_column(self, name: str, values: Sequence[Any]) -> Table:
-        """The table with one more column, or with another one in its place."""
+        """The table with one more column, or with a column replaced."""
         if len(values) != len(self):
-            raise InputError(f"the column {name!r} has {len(values):,} values, and the table has {len(self):,} rows.")
+            raise InputError(f"the column {name!r} has {len(values):,} values, but the table has {len(self):,} rows.")
         return Table({**self.columns, name: values}, self.settings)
 
     def with_settings(self, **settings: object) -> Table:
-        """The table with more settings, or with others in their place."""
+        """The table with more settings, or with settings replaced."""
         return Table(self.columns, {**self.settings, **settings})
 
     def text(self, most: int = 40) -> str:
@@ -120,7 +120,7 @@ class Table:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the same cells as the text."""
+        """The table that a notebook shows: the same cells as the text."""
         head, rows = self._cells(_NOTEBOOK)
         lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
         if len(self) > _NOTEBOOK:
@@ -139,17 +139,17 @@ class Table:
         return list(self.columns), [list(row) for row in zip(*columns, strict=True)]
 
     def to_arrow(self) -> pa.Table:
-        """As an Arrow table."""
+        """Convert to an Arrow table."""
         import pyarrow as pa
 
         return pa.table({name: pa.array(column) for name, column in self.columns.items()})
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a pandas frame."""
+        """Convert to a pandas frame."""
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
-        """As a Polars frame."""
+        """Convert to a Polars frame."""
         import polars as pl
 
         frame = pl.from_arrow(self.to_arrow())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _LONGEST = 120
 NONE = "–"
-"""What stands where there is no number."""
+"""The sign for a number that does not exist."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -20,7 +20,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """
+    """The plural of a noun.
+
     >>> plural("class"), plural("category"), plural("group")
     ('classes', 'categories', 'groups')
     """
@@ -48,7 +49,7 @@ def percent(share: float) -> str:
 
 
 def probability(chance: float) -> str:
-    """A probability that was computed from a belief: beyond 99 in 100 it is not known more exactly, and never certain.
+    """A probability computed from a belief: it is never certain, and not known more exactly beyond 99 in 100.
 
     >>> probability(0.914), probability(1.0), probability(0.0004)
     ('91%', 'over 99%', 'under 1%')
@@ -93,14 +94,16 @@ class Style:
         return percent(value) if self.share else plain(value)
 
     def between(self, low: float | None, high: float | None) -> str:
-        """
+        """An interval in a sentence.
+
         >>> Style(share=True).between(0.551, 0.694)
         'between 55% and 69%'
         """
         return f"between {self.value(low)} and {self.value(high)}"
 
     def range(self, low: float | None, high: float | None) -> str:
-        """
+        """An interval in a table; a dash if there is none.
+
         >>> Style(share=True).range(0.551, 0.694), Style(share=True).range(None, None)
         ('55% – 69%', '–')
         """
@@ -137,7 +140,8 @@ def spelled(count: int) -> str:
 
 
 def listed(parts: list[str]) -> str:
-    """
+    """Several texts as a list in a sentence.
+
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
@@ -145,7 +149,8 @@ def listed(parts: list[str]) -> str:
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:
-    """
+    """A text cut to a number of characters.
+
     >>> shortened("a name that goes on", 10)
     'a name th…'
     """

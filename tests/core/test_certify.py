@@ -37,7 +37,7 @@ def test_there_are_three_answers(guarantee, target) -> None:
     one_open = {**GOOD, "coat": (9, 2)}
     passed, failed, unsure = (verdict(counts, task, target=target) for counts in (GOOD, one_bad, one_open))
     assert [a.settings["verdict"] for a in (passed, failed, unsure)] == ["pass", "fail", "open"]
-    assert passed.words.startswith("Pass: every one of the 4 groups has an accuracy of at least 80%")
+    assert passed.words.startswith("Pass: each of the 4 groups has an accuracy of at least 80%")
     assert failed.words.startswith("Fail: coat does not have an accuracy of at least 80%")
     assert failed.groups == ("coat",)
     assert unsure.words == "Not enough evidence: 1 group may or may not have an accuracy of at least 80%."
@@ -117,7 +117,7 @@ def test_what_does_not_fit_the_groups_is_refused() -> None:
     for task, message in (
         (fl.Certify(fl.Accuracy(), at_least=90), "says nothing"),
         (fl.Certify(fl.Accuracy(), at_least=0.9, only=("sock",)), "cannot find the group 'sock'"),
-        (fl.Certify(fl.Confusion(), at_least=0.9), "one number a group"),
+        (fl.Certify(fl.Confusion(), at_least=0.9), "one number for each group"),
         (fl.Certify(fl.CalibrationError(), at_most=0.1, guarantee="anytime"), "needs a metric that is one share"),
     ):
         with pytest.raises(fl.SpecError, match=message):

@@ -38,7 +38,7 @@ def test_whole_numbers_are_of_python_or_of_numpy(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [True, np.True_, 2.0, np.float64(2), "2", None, 0, -1, np.int64(0), Fraction(5, 2)])
 def test_what_is_not_a_whole_number_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match=r"^The 'n' must be a whole number from 1 up\. Got .* instead\.$"):
+    with pytest.raises(InputError, match=r"^The 'n' must be a whole number of at least 1\. Got .* instead\.$"):
         whole_number(value, "The 'n'")
 
 

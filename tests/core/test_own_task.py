@@ -90,5 +90,5 @@ def test_a_conclusive_task_without_a_right_answer_says_what_is_missing() -> None
         conclusive = True
 
     items, true = pool()
-    with pytest.raises(fl.SpecError, match=r"Give it right\(\)"):
+    with pytest.raises(fl.SpecError, match=r"Write its method right\(\)"):
         fl.simulate(items, true, task=Silent(fl.Accuracy()), methods="uniform+greedy", budgets=(5,), runs=1)

@@ -175,7 +175,7 @@ def test_a_cross_has_the_combinations_that_occur() -> None:
 def test_what_cannot_be_grouped_is_refused() -> None:
     pool, bare = zoo().pool, zoo(scores=False).pool
     for bins in (0, -1, 2.5, True):
-        with pytest.raises(InputError, match="whole number from 1 up"):
+        with pytest.raises(InputError, match="whole number of at least 1"):
             fl.by_score(pool, bins)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'width' or 'weight'"):
         fl.by_score(pool, 5, "luck")  # type: ignore[arg-type]

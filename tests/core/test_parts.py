@@ -83,7 +83,7 @@ def test_a_class_that_is_defined_again_takes_the_place_of_the_first() -> None:
     first, second = fl.register(make()), fl.register(make())
     assert first is not second
     assert parts.kind("Halved") is second
-    with pytest.raises(fl.SpecError, match=r"If you have defined the class anew, make Halved\(\) anew"):
+    with pytest.raises(fl.SpecError, match=r"If you have redefined the class, make Halved\(\) again"):
         fl.create(None, "a", POOL, task=fl.Estimate(first()))
     again: Any = second()
     fl.create(None, "a", POOL, task=fl.Estimate(again))
@@ -112,7 +112,7 @@ def test_what_could_not_be_loaded_again_is_refused_before_anything_is_written(
     settings: dict[str, Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "audit.db"
-    with pytest.raises(fl.SpecError, match=r"not registered. Say fl.register\(\w+\) after the class, or put"):
+    with pytest.raises(fl.SpecError, match=r"not registered. Call fl.register\(\w+\) after the class, or put"):
         fl.create(file, "a", POOL, **settings)
     assert not file.exists()
 
@@ -120,7 +120,7 @@ def test_what_could_not_be_loaded_again_is_refused_before_anything_is_written(
 def test_a_part_inside_a_part_is_checked_too() -> None:
     inner = make()
     fl.register(outer := with_setting())
-    with pytest.raises(fl.SpecError, match=r"Say fl.register\(Halved\)"):
+    with pytest.raises(fl.SpecError, match=r"Call fl.register\(Halved\)"):
         fl.create(None, "a", POOL, task=fl.Estimate(outer(inner())))
     fl.register(inner)
     fl.create(None, "a", POOL, task=fl.Estimate(outer(inner())))
@@ -222,9 +222,9 @@ def test_parts_of_others_are_named_on_the_command_line() -> None:
         ("halved:half", "--metric halved:half needs a number, as in halved:10"),
         ("calibration:2.5", "--metric calibration:2.5 needs a whole number, as in calibration:10"),
         ("accuracy:ant", "--metric accuracy takes no value. Write accuracy, without ':ant'"),
-        ("cost", "--metric cost needs more, as in cost:FILE"),
+        ("cost", "--metric cost needs a value, as in cost:FILE"),
         ("recall:ent", "--metric recall:ent: there is no class 'ent'. Did you mean recall:ant"),
-        ("calibration:0", "The 'bins' of CalibrationError.. must be a whole number from 1 up"),
+        ("calibration:0", "The 'bins' of CalibrationError.. must be a whole number of at least 1"),
     ],
 )
 def test_values_on_the_command_line_are_checked(name: str, said: str) -> None:

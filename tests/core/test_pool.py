@@ -38,7 +38,7 @@ CHANGES = {
     "ids": (pa.array(["a", "b", "d"]), "1 items gone and 1 new"),
     "ids order": (pa.array(["b", "a", "c"]), "the same items in another order"),
     "predicted": (np.array([0, 1, 2], np.int32), "1 of 3 predictions changed"),
-    "classes": (("cat", "eel", "dog"), "3 classes before, 3 now, or other names or order"),
+    "classes": (("cat", "eel", "dog"), "3 classes before, 3 now, or other names or another order"),
     "confidence": (np.array([0.75, 0.5, 0.6]), "confidences changed"),
     "confidence none": (None, "confidences changed"),
     "score_sums": (np.eye(3), "scores changed"),

@@ -44,13 +44,13 @@ def _refusals() -> list[tuple[Callable[[], object], str, str]]:
         (_make(fl.Compare, ACCURACY, "ant", "ant"), "Got 'ant' twice", "two different groups"),
         (_make(fl.Compare, ACCURACY), "Got '' twice", "two different groups"),
         (_make(fl.Compare, ACCURACY, "a", "b", by="luck"), "Got 'luck'", "'neyman', 'information' or 'confidence'"),
-        (_create(fl.Estimate(fl.Cost([[0, 1], [1, 0]]))), "2 classes, and the pool has 6", "column for each class"),
+        (_create(fl.Estimate(fl.Cost([[0, 1], [1, 0]]))), "2 classes, but the pool has 6", "column for each class"),
         (_make(fl.CalibrationError, equal="luck"), "Got 'luck'", "'width' or 'weight'"),
         (_create(fl.Estimate(ACCURACY), target="sample"), "Got 'sample'", "'population' or 'pool'"),
         (_create(fl.Estimate(fl.Accuracy)), "metric of a task", r"such as Accuracy\(\)"),  # type: ignore[arg-type]
     ]
     several = (fl.whole(SCORED), by_kind(SCORED), fl.by_score(SCORED))
-    cases += [(_create(fl.Estimate(confusion), g), "a group here holds several", "by_predicted") for g in several]
+    cases += [(_create(fl.Estimate(confusion), g), "a group here contains several", "by_predicted") for g in several]
     for rate in RATES:
         way_out = r"Accuracy\(\) by predicted class, .*whole\(pool\)"
         cases.append((_create(fl.Estimate(rate())), "only one predicted class", way_out))
@@ -70,25 +70,35 @@ def _refusals() -> list[tuple[Callable[[], object], str, str]]:
             cases.append((compare, "a metric that is one share", "use by='neyman'"))
     for part in ("task", "prior", "policy"):
         text = _make(fl.create, None, "refused", SCORED, **{part: "best"})
-        cases.append((text, "Got 'best'", f"'{part}' must be one such as"))
+        cases.append((text, "Got 'best'", f"'{part}' must be a {part}, such as"))
     return cases
 
 
 def _bad_settings() -> list[tuple[Callable[..., object], dict[str, Any], str]]:
     """A kind, a setting it cannot have, and what it needs instead."""
     table: list[tuple[Callable[..., object], str, list[Any], str]] = [
-        (lambda lowest: fl.Identify(ACCURACY, lowest=lowest), "lowest", [0, -1, True, 1.5], "whole number from 1 up"),
-        (lambda rope: fl.Compare(ACCURACY, "a", "b", rope=rope), "rope", [-0.1, NAN, INF], "from 0 up, such as 0.05"),
+        (
+            lambda lowest: fl.Identify(ACCURACY, lowest=lowest),
+            "lowest",
+            [0, -1, True, 1.5],
+            "whole number of at least 1",
+        ),
+        (
+            lambda rope: fl.Compare(ACCURACY, "a", "b", rope=rope),
+            "rope",
+            [-0.1, NAN, INF],
+            "of at least 0, such as 0.05",
+        ),
         (fl.Cost, "matrix", [(), [1, 2], [[1, 2, 3], [4, 5, 6]], [[0, NAN], [1, 0]]], "must be square, with a finite"),
         (fl.Cost, "matrix", [[[1, 2], [3]], [["dear"]]], "rows of numbers, all of the same length"),
-        (fl.CalibrationError, "bins", [0, 2.5, True], "whole number from 1 up"),
+        (fl.CalibrationError, "bins", [0, 2.5, True], "whole number of at least 1"),
         (fl.Uniform, "strength", [0, -1, NAN, INF, "two"], "a number above 0, such as 2"),
         (fl.Informed, "strength", [0, -1, NAN, INF, "two"], "a number above 0, such as 2"),
-        (fl.Thompson, "plays", [0, 1.5, True], "whole number from 1 up"),
+        (fl.Thompson, "plays", [0, 1.5, True], "whole number of at least 1"),
         (fl.EpsilonGreedy, "epsilon", [-0.1, 1.1, NAN], "between 0 and 1"),
         (fl.TopTwo, "beta", [-0.1, 1.1, NAN], "between 0 and 1"),
         (fl.UCB, "quantile", [0, 1, NAN], "between 0 and 1"),
-        (lambda seed: fl.create(None, "x", SCORED, seed=seed), "seed", [-1, 1.0, True], "whole number from 0 up"),
+        (lambda seed: fl.create(None, "x", SCORED, seed=seed), "seed", [-1, 1.0, True], "whole number of at least 0"),
     ]
     return [(kind, {name: value}, need) for kind, name, values, need in table for value in values]
 

@@ -35,8 +35,8 @@ def audit_of(task: Task, labels: int, stop: Stop | None = None, **settings: obje
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"labels": 0}, "'labels' of Stop() must be a whole number from 1 up. Got 0"),
-        ({"labels": 2.5}, "'labels' of Stop() must be a whole number from 1 up. Got 2.5"),
+        ({"labels": 0}, "'labels' of Stop() must be a whole number of at least 1. Got 0"),
+        ({"labels": 2.5}, "'labels' of Stop() must be a whole number of at least 1. Got 2.5"),
         ({"labels": True}, "Got True"),
         ({"probability": 1.0}, "'probability' of Stop() must lie between 0 and 1"),
         ({"probability": "high"}, "Got 'high'"),
@@ -56,7 +56,7 @@ def test_a_rule_that_is_no_rule_is_refused(given: dict[str, object], said: str) 
         (ESTIMATE, Stop(probability=0.95), "Estimate() has no answer that is right or wrong"),
         (COMPARE, Stop(overall=0.1), "Compare() asks in two groups only"),
         (LOWEST, Stop(width=5), "'width' of Stop() must be at most 1, since Accuracy() lies between 0 and 1"),
-        (LOWEST, 0.95, "The 'stop' must be one such as Stop(labels=500). Got 0.95"),
+        (LOWEST, 0.95, "The 'stop' must be a Stop, such as Stop(labels=500). Got 0.95"),
     ],
 )
 def test_a_rule_that_does_not_go_with_the_task_is_refused(task: Task, stop: Stop, said: str) -> None:

@@ -98,5 +98,5 @@ def test_rows_are_taken_sorted_and_added_to_without_changing_the_table() -> None
     assert TABLE.with_settings(seed=3).settings == {"level": 0.9, "seed": 3}
     assert all(made.settings == {"level": 0.9} for made in (TABLE.take([0]), TABLE.sorted("n"), wider, TABLE.head(1)))
     assert (TABLE["n"], list(TABLE.columns)) == ([1200, 3, 0], ["group", "n", "mean", "sure"])
-    with pytest.raises(fl.InputError, match="'note' has 2 values, and the table has 3 rows"):
+    with pytest.raises(fl.InputError, match="'note' has 2 values, but the table has 3 rows"):
         TABLE.with_column("note", ["", ""])

@@ -31,7 +31,7 @@ def report_of(audit: fl.Assessment, **more):
     [
         (
             {"task": fl.Identify(fl.Accuracy(), lowest=1)},
-            "labels were steered to the worst classes; this number leans ",
+            "labels were steered to the worst classes; this number depends ",
         ),
         ({"task": fl.Identify(fl.Accuracy(), highest=1)}, "labels were steered to the classes looked for; this number"),
         ({"task": fl.Identify(fl.Accuracy(), lowest=1), "policy": fl.UniformItems()}, ""),
@@ -63,7 +63,8 @@ def test_the_doubt_says_what_the_average_leans_on(prior, on) -> None:
     overall = report_of(told_exactly(COUNTS, task=THREE, prior=prior)).overall
     assert overall.enough
     assert (
-        overall.doubt == f"labels were steered to the worst classes; this number leans on {on} and tends to be too low"
+        overall.doubt
+        == f"labels were steered to the worst classes; this number depends on {on} and tends to be too low"
     )
 
 

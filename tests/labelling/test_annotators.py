@@ -60,7 +60,7 @@ def test_overlap_needs_names_and_a_whole_number() -> None:
         audit.ask(1, annotator=" ")
     assert len(audit.log()) == 0
     for wrong in (0, -1, True, 1.5, "2"):
-        with pytest.raises(SpecError, match="'overlap' must be a whole number from 1 up"):
+        with pytest.raises(SpecError, match="'overlap' must be a whole number of at least 1"):
             new_audit(wrong)  # type: ignore[arg-type]
 
 

@@ -204,7 +204,7 @@ def test_numpy_ids_and_labels_are_as_good_as_text() -> None:
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
 def test_ask_wants_a_number_of_items(audit: fl.Assessment, n: object) -> None:
-    with pytest.raises(InputError, match=r"whole number from 1 up\. Got"):
+    with pytest.raises(InputError, match=r"whole number of at least 1\. Got"):
         audit.ask(n)  # type: ignore[arg-type]
     assert _log(audit) == []
 

@@ -104,9 +104,9 @@ def test_a_plan_is_the_same_for_the_same_seed_and_tells_its_progress() -> None:
     ("given", "said"),
     [
         ({"budgets": []}, "needs at least one budget"),
-        ({"budgets": [0]}, "Each of the 'budgets' of plan() must be a whole number from 1 up. Got 0"),
+        ({"budgets": [0]}, "Each of the 'budgets' of plan() must be a whole number of at least 1. Got 0"),
         ({"expect": 90}, "'expect' of plan() must lie between 0 and 1"),
-        ({"runs": 0}, "'runs' of plan() must be a whole number from 1 up"),
+        ({"runs": 0}, "'runs' of plan() must be a whole number of at least 1"),
     ],
 )
 def test_a_plan_says_what_is_wrong(given: dict[str, object], said: str) -> None:

@@ -1,4 +1,4 @@
-"""The metrics: what is asked about each group. A metric is a file here, and its line below."""
+"""The metrics: the numbers that questions are about. A metric is a file here, and its line below."""
 
 from fewlabels.metrics.accuracy import Accuracy as Accuracy
 from fewlabels.metrics.base import Metric as Metric

@@ -44,7 +44,7 @@ class Accuracy(RightOrWrong):
     marginal: ClassVar[bool] = True
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
-        """One cell a group."""
+        """One cell for each group."""
         return right_or_wrong(pool, partition)
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What a metric is: cells, what a label shows, and a value for each group."""
+"""The base of metrics: cells, the outcome that a label shows, and a value for each group."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Metric(Part, ABC):
     in_unit_interval: ClassVar[bool] = True
     """Whether values lie between 0 and 1."""
     in_percent: ClassVar[bool] = True
-    """Whether values are shown in percent: 0.62 as 62 %."""
+    """Whether values are shown in percent: 0.62 as 62%."""
     high_is_bad: ClassVar[bool] = False
     """Whether a high value speaks against the classifier."""
 
@@ -51,7 +51,7 @@ class Metric(Part, ABC):
         if isinstance(vars(cls).get("share"), bool):
             raise SpecError(
                 f"{cls.__name__}.share has become two: in_unit_interval (values lie between 0 and 1) and in_percent "
-                f"(they are shown in percent). Say both instead of share = {vars(cls)['share']}."
+                f"(they are shown in percent). Set both instead of share = {vars(cls)['share']}."
             )
 
     @classmethod
@@ -61,7 +61,7 @@ class Metric(Part, ABC):
 
     @property
     def name(self) -> str:
-        """What it is called in a sentence.
+        """Its name in a sentence.
 
         >>> import fewlabels as fl
         >>> fl.CalibrationError().name, fl.FalsePositiveRate("high risk").name, fl.F1().name
@@ -72,22 +72,22 @@ class Metric(Part, ABC):
 
     @property
     def span(self) -> float:
-        """How far apart two values can be: what is a wide interval and what a narrow one goes by it."""
+        """The largest distance between two values, by which intervals are judged wide or narrow."""
         return 1.0
 
     def check(self, pool: Pool, partition: Partition) -> None:
-        """SpecError if the metric makes no sense on this partition."""
+        """Raise SpecError if the metric makes no sense on this partition."""
 
     @abstractmethod
     def cells(self, pool: Pool, partition: Partition) -> Cells:
-        """The cells of this metric; SpecError if the pool lacks what it needs."""
+        """The cells of this metric. A pool that lacks what the metric needs is a SpecError."""
 
     @abstractmethod
     def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
-        """What labels show: positions in `cells.outcomes`, shape (labels,), from items and their true classes."""
+        """The outcomes that labels show: positions in `cells.outcomes`, shape (labels,), by item and true class."""
 
     def outcomes(self, pool: Pool, cells: Cells, items: NDArray[np.int64], true: NDArray[np.int32]) -> Outcomes:
-        """Count what labels show in the metric's cells, from items and their true classes, two of shape (labels,)."""
+        """Count the outcomes of labels in the metric's cells, from items and true classes, both of shape (labels,)."""
         return Outcomes.of(cells, items, self.outcome(pool, items, true))
 
     @abstractmethod
@@ -99,9 +99,9 @@ class Metric(Part, ABC):
         """The derivative of a group's value by the θ of its cells, shape (..., cells, outcomes)."""
 
     def drop(self, belief: Belief, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
-        """How much a label in a cell is expected to lower the variance of its group's value, shape (..., cells).
+        """The expected fall in the variance of a group's value by a label in each of its cells, shape (..., cells).
 
-        Exact where the value is linear in θ; elsewhere by the slope of the value at θ (delta method).
+        It is exact where the value is linear in θ; elsewhere it uses the slope of the value at θ (delta method).
         """
         return belief.drop(self.gradient(theta, cells), theta)
 
@@ -134,7 +134,7 @@ def true_classes(
 ) -> Cells:
     """Cells of group × predicted class, whose outcomes are the true classes or merged sets of them.
 
-    By the aggregation property of the Dirichlet, merging outcomes changes no posterior of what is left.
+    By the aggregation property of the Dirichlet, merging outcomes does not change the posterior of the others.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class CalibrationError(RightOrWrong):
         """One cell for each score bin of a group."""
         if pool.confidence is None:
             raise SpecError(
-                "CalibrationError() compares accuracy with confidence, and this pool has predicted classes only. "
+                "CalibrationError() compares accuracy with confidence, but this pool has predicted classes only. "
                 "Read it with ",
                 Argument("scores"),
                 " or ",

@@ -38,12 +38,12 @@ class Confusion(Metric):
     vector: ClassVar[bool] = True
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
-        """One cell a group, with the true classes as outcomes."""
+        """One cell for each group, with the true classes as outcomes."""
         merged = np.broadcast_to(np.arange(len(pool.classes)), (len(pool.classes),) * 2)
         cells = true_classes(pool, partition, merged, pool.classes)
         if len(np.unique(cells.group)) != len(cells):
             raise SpecError(
-                "Confusion() has one row for each predicted class, and a group here holds several. "
+                "Confusion() has one row for each predicted class, but a group here contains several. "
                 "Group with by_predicted(pool), or cross(..., by_predicted(pool))."
             )
         return cells
@@ -57,9 +57,9 @@ class Confusion(Metric):
         return np.moveaxis(cells.total(np.moveaxis(theta, -1, -2)), -2, -1)
 
     def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
-        """Not one number a group, so there is no gradient: `drop` sums the variances of the row."""
+        """Raise TypeError: a row is not one number, so it has no gradient; `drop` sums the variances of the row."""
         raise SpecError("Confusion() has a value for each true class, so it has no single gradient.")
 
     def drop(self, belief: Belief, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
-        """How much a label is expected to lower Σ_j Var θ_jk, shape (..., cells)."""
+        """The expected fall in Σ_j Var θ_jk by a label, shape (..., cells)."""
         return belief.total_drop(theta)

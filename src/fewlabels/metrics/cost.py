@@ -44,7 +44,7 @@ class Cost(Metric):
     matrix: Sequence[Sequence[float]] | NDArray[np.generic] = ()
 
     takes: ClassVar[Takes] = "FILE"
-    phrase: ClassVar[str] = "what a prediction costs on average, by the prices that were given"
+    phrase: ClassVar[str] = "what a prediction costs on average, at the prices given"
     linear: ClassVar[bool] = True
     in_unit_interval: ClassVar[bool] = False
     in_percent: ClassVar[bool] = False
@@ -52,7 +52,7 @@ class Cost(Metric):
 
     @property
     def span(self) -> float:
-        """From the lowest price to the highest; 1 where all are the same."""
+        """The distance from the lowest price to the highest; 1 if all prices are equal."""
         return float(np.ptp(np.array(self.matrix))) or 1.0
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class Cost(Metric):
                 "The 'matrix' of Cost() must be square, with a finite number for each true class (row) and predicted "
                 f"class (column). Got shape {costs.shape} instead."
             )
-        # Plain tuples of floats, so that two equal costs are equal and the metric goes to JSON and back.
+        # Plain tuples of floats, so that equal costs compare as equal and the metric can be saved as JSON and loaded.
         object.__setattr__(self, "matrix", tuple(map(tuple, costs.tolist())))
 
     @classmethod
@@ -81,7 +81,7 @@ class Cost(Metric):
     def _levels(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """For each predicted class, the level of each true class and the cost of each level.
 
-        Classes with the same cost need not be told apart, so that a matrix of few prices stays small at
+        Classes with the same cost need not be distinguished, so that a matrix of few prices stays small even with
         a thousand classes. Shapes (classes, classes) and (classes, levels).
         """
         columns = [np.unique(column, return_inverse=True) for column in np.array(self.matrix).T]
@@ -93,7 +93,7 @@ class Cost(Metric):
         """One cell for each predicted class of a group; the outcomes are the levels of cost."""
         if len(self.matrix) != len(pool.classes):
             raise SpecError(
-                f"Cost() has a matrix for {len(self.matrix)} classes, and the pool has {len(pool.classes)}. "
+                f"Cost() has a matrix for {len(self.matrix)} classes, but the pool has {len(pool.classes)}. "
                 "It needs a row and a column for each class, in the order of pool.classes."
             )
         merged, costs = self._levels

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
 
-# Slopes are not steeper than at this denominator: draws of a class that hardly occurs have ones of 1e-300.
+# Slopes are not steeper than at this denominator: draws of a rare class have denominators of 1e-300.
 _SMALLEST = 1e-9
 
 
@@ -54,7 +54,7 @@ class Rate(Metric):
 
     @property
     def name(self) -> str:
-        """What it is called in a sentence: of one class, or the mean over classes."""
+        """Its name in a sentence: for one class, or the mean over classes."""
         return f"mean {super().name}" if self.positive is None else f"{super().name} of {self.positive}"
 
     ratio: ClassVar[Ratio]
@@ -66,11 +66,11 @@ class Rate(Metric):
         return (cls(), cls(classes[0]), cls(classes[-1]))
 
     def check(self, pool: Pool, partition: Partition) -> None:
-        """SpecError if the groups fix the predicted class, so that there is nothing to compare."""
+        """Raise SpecError if the groups fix the predicted class, so that there is nothing to compare."""
         group, _, _ = split(partition, pool.predicted)
         if len(partition) > 1 and len(group) == len(np.unique(group)):
             raise SpecError(
-                f"{type(self).__name__}() compares predicted with true classes, and each group here has only one "
+                f"{type(self).__name__}() compares predicted with true classes, but each group here has only one "
                 "predicted class. Use Accuracy() by predicted class, or group by a column, or use whole(pool)."
             )
 
@@ -112,7 +112,7 @@ class Rate(Metric):
         r = self.ratio
         top, bottom = r.hit * hit, r.true * true + r.predicted * predicted
         if r.called or r.false:
-            # From 1 − θ itself: PP − TP and 1 − T are off by a rounding error where nearly all items are of the class.
+            # Use 1 − θ itself: PP − TP and 1 − T have a rounding error where nearly all items are of the class.
             others = cells.weight[:, None] * (1 - theta[..., :counted])
             bottom = bottom + r.false * _group_sums(others, cells)
             top = (r.hit + r.called) * hit
@@ -121,14 +121,14 @@ class Rate(Metric):
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """The ratio, averaged over the classes that count: (..., cells, outcomes) to (..., groups)."""
-        ratio, there = _divided(*self._parts(theta, cells))
-        return ratio.sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)
+        ratio, defined = _divided(*self._parts(theta, cells))
+        return ratio.sum(axis=-1) / np.maximum(defined.sum(axis=-1), 1)
 
     def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """w_k (hit·[j=k] − ratio_j·(true − false)) / denominator_j, shape (..., cells, outcomes)."""
         top, bottom = self._parts(theta, cells)
-        ratio, there = _divided(top, bottom)
-        scale = there / np.maximum(bottom, _SMALLEST) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
+        ratio, defined = _divided(top, bottom)
+        scale = defined / np.maximum(bottom, _SMALLEST) / np.maximum(defined.sum(axis=-1, keepdims=True), 1)
         counted = top.shape[-1]
         own = (cells.key[:, None] == np.arange(counted)) * self.ratio.hit
         slope = np.zeros((*theta.shape[:-1], len(cells.outcomes)))
@@ -143,9 +143,9 @@ def _group_sums(values: NDArray[np.float64], cells: Cells) -> NDArray[np.float64
 
 
 def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The ratio, 0 where the denominator is 0, and where it is not."""
-    there = bottom > 0
-    return np.divide(top, bottom, out=np.zeros_like(top), where=there), there
+    """The ratio (0 where the denominator is 0), and whether the denominator is above 0."""
+    defined = bottom > 0
+    return np.divide(top, bottom, out=np.zeros_like(top), where=defined), defined
 
 
 @register
@@ -159,7 +159,7 @@ class Precision(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=0, false=0, predicted=1)
-    phrase: ClassVar[str] = "of the items that it takes for a class, the share that truly is"
+    phrase: ClassVar[str] = "of the items that the classifier puts into a class, the share that truly belong to it"
 
 
 @register
@@ -176,7 +176,7 @@ class Recall(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
-    phrase: ClassVar[str] = "of the items that truly are of a class, the share that it finds"
+    phrase: ClassVar[str] = "of the items that truly belong to a class, the share that the classifier finds"
 
 
 @register
@@ -190,7 +190,7 @@ class F1(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=2, called=0, true=1, false=0, predicted=1)
-    phrase: ClassVar[str] = "a mean of precision and recall; 100 % is perfect"
+    phrase: ClassVar[str] = "a mean of precision and recall; 100% is perfect"
 
 
 @register
@@ -205,9 +205,9 @@ class FalsePositiveRate(Rate):
 
     ratio: ClassVar[Ratio] = Ratio(hit=-1, called=1, true=0, false=1, predicted=0)
     cli_name: ClassVar[str] = "fpr"
-    phrase: ClassVar[str] = "of the items that are not of a class, the share that it takes for one"
+    phrase: ClassVar[str] = "of the items that do not belong to a class, the share that the classifier puts into it"
     high_is_bad: ClassVar[bool] = True
 
 
 TruePositiveRate = Recall
-"""Recall under the name it has in fairness."""
+"""Recall, under its name in the literature on fairness."""

@@ -1,4 +1,4 @@
-"""The tasks: what the metric is asked for. A task is a file here, and its line below."""
+"""The tasks: the questions about a metric. A task is a file here, and its line below."""
 
 from fewlabels.tasks.base import Answer as Answer
 from fewlabels.tasks.base import Rewards as Rewards

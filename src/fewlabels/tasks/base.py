@@ -1,4 +1,4 @@
-"""What a task is: a reward for asking in each group, and an answer."""
+"""The base of tasks: a reward for asking in each group, and an answer."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _LEAST = 1e-12
 _WEAKEST = 1e-6
 Direction = Literal["lowest", "highest"]
 LIKELY = 0.5
-"""From this probability on an answer is given as one; below it is a guess."""
+"""An answer with at least this probability is stated as an answer; below it, as a guess."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """What a task concludes from the labels so far.
+    """The conclusion of a task from the labels so far.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Answer:
     groups
         The groups that the answer names.
     in_plain_words
-        What makes the headline of the assessment that was answered.
+        A function that makes the headline of the assessment that was answered.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -72,27 +72,27 @@ class Answer:
         return f"{self.headline}\n\n{self.table}"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The headline and the table, for notebooks."""
         return f"<p>{escape(self.headline)}</p>{self.table._repr_html_()}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and sent to other processes: not the way back to the assessment."""
+        """The state for copies and other processes, without the link to the assessment."""
         return {**vars(self), "in_plain_words": None}
 
     @property
     def headline(self) -> str:
-        """The answer in plain words that also go by what it rests on; its own words where there are no others."""
+        """The answer in plain words that take its evidence into account; `words` if it has no assessment."""
         return self.words if self.in_plain_words is None else self.in_plain_words()
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Level, draws, target and so on: what the numbers depend on."""
+        """The settings that the numbers depend on: level, draws, target and so on."""
         return self.table.settings
 
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """An answer as whole numbers of shape (k,), and the probability that it is right: for those who keep the score."""
+    """An answer as whole numbers of shape (k,), and the probability that it is right; for planning and simulation."""
 
     named: NDArray[np.int64]
     probability: float
@@ -100,10 +100,10 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Task(Part, ABC):
-    """A question about the groups: which metric, and what for.
+    """A question about a metric of the groups.
 
-    Two methods make a task: `reward` and `answer`. What else it says about itself has a default, so that no other
-    module needs to know which task it has before it.
+    Two methods make a task: `reward` and `answer`. The other methods, which describe the task, have defaults, so that
+    no other module needs to distinguish tasks.
     """
 
     family: ClassVar[Family] = "task"
@@ -119,7 +119,7 @@ class Task(Part, ABC):
 
     @property
     def sought(self) -> Direction | None:
-        """Which end of the order of groups it looks for; None if it does not rank them."""
+        """The end of the order of groups that it looks for; None if it does not rank them."""
         return None
 
     @property
@@ -129,30 +129,32 @@ class Task(Part, ABC):
 
     @property
     def plays(self) -> int:
-        """How many groups one step of asking is about: m where the m worst are looked for."""
+        """The number of groups in one step of asking: m if the task looks for the m worst."""
         return 1
 
     def check(self, cells: Cells) -> None:
-        """SpecError if the question makes no sense on these cells."""
+        """Raise SpecError if the question makes no sense on these cells."""
 
     def askable(self, cells: Cells) -> NDArray[np.bool_]:
-        """Which groups can bear on the answer, shape (groups,)."""
+        """The groups that can affect the answer, as booleans of shape (groups,)."""
         return cells.partition.sizes > 0
 
     @abstractmethod
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a label in each group is worth if θ is true: (..., cells, outcomes) to (..., groups)."""
+        """The worth of a label in each group if θ is true: (..., cells, outcomes) to (..., groups)."""
 
     @abstractmethod
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
-        """What is concluded, with intervals of the given level from that many draws."""
+        """The conclusion, with intervals of the given level from that many draws."""
 
     # --- for planning and simulation, which know the truth
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The right answer if these are the values of the groups: (n, groups) to whole numbers of shape (n, k)."""
         name = type(self).__name__
-        raise SpecError(f"{name}() cannot be played through: it does not say which answer is right. Give it right().")
+        raise SpecError(
+            f"{name}() cannot be simulated: it does not say which answer is right. Write its method right()."
+        )
 
     def conclude(self, snapshot: Snapshot) -> Conclusion:
         """The answer that most draws agree on, and the share of draws that do."""
@@ -167,11 +169,11 @@ class Task(Part, ABC):
         """Whether an answer, shape (k,), is right if these are the true values, shape (groups,)."""
         return bool(np.array_equal(named, self.right(truth[None], cells, rng)[0]))
 
-    # --- what it says about itself in words: findings, pages and plots ask these and decide nothing
+    # --- the task in words, for findings, pages and plots, which decide nothing
 
     @property
     def leading(self) -> Direction:
-        """The end of the order of groups that comes first in tables and plots: the one looked for, else the bad one."""
+        """The end of the order of groups that tables and plots show first: the one looked for, or else the bad one."""
         return self.sought or ("highest" if self.metric.high_is_bad else "lowest")
 
     @property
@@ -180,33 +182,33 @@ class Task(Part, ABC):
         return "confusion" if self.metric.vector else "forest"
 
     def question(self, noun: str, groups: int) -> str:
-        """The task as a question, about so many groups that are called by this noun."""
+        """The task as a question about a number of groups, with the noun for a group."""
         each = f", in each {noun}" if groups > 1 else ""
-        return f"{type(self).__name__}: what can be said of the classifier's {self.metric.name}{each}?"
+        return f"{type(self).__name__}: what can be said about the classifier's {self.metric.name}{each}?"
 
     def headline(self, grounds: Grounds) -> str:
-        """The answer in a sentence or two of plain words, or that it is too early for one."""
+        """The answer in a sentence or two of plain words, or a sentence that it is too early for one."""
         return grounds.answer.words
 
     def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-        """What to do next, in a sentence or two; empty where there is nothing to say."""
+        """The next steps, in a sentence or two; empty if there are none."""
         return ()
 
     def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
-        """Why accuracy over all items is doubtful though its interval may be short; empty if it is not.
+        """The reason to doubt accuracy over all items even if its interval is short; empty if there is none.
 
-        Labels were `steered` if the policy went by what is believed, and went `everywhere` if no group was left out.
+        Labels were `steered` if the policy used the belief, and went `everywhere` if no group was left out.
         """
         return ""
 
     def legend(self) -> str:
-        """What the columns of its answer mean, where their names do not say it."""
+        """The meaning of the columns of its answer whose names do not explain themselves."""
         return ""
 
 
 @dataclass(frozen=True, eq=False)
 class Rewards:
-    """All that a policy may know of a task: its rewards, drawn, at the mean or at a quantile."""
+    """All that a policy may know about a task: its rewards, drawn, at the mean or at a quantile."""
 
     task: Task
     cells: Cells
@@ -221,7 +223,7 @@ class Rewards:
         return self.task.reward(self.belief, self.cells, self.belief.mean())
 
     def quantile(self, rng: np.random.Generator, q: float) -> NDArray[np.float64]:
-        """The q-quantile of each group's reward, shape (groups,); without draws where a group is one share."""
+        """The q-quantile of each group's reward, shape (groups,); no draws are needed where a group is one share."""
         task, cells, belief = self.task, self.cells, self.belief
         if task.metric.marginal:
             # The reward rises or falls with the one share of its group: its quantile is at a quantile of the share.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["pass", "fail", "open"]
 FEWEST = 5
-"""A group with fewer labels of its own never passes, whatever the scores say; nor does it fail."""
+"""A group with fewer labels of its own neither passes nor fails, whatever the scores say."""
 _LEAST = 1e-200
 
 
@@ -52,7 +52,7 @@ class Certify(Task):
     sure
         The probability with which a verdict is given.
     guarantee
-        "anytime": for every truth, and however often one looks, a false pass has a probability of at most 1 − sure.
+        "anytime": for every truth, and however often you look, a false pass has a probability of at most 1 − sure.
         Each group must win bets worth 1/(1 − sure) against missing the line; see `anytime`. None: by the posterior.
 
     >>> import fewlabels as fl
@@ -85,19 +85,21 @@ class Certify(Task):
 
     @property
     def line(self) -> float:
-        """The value that is to be reached."""
+        """The value that groups must reach."""
         return float(self.at_most if self.at_least is None else self.at_least)  # type: ignore[arg-type]
 
     def check(self, cells: Cells) -> None:
-        """SpecError if a group is missing or empty, or the metric has no single number or no guarantee."""
+        """Raise SpecError if a group is missing or empty, or the metric has no single number or no guarantee."""
         name = type(self.metric).__name__
         if self.metric.vector:
-            raise SpecError(f"Certify() needs one number a group, and {name}() has one for each class. Use Cost().")
+            raise SpecError(
+                f"Certify() needs one number for each group, but {name}() has one for each class. Use Cost()."
+            )
         if unknown := [group for group in self.only if group not in cells.partition.names]:
             known = ", ".join(map(repr, cells.partition.names[:8])) + (", ..." if len(cells.partition) > 8 else "")
             raise SpecError(f"Certify() cannot find the group {unknown[0]!r}. Use one of the groups: {known}.")
         if not self.askable(cells).any():
-            raise SpecError("Certify() has nothing to look at: the groups have no items.")
+            raise SpecError("Certify() has nothing to certify: the groups have no items. Use groups with items.")
         if self.metric.in_unit_interval and not 0 <= self.line <= 1:
             raise SpecError(f"{name}() lies between 0 and 1; a line at {self.line:g} says nothing.")
         if self.guarantee and not self.metric.marginal:
@@ -112,9 +114,9 @@ class Certify(Task):
         return (cells.partition.sizes > 0) & named
 
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a label in each group is worth: (..., cells, outcomes) to (..., groups); 0 for groups not asked about.
+        """The worth of a label in each group: (..., cells, outcomes) to (..., groups); 0 for groups not asked about.
 
-        A group with fewer than five labels cannot pass, so a label there is worth as much as the best one elsewhere.
+        A group with fewer than five labels cannot pass, so a label in it is worth as much as the best one elsewhere.
         """
         mean = self.metric.value(belief.mean(), cells)
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
@@ -168,7 +170,7 @@ class Certify(Task):
         return labelled >= np.minimum(FEWEST, cells.partition.sizes)
 
     def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
-        """What can be said of each group by itself."""
+        """The verdict about each group by itself."""
         supported = self._is_supported(belief, cells)
         passes, fails = supported & (chance >= self.sure), supported & (1 - chance >= self.sure)
         if self.guarantee:
@@ -176,35 +178,35 @@ class Certify(Task):
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
 
     def _verdict(self, verdicts: Sequence[Verdict], together: float) -> Verdict:
-        """What can be said of all groups together.
+        """The verdict about all groups together.
 
         With the guarantee every group's bets must be won, and no correction for their number is needed: were one
         group below the line, its own bets would be lost with probability `sure`.
         """
         if "fail" in verdicts:
             return "fail"
-        sure = all(one == "pass" for one in verdicts) if self.guarantee else together >= self.sure
+        sure = all(verdict == "pass" for verdict in verdicts) if self.guarantee else together >= self.sure
         return "pass" if sure and "open" not in verdicts else "open"
 
     def _probability(self, verdict: Verdict, together: float) -> float:
-        """The probability of the verdict; of the likelier one as long as there is none, and then less than `sure`.
+        """The probability of the verdict; while there is none, that of the likelier verdict, kept below `sure`.
 
-        What is lacking may be labels or won bets, and a stopping rule must not take the posterior's word for them.
+        Labels or won bets may be missing, and a high posterior probability alone must not meet a stopping rule.
         """
         if verdict == "open":
             return min(max(together, 1 - together), float(np.nextafter(self.sure, 0)))
         return together if verdict == "pass" else 1 - together
 
     def _guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,).
+        """Whether the bets that each group reaches, and that it misses, the line are won; two of shape (groups,).
 
-        A failure names a group out of many, so its bets must be won as many times higher.
+        A failure names one group out of k, so its bets must win k times as much.
         """
         right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
         expected = np.full(len(cells), 0.5) if cells.confidence is None else cells.confidence
         size = cells.size if belief.target == "pool" else None
         line = self.line
-        if self.at_least is None:  # at most so much right is at least so much wrong
+        if self.at_least is None:  # at most p right is at least 1 − p wrong
             right, wrong, expected, line = wrong, right, 1 - expected, 1 - line
         above = evidence_above(line, right, wrong, Bets.on(expected), size, touching=True)
         below = evidence_above(1 - line, wrong, right, Bets.on(1 - expected), size)
@@ -224,9 +226,9 @@ class Certify(Task):
         return certify_words.headline(self, grounds)
 
     def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-        """What to do with the verdict."""
+        """The next steps after the verdict."""
         return certify_words.next_steps(self, grounds, ahead)
 
     def legend(self) -> str:
-        """What the columns of the answer mean."""
-        return "reaches: the chance that the group reaches the line. verdict: what its own labels allow to say."
+        """The meaning of the columns of the answer."""
+        return "reaches: the chance that the group reaches the line. verdict: the verdict that its own labels support."

@@ -44,7 +44,7 @@ def answer(
     if verdict == "fail":
         verb = "does" if len(failed) == 1 else "do"
         return f"Fail: {_names(failed)} {verb} not have {goal(task)}{_how_sure(task, sure)}."
-    unsure = sum(one == "open" for one in columns["verdict"])
+    unsure = sum(verdict == "open" for verdict in columns["verdict"])
     return f"Not enough evidence: {counted(unsure, 'group')} may or may not have {goal(task)}."
 
 
@@ -59,11 +59,11 @@ def headline(task: Certify, grounds: Grounds) -> str:
         return words.replace("group", grounds.noun, 1) if len(rows) > 1 else words
     style = Style(task.metric.in_percent)
     shown = f"{style.value(worst.mean)}, {style.between(worst.low, worst.high)}; {worst.support}"
-    return f"{words} The {grounds.noun} furthest from it is {worst.short} ({shown})."
+    return f"{words} The {grounds.noun} least likely to reach the line is {worst.short} ({shown})."
 
 
 def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-    """What to do with the verdict."""
+    """The next steps after the verdict."""
     verdict = grounds.answer.settings["verdict"]
     if verdict == "pass":
         return ("The line is reached. More labels would only make the numbers more exact.",)
@@ -77,7 +77,7 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
 def _every(task: Certify, groups: int) -> str:
     if task.only:
         return f"{_names(task.only)} {'has' if len(task.only) == 1 else 'have'}"
-    return "the classifier has" if groups == 1 else f"every one of the {groups:,} {plural('group')} has"
+    return "the classifier has" if groups == 1 else f"each of the {groups:,} {plural('group')} has"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -87,5 +87,5 @@ def _names(names: Sequence[str]) -> str:
 
 def _how_sure(task: Certify, sure: float) -> str:
     if task.guarantee:
-        return f" (guaranteed at {probability(task.sure)}, however often one looks)"
+        return f" (guaranteed at {probability(task.sure)}, however often you look)"
     return f", with probability {probability(sure)}"

@@ -47,9 +47,9 @@ class Compare(Task):
     a, b
         The names of the two groups.
     rope
-        ε: a difference of at most this much is none in practice.
+        ε: a difference of at most this size does not matter in practice.
     by
-        What a label is worth. "neyman": the expected fall in the variance of Δ, which asks where sd/√n is larger.
+        The worth of a label. "neyman": the expected fall in the variance of Δ, which asks where sd/√n is larger.
         "information": the expected relative entropy from μ to what it will be, which for the belief's mean is
         the mutual information of label and region. "confidence": E λ after the label, the paper's reward, which
         is equal for both groups unless one label can change the largest region. The last two need Accuracy.
@@ -91,10 +91,10 @@ class Compare(Task):
         return self.a, self.b
 
     def check(self, cells: Cells) -> None:
-        """SpecError if a group is not there or empty, or the metric has no single number or no such reward."""
+        """Raise SpecError if a group is missing or empty, or the metric has no single number or no such reward."""
         if self.metric.vector:
             raise SpecError(
-                f"Compare() compares one number of two groups, and {type(self.metric).__name__}() has one for each "
+                f"Compare() compares one number of two groups, but {type(self.metric).__name__}() has one for each "
                 "class. Use Cost(), Accuracy() or Recall()."
             )
         if unknown := [name for name in (self.a, self.b) if name not in cells.partition.names]:
@@ -117,7 +117,7 @@ class Compare(Task):
         return np.isin(np.arange(len(cells.partition)), self._pair(cells))
 
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What `by` says, and 0 for the other groups: (..., cells, outcomes) to (..., groups)."""
+        """The reward that `by` names, and 0 for the other groups: (..., cells, outcomes) to (..., groups)."""
         if self.by == "neyman":
             return variance_drop(self, belief, cells, theta) * self.askable(cells)
         pair = self._pair(cells)
@@ -128,9 +128,9 @@ class Compare(Task):
         return out
 
     def _worth(self, belief: Belief, cells: Cells) -> NDArray[np.float64]:
-        """What the label is worth if it shows right or wrong in a or b, shape (2 groups, 2 outcomes).
+        """The worth of a label that shows right or wrong in a or b, shape (2 groups, 2 outcomes).
 
-        0 in a group that is fully labelled.
+        It is 0 in a group that is fully labelled.
         """
         # A region can have the probability 0 to the last digit now and one of 1e-16 after the label: not infinite news.
         belief = belief.matched()
@@ -206,28 +206,28 @@ class Compare(Task):
 
     @property
     def main_plot(self) -> str:
-        """The difference against the rope."""
+        """The name of the plot of the difference and the rope."""
         return "rope"
 
     def question(self, noun: str, groups: int) -> str:
-        """Is it lower, about equal or higher for a than for b?"""
+        """The task as a question: is the metric lower, about equal or higher for a than for b?"""
         return compare_words.question(self)
 
     def headline(self, grounds: Grounds) -> str:
-        """Whether they differ, or that it is too early to say."""
+        """A sentence on whether they differ, or that it is too early to say."""
         return compare_words.headline(self, grounds)
 
     def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-        """Whether the comparison can be acted on."""
+        """A sentence on whether the comparison is settled enough to act on."""
         return compare_words.next_steps(grounds, ahead)
 
     def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
-        """Only the two groups were labelled, unless they are all there is."""
-        doubt = f"only the two {nouns} compared were labelled; elsewhere this number leans on {leans_on}"
+        """A note that only the two groups were labelled, unless there are no others."""
+        doubt = f"only the two {nouns} compared were labelled; elsewhere this number depends on {leans_on}"
         return "" if everywhere else doubt
 
     def legend(self) -> str:
-        """What less, equal and more are."""
+        """The meaning of the columns less, equal and more."""
         return compare_words.legend(self)
 
     def _pair(self, cells: Cells) -> list[int]:

@@ -19,7 +19,7 @@ def question(task: Compare) -> str:
 
 
 def headline(task: Compare, grounds: Grounds) -> str:
-    """Whether they differ, or that it is too early to say."""
+    """A sentence on whether they differ, or that it is too early to say."""
     style, row = Style(task.metric.in_percent), next(grounds.answer.table.rows())
     region = max(("less", "equal", "more"), key=lambda name: row[name])
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
@@ -46,14 +46,14 @@ def headline(task: Compare, grounds: Grounds) -> str:
 
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-    """Whether the comparison can be acted on."""
+    """A sentence on whether the comparison is settled enough to act on."""
     if (grounds.answer.probability or 0.0) >= SAFE and all(row.labelled for row in grounds.named):
         return ("The comparison is settled enough to act on.",)
-    return (f"The comparison probably needs {ahead.labels} before it is acted on.",)
+    return (f"The comparison probably needs {ahead.labels} before you act on it.",)
 
 
 def legend(task: Compare) -> str:
-    """What the columns of the answer mean."""
+    """The meaning of the columns of the answer."""
     return (
         f"less, equal, more: the chances that the {task.metric.name} of {task.a} is lower than that of {task.b}, "
         f"about the same (within {Style(task.metric.in_percent).change(task.rope)}), or higher."

@@ -28,7 +28,7 @@ _LEAST = 1e-200
 @register
 @dataclass(frozen=True)
 class Estimate(Task):
-    """Know the metric of every group as exactly as the labels allow.
+    """Estimate the metric of every group as exactly as the labels allow.
 
     The reward of a label in g is p_g · (Var now − E Var after), the paper's for accuracy and confusion.
     The answer is the average of the groups, weighted by their share of the pool.
@@ -43,10 +43,10 @@ class Estimate(Task):
         return cells.partition.shares * variance_drop(self, belief, cells, theta)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
-        """Σ_g p_g θ_g with its interval; for a confusion matrix, of each true class.
+        """Σ_g p_g θ_g with its interval; for a confusion matrix, one for each true class.
 
-        Where the metric is not linear the table has the median too, and the words name that one: the mean of a
-        calibration error is drawn upwards by all that is not settled.
+        Where the metric is not linear the table has the median too, and the words give the median: the mean of a
+        calibration error is pulled upwards by everything that is not settled.
         """
         used = affordable(draws, belief)
         average = average_draws(self.metric, belief, cells, rng, used)
@@ -75,7 +75,7 @@ class Estimate(Task):
     # --- in words
 
     def question(self, noun: str, groups: int) -> str:
-        """How good is the classifier, in each group?"""
+        """The task as a question: how good is the classifier, in each group?"""
         return estimate_words.question(self, noun, groups)
 
     def headline(self, grounds: Grounds) -> str:
@@ -83,7 +83,7 @@ class Estimate(Task):
         return estimate_words.headline(self, grounds)
 
     def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-        """Whether the number can be used, and which groups need more labels."""
+        """Sentences on whether the number can be used, and which groups need more labels."""
         return estimate_words.next_steps(grounds, ahead)
 
 

@@ -28,7 +28,7 @@ def question(task: Estimate, noun: str, groups: int) -> str:
 
 
 def headline(task: Estimate, grounds: Grounds) -> str:
-    """The number over all items, or that it is too early for one; then the worst group or the most frequent mix-up."""
+    """The number over all items, unless it is too early for one; then the worst group or the most frequent mix-up."""
     if not grounds.overall.enough:
         first = f"It is too early for a number over all items: {grounds.overall.words}."
     elif isinstance(task.metric, Accuracy) or task.metric.vector:
@@ -39,7 +39,7 @@ def headline(task: Estimate, grounds: Grounds) -> str:
 
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-    """Whether the number over all items can be used, and which groups need more labels."""
+    """Sentences on whether the number over all items can be used, and which groups need more labels."""
     rows = grounds.rows
     steps = ["The number over all items can be used, with its range."] if grounds.overall.enough else []
     few = sum(row.evidence == "few" for row in rows)

@@ -1,4 +1,4 @@
-"""What a task is handed to say its answer in words: each group with its evidence, and all items together."""
+"""The grounds of an answer in words: each group with its evidence, and all items together."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from fewlabels.tasks.base import Answer
 
 Evidence = Literal["enough", "scores", "others", "few", "unasked", "empty"]
-"""What the number of a group rests on: labels of its own; few of its own, and what was learned elsewhere of the scores,
-or of the other groups where there are no scores; too few to tell a number; not part of the question; no items."""
+"""The evidence for the number of a group: labels of its own; few of its own, and what was learned elsewhere about the
+scores, or about the other groups if there are no scores; too few for a number; not part of the question; no items."""
 
 KNOWN: tuple[Evidence, ...] = ("enough", "scores", "others")
-"""The kinds of evidence with which the number of a group is told."""
+"""The evidence with which the number of a group is shown."""
 SAFE = 0.8
-"""An answer that is less sure is not told as a fact."""
+"""An answer that is less probable is not stated as a fact."""
 LONGEST = 60
 """Longer names of groups are cut in a sentence."""
 
 
 @dataclass(frozen=True)
 class GroupRow:
-    """One group: its value with an interval, and what that rests on.
+    """One group: its value with an interval, and the evidence for it.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ class GroupRow:
     mean, low, high
         The value and its interval; None without items.
     evidence, note
-        What the number rests on, and the same in a few words; empty where there is nothing to know.
+        The evidence for the number, and the same in a few words; empty where there is nothing to add.
     right
-        The labels that say that the classifier is right; None where a label of the metric does not show that.
+        The labels that show that the classifier is right; None if labels of the metric do not show that.
     prior
         The share of the number that rests on what was assumed or learned elsewhere, and not on labels of its own.
     chance, rank, rank_low, rank_high
         The probability that it is among the groups looked for, and its place; None where no group is looked for.
     median
-        Where the metric is not linear.
+        The median of the value, if the metric is not linear.
     """
 
     group: str
@@ -63,7 +63,7 @@ class GroupRow:
 
     @property
     def is_known(self) -> bool:
-        """Whether its number is told."""
+        """Whether its number is shown."""
         return self.evidence in KNOWN
 
     @property
@@ -92,9 +92,9 @@ def support(labelled: int, right: int | None) -> str:
 
 @dataclass(frozen=True)
 class Overall:
-    """Accuracy over all items; `enough` says whether the labels allow to tell it, `words` why not.
+    """Accuracy over all items; `enough` says whether the labels suffice to show it, `words` why not.
 
-    `doubt` is what must stand beside the number where the labels were steered to some groups; empty elsewhere.
+    `doubt` must stand beside the number if the labels were steered to some groups; otherwise it is empty.
     """
 
     mean: float
@@ -112,7 +112,7 @@ class Overall:
 
     @property
     def about(self) -> str:
-        """What is said beside the number: its interval, and the doubt if there is one."""
+        """The words beside the number: its interval, and the doubt if there is one."""
         return f"{self.between}; {self.doubt}" if self.doubt else self.between
 
 
@@ -135,12 +135,12 @@ class Confused:
 
 @dataclass(frozen=True, eq=False)
 class Grounds:
-    """Everything that a task may say something about.
+    """Everything that a task's words can be about.
 
     Parameters
     ----------
     noun
-        What a group is called: "class" where the groups are the predicted classes.
+        The noun for a group: "class" if the groups are the predicted classes.
     items, target
         The number of items in the pool, and whether the numbers are about exactly these.
     answer
@@ -163,7 +163,7 @@ class Grounds:
 
     @property
     def nouns(self) -> str:
-        """Several groups."""
+        """The noun for several groups."""
         return plural(self.noun)
 
     @property
@@ -175,7 +175,7 @@ class Grounds:
 
 @dataclass(frozen=True)
 class Ahead:
-    """How many more labels it will probably take, in words, and until when; `goal` is empty where that is not known."""
+    """The labels that it will probably still take, in words, and the goal they reach; `goal` is empty if not known."""
 
     labels: str = "more labels"
     goal: str = ""

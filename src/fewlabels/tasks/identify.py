@@ -68,16 +68,16 @@ class Identify(Task):
         return self.lowest or self.highest or 1
 
     def check(self, cells: Cells) -> None:
-        """SpecError for a metric without one number a group, or m not below the number of groups."""
+        """Raise SpecError for a metric without one number for each group, or m not below the number of groups."""
         if self.metric.vector:
             raise SpecError(
-                f"Identify() ranks groups by one number, and {type(self.metric).__name__}() has one for each class. "
+                f"Identify() ranks groups by one number, but {type(self.metric).__name__}() has one for each class. "
                 "Use Cost() or Accuracy()."
             )
-        there = int(np.count_nonzero(cells.partition.sizes))
-        if self.plays >= there:
+        filled = int(np.count_nonzero(cells.partition.sizes))
+        if self.plays >= filled:
             raise SpecError(
-                f"Identify() cannot pick {self.plays} of {there} groups with items: all would be the answer. "
+                f"Identify() cannot pick {self.plays} of {filled} groups with items: all would be the answer. "
                 "Choose fewer, or use Estimate()."
             )
 
@@ -94,8 +94,8 @@ class Identify(Task):
         """
         estimates = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
         used = affordable(draws, belief)
-        there = np.flatnonzero(cells.partition.sizes)
-        values = value_draws(self.metric, belief, cells, rng, used)[:, there]
+        filled = np.flatnonzero(cells.partition.sizes)
+        values = value_draws(self.metric, belief, cells, rng, used)[:, filled]
         ranks = ranked(values if self.lowest else -values, rng)
         within = ranks <= self.plays
         chance, rank = within.mean(axis=0), ranks.mean(axis=0)
@@ -103,7 +103,7 @@ class Identify(Task):
         order = np.lexsort((rank, -chance))
         probability = float(within[:, order[: self.plays]].all(axis=1).mean())
         numbers = {"chance": chance, "rank": rank, "rank_low": rank_low, "rank_high": rank_high}
-        columns = {name: [column[g] for g in there[order]] for name, column in estimates.columns.items()}
+        columns = {name: [column[g] for g in filled[order]] for name, column in estimates.columns.items()}
         columns |= {name: column[order].tolist() for name, column in numbers.items()}
         shown = ("group", "n", "labelled", *numbers, "mean", "low", "high")
         settings = {"level": level, "target": belief.target, "draws": used}
@@ -129,17 +129,17 @@ class Identify(Task):
     def is_right(
         self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
     ) -> bool:
-        """Whether no other group is more extreme than those named: of equal groups, any may be named."""
+        """Whether no other group is more extreme than those named; among equal groups, any may be named."""
         others = np.setdiff1d(np.flatnonzero(self.askable(cells)), named)
         return bool((self._sign * truth[named]).max() <= (self._sign * truth[others]).min() + 1e-12)
 
     @property
     def _sign(self) -> int:
-        """What makes the groups that are looked for the lowest ones."""
+        """The sign that makes the groups looked for the lowest ones."""
         return 1 if self.lowest else -1
 
     def _words(self, names: list[str], probability: float) -> str:
-        """The set that is named, as an answer only where it is more likely right than wrong."""
+        """The named set in words; it is stated as an answer only if it is more likely right than wrong."""
         kind = f"{'lowest' if self.lowest else 'highest'} {self.metric.name}"
         several, be = ("group", "is") if self.plays == 1 else (f"{self.plays} groups", "are")
         listed, sure = ", ".join(names[: self.plays]), wording.probability(probability)
@@ -153,19 +153,19 @@ class Identify(Task):
     # --- in words
 
     def question(self, noun: str, groups: int) -> str:
-        """Which groups does the classifier get wrong most often?"""
+        """The task as a question, such as: which groups does the classifier get wrong most often?"""
         return identify_words.question(self, noun)
 
     def headline(self, grounds: Grounds) -> str:
-        """The groups that are found, or that it is too early to name them."""
+        """A sentence with the groups that are found, or that it is too early to name them."""
         return identify_words.headline(self, grounds)
 
     def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-        """What is settled enough to act on, and what needs more labels."""
+        """Sentences on which groups are settled enough to act on, and which need more labels."""
         return identify_words.next_steps(grounds, ahead)
 
     def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
-        """Labels were steered to the groups looked for."""
+        """A note that labels were steered to the groups looked for."""
         return identify_words.overall_doubt(self, nouns, leans_on) if steered else ""
 
 

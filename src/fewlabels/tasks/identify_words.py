@@ -1,4 +1,4 @@
-"""Identify in words: which groups it looks for, which are found, and which are open."""
+"""Identify in words: the groups it looks for, those that are found, and those that are open."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from fewlabels.tasks.identify import Identify
 
 NAMED = 5
-"""How many groups are named with their numbers; a longer list is left to the table."""
+"""The most groups that are named with their numbers; the table has a longer list."""
 CERTAIN = 0.9
-"""From this chance on a group is nearly certain to be one of those looked for, whatever the others are."""
+"""A group with at least this chance is nearly certain to be one of those looked for, whatever the others are."""
 _PLACES = ("second", "third", "fourth", "fifth")
 
 
@@ -32,7 +32,7 @@ def question(task: Identify, noun: str) -> str:
 
 
 def headline(task: Identify, grounds: Grounds) -> str:
-    """The groups that are found, or that it is too early to name them."""
+    """A sentence with the groups that are found, or that it is too early to name them."""
     named, sure = grounds.named, grounds.answer.probability or 0.0
     m, which = len(named), f"{_several(grounds, len(named))} {_extreme(task)}"
     certain = settled(named)
@@ -48,7 +48,7 @@ def headline(task: Identify, grounds: Grounds) -> str:
     if sure < LIKELY:
         doubt = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
         return f"The best guess for {which} is {_with_numbers(task, named)}. {doubt}"
-    # What was learned elsewhere makes a guess probable; only labels of its own make it a fact.
+    # Labels of other groups make a guess probable; only labels of its own make it a fact.
     probably = "" if sure >= SAFE and all(row.labelled for row in named) else " probably"
     right = "this is the right one" if m == 1 else f"these are the right {spelled(m)}"
     be = "is" if m == 1 else "are"
@@ -59,7 +59,7 @@ def headline(task: Identify, grounds: Grounds) -> str:
 
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
-    """What is settled enough to act on, and what needs more labels."""
+    """Sentences on which groups are settled enough to act on, and which need more labels."""
     certain = settled(grounds.named)
     missing = len(grounds.named) - len(certain)
     if not certain:
@@ -73,10 +73,10 @@ def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
 
 
 def overall_doubt(task: Identify, nouns: str, leans_on: str) -> str:
-    """Why accuracy over all items is doubtful where the labels were steered to the groups looked for."""
+    """The reason to doubt accuracy over all items if the labels were steered to the groups looked for."""
     if isinstance(task.metric, Accuracy) and task.lowest:
-        return f"labels were steered to the worst {nouns}; this number leans on {leans_on} and tends to be too low"
-    return f"labels were steered to the {nouns} looked for; this number leans on {leans_on} and can be off"
+        return f"labels were steered to the worst {nouns}; this number depends on {leans_on} and tends to be too low"
+    return f"labels were steered to the {nouns} looked for; this number depends on {leans_on} and can be off"
 
 
 def settled(named: Sequence[GroupRow]) -> list[GroupRow]:
@@ -85,7 +85,7 @@ def settled(named: Sequence[GroupRow]) -> list[GroupRow]:
 
 
 def the_open(m: int, missing: int) -> str:
-    """What to call those of m groups that are not settled.
+    """A name for those of m groups that are not settled.
 
     >>> the_open(3, 1), the_open(5, 2), the_open(9, 1)
     ('The third', 'The other two', 'The last')
@@ -100,7 +100,7 @@ def _wrong(task: Identify) -> str:
 
 
 def _extreme(task: Identify) -> str:
-    """What is looked for, to follow "the class" or "the three classes"."""
+    """The property that is looked for, to follow "the class" or "the three classes"."""
     if isinstance(task.metric, Accuracy):
         return f"it gets {_wrong(task)} most often"
     return f"with the {task.sought} {task.metric.name}"
@@ -111,7 +111,7 @@ def _several(grounds: Grounds, m: int) -> str:
 
 
 def _split(task: Identify, which: str, certain: list[GroupRow], named: list[GroupRow]) -> str:
-    """What is known of a set that is only partly known: the sure ones with their numbers, the others with chances."""
+    """A set that is only partly known: the sure groups with their numbers, the others with their chances."""
     opened = [row for row in named if row not in certain]
     guesses = [f"{row.short} (chance {probability(row.chance or 0.0)})" for row in opened[:NAMED]]
     guesses += _rest(opened)
@@ -121,7 +121,7 @@ def _split(task: Identify, which: str, certain: list[GroupRow], named: list[Grou
 
 
 def _with_numbers(task: Identify, named: Sequence[GroupRow]) -> str:
-    """Groups by name, each with its number and interval; not more than can be read."""
+    """Groups by name, each with its number and interval; no more than fit into a sentence."""
     style = Style(task.metric.in_percent)
     right = isinstance(task.metric, Accuracy)
     parts: list[str] = []

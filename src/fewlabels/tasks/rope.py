@@ -95,7 +95,7 @@ def _below(a: NDArray[np.float64], b: NDArray[np.float64], rope: float) -> float
     z = (ends[:-1, None] + half + half * node).ravel()
     x, t = width * expit(z), width * expit(-z)
     log_mass = b[0] * np.log(rope + x) + b[1] * np.log(t) - _log_beta(b[0], b[1]) + np.log(x / (rope + x) / width)
-    # Most of the panels are there for Betas with other counts and hold no mass of this one.
+    # Most panels serve Betas with other counts and contain no mass of this one.
     some = log_mass > _NOTHING
     z, x, t = z[some], x[some], t[some]
     below = np.where(z < 0, betainc(a[0], a[1], x), betaincc(a[1], a[0], rope + t))
@@ -112,7 +112,7 @@ def _gauss() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _log_beta(p: float, q: float) -> float:
     """log B(p, q) to about 1e-11 for counts up to 100,000, where a difference of log Γ loses six more digits.
 
-    By Stirling's series log Γ(z) = (z − ½) log z − z + ½ log 2π + δ(z), the large terms put together beforehand.
+    By Stirling's series log Γ(z) = (z − ½) log z − z + ½ log 2π + δ(z), the large terms combined first.
     """
     p, q = min(p, q), max(p, q)
     if q < _STIRLING:
@@ -130,7 +130,7 @@ def _remainder(z: float) -> float:
 
 
 def _outside(a: NDArray[np.float64], b: NDArray[np.float64], rope: float) -> float:
-    """What lies beyond the first and last panel, where a Beta is a power of the distance to the last digit."""
+    """The mass beyond the first and last panel, where a Beta equals a power of the distance to the last digit."""
     near = (1 - rope) * expit(-_FARTHEST)
     last = betainc(b[1], b[0], near)
     if rope > 0:

@@ -1,4 +1,4 @@
-"""What a belief says in a few numbers, quickly: widths of intervals, and the probability of the answer."""
+"""A belief in a few numbers that are quick to compute: widths of intervals, and the probability of the answer."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from fewlabels.tasks.base import Conclusion, Task
 
 LEVEL = 0.95
-"""The level of the intervals, and of those that stopping rules are about."""
+"""The level of the intervals, here and in stopping rules."""
 _TAIL = (1 - LEVEL) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Numbers of one belief, each computed when it is asked for.
+    """The main numbers of one belief, each computed when it is first used.
 
-    Intervals are those of Betas with the same mean and variance (normal for what is no share): for the accuracy of a
-    population that is exact, elsewhere within some percent of what `estimates` finds from 10,000 draws, at a fraction
-    of its cost.
+    Intervals are those of Betas with the same mean and variance (of normals for values that are not shares). They are
+    exact for the accuracy of a population, and elsewhere within some percent of those that `estimates` computes from
+    10,000 draws, at a fraction of its cost.
     """
 
     task: Task
@@ -107,9 +107,10 @@ class Snapshot:
         return low, high
 
     def honesty(self, rule: str, truth: NDArray[np.float64]) -> float:
-        """How far a rule told the truth, from 0 to 1, if these are the true values of the groups.
+        """How far the claim of a rule is true, from 0 to 1, if these are the true values of the groups.
 
-        Whether the answer is right; whether the interval of the average holds it; the share of groups whose does.
+        By rule: whether the answer is right; whether the interval of the average contains the true average; the share
+        of groups whose interval contains the true value.
         """
         if rule == "probability":
             return float(self.is_right(truth))
