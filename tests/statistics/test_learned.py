@@ -390,6 +390,47 @@ def test_intervals_cover_pool_values_when_the_truth_follows_the_model():
         assert abs(inside.mean() - level) < 4.5 * inside.std() / np.sqrt(len(inside))
 
 
+def steered_rank(run):
+    """Where the true accuracy over all items lies among its draws, after 60 labels sought in the worst groups."""
+    rng, pool, groups, truth = drawn_from_the_prior(run)
+    items = np.empty(0, dtype=np.int64)
+    for _ in range(4):
+        belief, _ = belief_from(pool, groups, truth, items, fl.Learned())
+        worst = np.argsort(belief.mean()[:, 0])[:3]
+        free = np.setdiff1d(np.flatnonzero(np.isin(groups.group, worst)), items)
+        items = np.concatenate([items, rng.choice(free, 15, replace=False)])
+    belief, _ = belief_from(pool, groups, truth, items, fl.Learned())
+    draws, real = belief.draws(rng, 400)[..., 0] @ groups.shares, groups.shares @ true_values(pool, groups, truth)
+    return (draws < real - 1e-9).mean() + rng.random() * (np.abs(draws - real) < 1e-9).mean()
+
+
+def test_the_number_over_all_items_is_calibrated_after_seeking_the_worst_groups():
+    """Worlds from the hyper-prior: every rank is equally likely, however the labels were sought."""
+    runs = 300
+    ranks = np.array([steered_rank(run) for run in range(runs)])
+    assert abs(ranks.mean() - 0.5) < 4.5 * np.sqrt(1 / 12 / runs)
+    for level in (0.5, 0.8, 0.95):
+        inside = (np.abs(ranks - 0.5) < level / 2).mean()
+        assert abs(inside - level) < 4.5 * np.sqrt(level * (1 - level) / runs)
+
+
+@pytest.mark.slow
+def test_without_the_slope_between_groups_that_number_would_be_too_low(monkeypatch):
+    """The same worlds, seen with g = 0: the test above has teeth."""
+    module, make, runs = sys.modules["fewlabels.learned.items.strips"], drawn_from_the_prior, 300
+    blind = KINDS.copy()
+    blind[:, 5:] = 0, 1e-3
+
+    def seen_blindly(run):
+        monkeypatch.setattr(module, "KINDS", KINDS)
+        made = make(run)
+        monkeypatch.setattr(module, "KINDS", blind)
+        return made
+
+    monkeypatch.setitem(globals(), "drawn_from_the_prior", seen_blindly)
+    assert np.mean([steered_rank(run) for run in range(runs)]) - 0.5 > 4.5 * np.sqrt(1 / 12 / runs)
+
+
 def test_asking_with_pending_requests_and_rewards_are_finite():
     _, pool, groups, truth = world(15, sites=6, each=10)
     audit = fl.create(None, "x", pool, groups, prior=fl.Learned(), target="pool", policy=fl.Greedy())
