@@ -91,7 +91,7 @@ def test_a_false_pass_is_as_rare_as_promised_however_often_one_looks() -> None:
             right = rng.random() < (0.79 if g == 0 else 0.97)
             counts[g, int(not right)] += 1
             belief = prior.belief(Outcomes(counts))
-            if task._guaranteed(belief, cells)[0].all():
+            if task.guaranteed(belief, cells)[0].all():
                 false += 1
                 break
     # At most 10 % of runs, with 4.5 standard errors of 300 runs.
