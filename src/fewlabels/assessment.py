@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
-from fewlabels.errors import InputError, PoolChangedError, StoreError
-from fewlabels.estimates import affordable, check_level, estimate, value_draws
+from fewlabels.checks import check_guarantee
+from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
+from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.metrics import Accuracy, Metric
@@ -20,6 +21,7 @@ from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
 from fewlabels.tasks import Answer, Estimate, Task
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -76,15 +78,25 @@ class Assessment(Labelling):
         metric: Metric | None = None,
         groups: Partition | None = None,
         draws: int = 10_000,
+        guarantee: Literal["anytime"] | None = None,
+        together: bool = False,
     ) -> Table:
         """Mean and credible interval of each group: columns group, n, labelled, mean, low, high.
 
         Another metric, or other groups, can be asked for than the assessment is about. Labels are then
         weighted by the groups in which they were asked, since only within those they are a random sample.
+
+        With `guarantee="anytime"` the intervals hold for every truth at all looks together, however often one looks:
+        each of them with the probability `level`, or with `together=True` all groups at once. They are longer.
         """
         check_level(level)
+        check_guarantee(guarantee, together=together)
         metric, belief, cells = self._view(metric, groups)
         table = estimate(metric, belief, cells, self._results_rng(), level=level, draws=draws)
+        if guarantee:
+            self.check_promise(metric, groups)
+            assert isinstance(belief, Belief)
+            table = guaranteed(metric, belief, cells, table, together=together)
         return table.with_settings(**self._settings(metric))
 
     def draws(
@@ -97,13 +109,47 @@ class Assessment(Labelling):
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """What the task concludes from the labels so far, and how sure it is."""
         check_level(level)
-        answer = self.spec.task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        # What is promised for every look needs items drawn at random.
+        task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        answer = task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
     def standing(self, *, draws: int = 10_000) -> Standing:
         """How it stands with the stopping rules: where each is now, what is wanted, and whether it is enough."""
-        return standing(self.spec.stop, self.spec.task, self.belief(), self._cells, self._results_rng, draws=draws)
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        return standing(
+            self.spec.stop, task, self.belief(), self._cells, self._results_rng, draws=draws, adopted=adopted
+        )
+
+    def check_promise(self, metric: Metric | None = None, groups: Partition | None = None) -> None:
+        """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
+
+        Such a promise needs a metric that is one share, and labels that are a random sample within each group.
+        """
+        metric = metric or self.spec.task.metric
+        if not metric.marginal:
+            raise SpecError(
+                f"guarantee='anytime' needs a metric that is one share, as Accuracy() is. With {type(metric).__name__}"
+                "() leave the guarantee out."
+            )
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        if adopted:
+            raise SpecError(
+                f"guarantee='anytime' cannot be given: {counted(adopted, 'label')} came from elsewhere, for items that "
+                "were not asked for, and the promise needs items drawn at random. Leave the guarantee out, or withdraw "
+                "those labels."
+            )
+        if groups is not None and groups.recipe != self.groups.recipe and not self._is_random_sample:
+            raise SpecError(
+                f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "
+                "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."
+            )
 
     def reliability(
         self,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import rel_entr
 
 from fewlabels.anytime import Bets, evidence_above
-from fewlabels.checks import number_field
+from fewlabels.checks import check_guarantee, number_field
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, expected_right, value_draws
 from fewlabels.parts import register
@@ -77,8 +77,7 @@ class Certify(Task):
         if not np.isfinite(self.line):
             raise SpecError(f"The line of Certify() must be a number. Got {self.line!r} instead.")
         number_field(self, "sure", "The 'sure' of Certify()", high=1, hint="such as 0.95")
-        if self.guarantee not in (None, "anytime"):
-            raise SpecError(f"The 'guarantee' of Certify() must be 'anytime' or None. Got {self.guarantee!r} instead.")
+        check_guarantee(self.guarantee, what="The 'guarantee' of Certify()")
         object.__setattr__(self, "only", tuple(self.only))
 
     @classmethod
@@ -151,6 +150,22 @@ class Certify(Task):
         """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,)."""
         (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
         return reach >= one, miss >= many
+
+    def unguaranteed(self) -> Certify:
+        """The same question, answered by the posterior."""
+        return replace(self, guarantee=None)
+
+    @property
+    def can_assure(self) -> bool:
+        """Whether `assurance` has a number."""
+        return self.guarantee is not None
+
+    def assurance(self, belief: Belief, cells: Cells) -> float | None:
+        """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
+        if not self.guarantee:
+            return None
+        reach, miss = (side[self.askable(cells)] for side in self._evidence(belief, cells))
+        return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """1 where all groups reach the line, 0 where one misses it: (n, groups) to (n, 1)."""
