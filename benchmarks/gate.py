@@ -3,8 +3,8 @@
 python benchmarks/gate.py [--what labels,near,promise] [--data DIR] [--pools fashion,newsgroups,cifar10h] [--runs 20]
 
 labels:  real classifiers, groups by predicted class, the learned prior, a look after every tenth label. The line lies
-         twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels until the
-         verdict, on average, and how often it was the wrong one; by the posterior and with the guarantee.
+         twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels
+         until the verdict, on average, and how often it was the wrong one; by the posterior and with the guarantee.
 near:    the line lies one point above the worst class, so that every pass is a false one: how often there was one at
          some look in 1,000 labels.
 promise: the same in made-up populations (five groups, the worst half a point below the line), many runs, a look after
@@ -113,9 +113,10 @@ def tell(case: Case, line: str, policy: fl.Policy, guarantee: bool, ends: list[t
     wrong = sum(verdict not in (case.right, "open") for _, verdict in ends)
     undecided = sum(verdict == "open" for _, verdict in ends)
     error = counts.std(ddof=1) / np.sqrt(len(counts)) if len(counts) > 1 else np.nan
+    how = "anytime" if guarantee else "posterior"
     print(
-        f"{case.name:11s} {line:5s} line {case.line:.3f} {named(policy):13s} {'anytime' if guarantee else 'posterior':9s} "
-        f"labels {counts.mean():6.0f} ± {error:3.0f}  undecided {undecided}/{len(ends)}  wrong {wrong}/{len(ends)}",
+        f"{case.name:11s} {line:5s} line {case.line:.3f} {named(policy):13s} {how:9s} "
+        f"labels {counts.mean():6.0f} ± {error:3.0f}  undecided {undecided}/{len(ends)}  wrong {wrong}",
         flush=True,
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
+    from fewlabels.gate import Check, Rule
     from fewlabels.labelling.agreement import Agreement
     from fewlabels.labelling.progress import Dispute
     from fewlabels.plots import Display
@@ -116,6 +118,63 @@ class Assessment(Labelling):
         answer = task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
+
+    def put(self, task: Task, groups: Partition | None = None, *, level: float = 0.95, draws: int = 10_000) -> Answer:
+        """Put another question to the labels that are there, for a task that can be read by any groups, as Certify can.
+
+        Nothing is asked and nothing changes. The answer's words are the task's own.
+        """
+        check_level(level)
+        metric, belief, cells = self._view(task.metric, groups or self.groups)
+        task.check(cells)
+        if task.unguaranteed() != task:
+            self.check_promise(metric, groups)
+        answer = task.answer(cast("Belief", belief), cells, self._results_rng(), level=level, draws=draws)
+        return replace(answer, table=answer.table.with_settings(**self._settings(metric)))
+
+    def check(
+        self,
+        rule: str | Rule,
+        *,
+        overall: bool = False,
+        groups: str | None = None,
+        only: Sequence[str] = (),
+        sure: float = 0.95,
+        guarantee: Literal["anytime"] | None = None,
+        foresee: bool = False,
+    ) -> Check:
+        """Does it pass? Whether every group reaches a line such as "accuracy >= 0.9", by the labels that are there.
+
+        Parameters
+        ----------
+        rule
+            A metric, >= or <=, and a number; or a `Rule`, which says the rest as well.
+        overall
+            Whether the line is for all items together, and not for every group.
+        groups
+            Other groups, as the command line writes them, such as "column:sex".
+        only
+            The groups that must reach it; all of them if none are named.
+        sure
+            The probability with which a verdict is given.
+        guarantee
+            "anytime": for every truth, and however often one looks, a false pass has a probability of at most
+            1 − sure.
+        foresee
+            Whether to say how many more labels it will probably take, which takes some seconds.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["a", "b"] * 50})
+        >>> fl.create(None, "pets", pool).check("accuracy >= 0.9").verdict
+        'open'
+        """
+        from fewlabels.gate import Rule, check
+
+        if isinstance(rule, str):
+            rule = Rule(rule, overall, "", groups, tuple(only), sure, guarantee)
+        return check(self, rule, foresee=foresee)
 
     def standing(self, *, draws: int = 10_000) -> Standing:
         """How it stands with the stopping rules: where each is now, what is wanted, and whether it is enough."""

@@ -99,7 +99,6 @@ class Stop:
                     f"and 1; 0.1 is ten percentage points. Got {value!r} instead."
                 )
 
-
     def _check_guarantee(self, task: Task) -> None:
         """SpecError if the rules cannot be guaranteed for the task."""
         name, metric = type(task).__name__, type(task.metric).__name__

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
-from fewlabels.cli.parsing import groups_from, labels_from, metric_from, task_from
+from fewlabels.cli.parsing import labels_from, task_from
+from fewlabels.named import groups_from, metric_from
 from fewlabels.io.opening import open_source
 from fewlabels.simulation.study import simulate
 

@@ -40,6 +40,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Read": {
         "show": ("fewlabels.cli.show:show", "Estimates with intervals, and how far the labelling has come."),
         "answer": ("fewlabels.cli.answer:answer", "The answer to the question, and how sure it is."),
+        "check": ("fewlabels.cli.check:check", "Does it pass? Pass, fail or not enough evidence, by exit code."),
         "report": ("fewlabels.cli.report:report", "One HTML file with everything, to pass on."),
         "plot": ("fewlabels.cli.plot:plot", "Draw one picture of the results."),
         "list": ("fewlabels.cli.list:list_", "The assessments in a database."),

@@ -88,7 +88,8 @@ class Watch:
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
         """The point where a straight line from the last look to this one crosses what is wanted."""
         before = self._last.get(name, now)
-        if before == now or is_reached(name, before, wanted):
+        # A task may hold its probability just below what is wanted until something else is there: no line leads to it.
+        if before == now or abs(wanted - before) < _LEAST or is_reached(name, before, wanted):
             return labels
         return self._labels + math.ceil((wanted - before) / (now - before) * (labels - self._labels))
 

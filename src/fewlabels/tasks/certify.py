@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import rel_entr
@@ -141,7 +141,14 @@ class Certify(Task):
         columns = {name: [table.columns[name][g] for g in order] for name in names}
         columns |= {"reaches": chance[order].tolist(), "verdict": [verdicts[g] for g in order]}
         failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
-        settings = {"level": level, "target": belief.target, "draws": used, "line": self.line, "verdict": verdict}
+        settings: dict[str, Any] = {
+            "level": level,
+            "target": belief.target,
+            "draws": used,
+            "line": self.line,
+            "verdict": verdict,
+        }
+        settings |= {"at_least": self.at_least is not None, "sure": self.sure, "guarantee": self.guarantee}
         probability = self._probability(verdict, together)
         words = certify_words.answer(self, verdict, probability, failed, columns)
         return Answer(words, probability, Table(columns, settings), failed)
