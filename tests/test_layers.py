@@ -32,12 +32,14 @@ ORDER = (
     "stopping",
     "spec",
     "io",
+    "named",
     "store",
     "labelling",
     "assessment",
     "simulation",
     "planning",
     "findings",
+    "gate",
     "plots",
     "report",
     "paper",
@@ -45,12 +47,14 @@ ORDER = (
     "testing",
     "web",
     "cli",
+    "pytest_plugin",
     "__main__",
 )
 # Beside the order: what these may import of fewlabels. Only `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
-# Those that point up, inside a method and for convenience: `audit.plot()`, `audit.report(...)`, `store.labels(name)`.
-UPWARDS = {"assessment": {"findings", "plots", "report"}, "store": {"labelling"}}
+# Those that point up, inside a method and for convenience: `audit.plot()`, `audit.check(...)`, `audit.report(...)` and
+# `store.labels(name)`.
+UPWARDS = {"assessment": {"findings", "gate", "plots", "report"}, "store": {"labelling"}}
 # The functional core: NumPy in, NumPy out; no files, no clock, no hidden randomness.
 PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy", "scipy.special"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
-from fewlabels.errors import InputError, PoolChangedError, StoreError
-from fewlabels.estimates import affordable, check_level, estimate, value_draws
+from fewlabels.checks import check_guarantee
+from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
+from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.metrics import Accuracy, Metric
@@ -20,6 +22,7 @@ from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
 from fewlabels.tasks import Answer, Estimate, Task
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
+    from fewlabels.gate import Check, Rule
     from fewlabels.labelling.agreement import Agreement
     from fewlabels.labelling.progress import Dispute
     from fewlabels.plots import Display
@@ -76,15 +80,25 @@ class Assessment(Labelling):
         metric: Metric | None = None,
         groups: Partition | None = None,
         draws: int = 10_000,
+        guarantee: Literal["anytime"] | None = None,
+        together: bool = False,
     ) -> Table:
         """Mean and credible interval of each group: columns group, n, labelled, mean, low, high.
 
         You can choose another metric or other groups than the assessment's own. Labels are then weighted by the
         groups in which they were asked, because they are a random sample only within those groups.
+
+        With `guarantee="anytime"` the intervals hold for every truth at all looks together, however often you look:
+        each of them with the probability `level`, or with `together=True` all groups at once. They are longer.
         """
         check_level(level)
+        check_guarantee(guarantee, together=together)
         metric, belief, cells = self._view(metric, groups)
         table = estimate(metric, belief, cells, self._results_rng(), level=level, draws=draws)
+        if guarantee:
+            self.check_promise(metric, groups)
+            assert isinstance(belief, Belief)
+            table = guaranteed(metric, belief, cells, table, together=together)
         return table.with_settings(**self._settings(metric))
 
     def draws(
@@ -97,13 +111,104 @@ class Assessment(Labelling):
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """The task's conclusion from the labels so far, with its probability."""
         check_level(level)
-        answer = self.spec.task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        # What is promised for every look needs items drawn at random.
+        task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        answer = task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
+    def put(self, task: Task, groups: Partition | None = None, *, level: float = 0.95, draws: int = 10_000) -> Answer:
+        """Put another question to the labels that are there, for a task that can be read by any groups, as Certify can.
+
+        Nothing is asked and nothing changes. The answer's words are the task's own.
+        """
+        check_level(level)
+        metric, belief, cells = self._view(task.metric, groups or self.groups)
+        task.check(cells)
+        if task.unguaranteed() != task:
+            self.check_promise(metric, groups)
+        answer = task.answer(cast("Belief", belief), cells, self._results_rng(), level=level, draws=draws)
+        return replace(answer, table=answer.table.with_settings(**self._settings(metric)))
+
+    def check(
+        self,
+        rule: str | Rule,
+        *,
+        overall: bool = False,
+        groups: str | None = None,
+        only: Sequence[str] = (),
+        sure: float = 0.95,
+        guarantee: Literal["anytime"] | None = None,
+        foresee: bool = False,
+    ) -> Check:
+        """Does it pass? Whether every group reaches a line such as "accuracy >= 0.9", by the labels that are there.
+
+        Parameters
+        ----------
+        rule
+            A metric, >= or <=, and a number; or a `Rule`, which says the rest as well.
+        overall
+            Whether the line is for all items together, and not for every group.
+        groups
+            Other groups, as the command line writes them, such as "column:sex".
+        only
+            The groups that must reach it; all of them if none are named.
+        sure
+            The probability with which a verdict is given.
+        guarantee
+            "anytime": for every truth, and however often one looks, a false pass has a probability of at most
+            1 − sure.
+        foresee
+            Whether to say how many more labels it will probably take, which takes some seconds.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["a", "b"] * 50})
+        >>> fl.create(None, "pets", pool).check("accuracy >= 0.9").verdict
+        'open'
+        """
+        from fewlabels.gate import Rule, check
+
+        if isinstance(rule, str):
+            rule = Rule(rule, overall, "", groups, tuple(only), sure, guarantee)
+        return check(self, rule, foresee=foresee)
+
     def standing(self, *, draws: int = 10_000) -> Standing:
         """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met."""
-        return standing(self.spec.stop, self.spec.task, self.belief(), self._cells, self._results_rng, draws=draws)
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        return standing(
+            self.spec.stop, task, self.belief(), self._cells, self._results_rng, draws=draws, adopted=adopted
+        )
+
+    def check_promise(self, metric: Metric | None = None, groups: Partition | None = None) -> None:
+        """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
+
+        Such a promise needs a metric that is one share, and labels that are a random sample within each group.
+        """
+        metric = metric or self.spec.task.metric
+        if not metric.marginal:
+            raise SpecError(
+                f"guarantee='anytime' needs a metric that is one share, as Accuracy() is. With {type(metric).__name__}"
+                "() leave the guarantee out."
+            )
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        if adopted:
+            raise SpecError(
+                f"guarantee='anytime' cannot be given: {counted(adopted, 'label')} came from elsewhere, for items that "
+                "were not asked for, and the promise needs items drawn at random. Leave the guarantee out, or withdraw "
+                "those labels."
+            )
+        if groups is not None and groups.recipe != self.groups.recipe and not self._is_random_sample:
+            raise SpecError(
+                f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "
+                "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."
+            )
 
     def reliability(
         self,

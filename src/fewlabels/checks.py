@@ -55,3 +55,16 @@ def number_field(part: object, field: str, name: str, *, high: float = inf, ends
     """Check a field of a frozen part: a number of at least 0. A number of NumPy becomes one of Python."""
     number = number_in(getattr(part, field), name, high=high, ends=ends, hint=hint, error=SpecError)
     object.__setattr__(part, field, number)
+
+
+def check_guarantee(guarantee: object, *, together: bool = False, what: str = "The 'guarantee'") -> None:
+    """SpecError unless a guarantee is one that there is; `together` makes sense with one only.
+
+    >>> check_guarantee("always")
+    Traceback (most recent call last):
+    fewlabels.errors.SpecError: The 'guarantee' must be 'anytime' or None. Got 'always' instead.
+    """
+    if guarantee not in (None, "anytime"):
+        raise SpecError(f"{what} must be 'anytime' or None. Got {guarantee!r} instead.")
+    if together and guarantee is None:
+        raise SpecError("together=True is about a guarantee. Say guarantee='anytime' as well, or leave it out.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaincinv
 
+from fewlabels.anytime import Bets, pool_sequence, population_sequence
 from fewlabels.belief import Belief, Strata
 from fewlabels.checks import number_in
 from fewlabels.errors import InputError
@@ -78,6 +79,43 @@ def holding(
     A share that is 0 with probability 0.99 has the interval [0, 0] and a mean above it, as happens with rare classes.
     """
     return np.minimum(low, mean), np.maximum(high, mean)
+
+
+def expected_right(cells: Cells) -> NDArray[np.float64]:
+    """What share of right labels to bet on in each cell before the first one, shape (cells,): its mean confidence."""
+    return np.full(len(cells), 0.5) if cells.confidence is None else cells.confidence
+
+
+def sequences(
+    metric: Metric, belief: Belief, cells: Cells, level: float, *, together: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Low and high of each group at this look, two of shape (groups,), that hold at every look; see `anytime`.
+
+    For a metric that is one share, with labels that are a random sample within each group. Each group's interval has
+    the level; with `together` all of them hold at once with that probability, 1 − level being shared out evenly.
+    """
+    right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
+    bets = Bets.on(expected_right(cells))
+    each = 1 - (1 - level) / max(len(cells), 1) if together else level
+    if belief.target == "pool":
+        low, high = pool_sequence(right, wrong, cells.size, bets, each)
+    else:
+        low, high = population_sequence(right, wrong, bets, each)
+    # The value is the share of the first outcome, so that the ends are the values at the ends.
+    low, high = (metric.value(np.stack([end, 1 - end], axis=-1), cells) for end in (low, high))
+    return low, high
+
+
+def guaranteed(metric: Metric, belief: Belief, cells: Cells, table: Table, *, together: bool = False) -> Table:
+    """A table of estimates with intervals that hold at every look; the mean stays, moved into its interval."""
+    low, high = sequences(metric, belief, cells, table.settings["level"], together=together)
+    columns = dict(table.columns)
+    there = [mean is not None for mean in columns["mean"]]
+    mean = np.clip([mean if ok else 0.0 for mean, ok in zip(columns["mean"], there, strict=True)], low, high)
+    for name, values in (("mean", mean), ("low", low), ("high", high)):
+        columns[name] = [value if ok else None for value, ok in zip(values.tolist(), there, strict=True)]
+    settings = {"guarantee": "anytime", "holds": "all groups together" if together else "each group"}
+    return Table(columns, dict(table.settings) | settings)
 
 
 def estimate(

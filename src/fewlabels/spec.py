@@ -116,7 +116,9 @@ def to_json(value: object) -> Any:
         data = {"kind": part.__name__}
         if issubclass(part, parts.Part) and not parts.is_own(part):
             data["from"] = parts.origin(part)
-        return data | {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
+        # A setting that is newer than others is left out as long as it has its default: older versions read on.
+        said = [f for f in fields(value) if not (f.metadata.get("newer") and getattr(value, f.name) == f.default)]
+        return data | {f.name: to_json(getattr(value, f.name)) for f in said}
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fewlabels.checks import number_field, whole_field
+from fewlabels.checks import check_guarantee, number_field, whole_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import estimate
+from fewlabels.estimates import estimate, sequences
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
 from fewlabels.tasks.snapshot import LEVEL
-from fewlabels.wording import chosen, probability
+from fewlabels.wording import chosen, counted, probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +44,10 @@ class Stop:
         The 95% interval of every group that can be asked about is at most this wide.
     overall
         The 95% interval of the average over the pool is at most this wide.
+    guarantee
+        "anytime": `width` and `probability` use intervals that hold at every look, for every truth, so that you may
+        stop when you like what you see; see `anytime`. It takes more labels. Each group's interval holds with
+        probability 95%. None: by the posterior.
 
     >>> import fewlabels as fl
     >>> Stop(labels=500, probability=0.95).rules
@@ -54,8 +58,10 @@ class Stop:
     probability: float | None = None
     width: float | None = None
     overall: float | None = None
+    guarantee: Literal["anytime"] | None = field(default=None, metadata={"newer": True})
 
     def __post_init__(self) -> None:
+        check_guarantee(self.guarantee, what="The 'guarantee' of Stop()")
         if self.labels is not None:
             whole_field(self, "labels", "The 'labels' of Stop()")
         if self.probability is not None:
@@ -73,6 +79,8 @@ class Stop:
 
     def check(self, task: Task) -> None:
         """Raise SpecError if a rule makes no sense for the task."""
+        if self.guarantee:
+            self._check_guarantee(task)
         if self.probability is not None and not task.conclusive:
             raise SpecError(
                 f"{type(task).__name__}() has no answer that is right or wrong, so it cannot stop at a probability. "
@@ -90,6 +98,27 @@ class Stop:
                     f"The '{name}' of Stop() must be at most 1, since {type(task.metric).__name__}() lies between 0 "
                     f"and 1; 0.1 is ten percentage points. Got {value!r} instead."
                 )
+
+    def _check_guarantee(self, task: Task) -> None:
+        """SpecError if the rules cannot be guaranteed for the task."""
+        name, metric = type(task).__name__, type(task.metric).__name__
+        if self.overall is not None:
+            raise SpecError(
+                "Stop(overall=..., guarantee='anytime') is not possible: labels are a random sample within groups, not "
+                "over all. Use one group, groups=whole(pool), with width=0.1."
+            )
+        if self.width is None and self.probability is None:
+            raise SpecError("Stop(guarantee='anytime') is about a width or a probability. Set one, as in width=0.2.")
+        if not task.metric.marginal:
+            raise SpecError(
+                f"Stop(guarantee='anytime') needs a metric that is one share, as Accuracy() is. With {metric}() leave "
+                "the guarantee out."
+            )
+        if self.probability is not None and not task.can_assure:
+            raise SpecError(
+                f"{name}() has no answer that can be guaranteed at every look. Use width=0.2 with the guarantee, or "
+                "probability= without it. Compare() has one, and Certify(..., guarantee='anytime')."
+            )
 
 
 @dataclass(frozen=True)
@@ -129,6 +158,8 @@ class Standing:
         Whether a rule is met.
     words
         The progress in a sentence or two.
+    guarantee
+        "anytime" where the numbers hold at every look.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -143,6 +174,7 @@ class Standing:
     rules: tuple[Rule, ...]
     reached: bool
     words: str
+    guarantee: str | None = None
 
     @property
     def is_spent(self) -> bool:
@@ -157,7 +189,8 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """Convert the progress to plain JSON values."""
-        return {"reached": self.reached, "words": self.words, "rules": list(self.table.rows())}
+        data = {"reached": self.reached, "words": self.words, "rules": list(self.table.rows())}
+        return data | ({"guarantee": self.guarantee} if self.guarantee else {})
 
 
 def is_reached(rule: str, now: float, wanted: float) -> bool:
@@ -177,19 +210,41 @@ def standing(
     rng: Callable[[], np.random.Generator],
     *,
     draws: int = 10_000,
+    adopted: int = 0,
 ) -> Standing:
     """The progress of a belief towards the rules, in the numbers that answer and estimates give with this generator.
 
-    If no rule is set, it gives the labels so far, and how sure the answer is or how wide the intervals are.
+    If no rule is set, it gives the labels so far, and how sure the answer is or how wide the intervals are. With
+    `adopted` labels, of items that were never asked for, no rule with a guarantee is ever met.
     """
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
     for name in stop.rules or usual:
-        now = _now(name, task, belief, cells, rng(), draws)
+        promised = bool(stop.guarantee) and name in ("width", "probability") and not adopted
+        now = _promised(name, task, belief, cells) if promised else _now(name, task, belief, cells, rng(), draws)
         wanted = stop.rules.get(name)
-        rules.append(Rule(name, now, wanted, wanted is not None and is_reached(name, now, wanted)))
+        void = bool(stop.guarantee and adopted and name != "labels")
+        rules.append(Rule(name, now, wanted, wanted is not None and not void and is_reached(name, now, wanted)))
     met = [rule for rule in rules if rule.reached]
-    return Standing(tuple(rules), bool(met), _words(stop, rules, met, _is_exhausted(task, belief, cells)))
+    words = _words(stop, rules, met, _is_exhausted(task, belief, cells)) + _on_guarantee(stop, adopted)
+    return Standing(tuple(rules), bool(met), words, None if adopted else stop.guarantee)
+
+
+def _promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
+    """The widest interval that holds at every look, or the probability with which the answer is guaranteed."""
+    if name == "probability":
+        return task.assurance(belief, cells) or 0.0
+    low, high = sequences(task.metric, belief, cells, LEVEL)
+    return float((high - low)[task.askable(cells)].max())
+
+
+def _on_guarantee(stop: Stop, adopted: int) -> str:
+    if not stop.guarantee:
+        return ""
+    if adopted:
+        came = f"{counted(adopted, 'label')} came from elsewhere, for items that were not asked for"
+        return f" The guarantee cannot be given: {came}."
+    return " This holds at every look, however often one looks."
 
 
 def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:

@@ -85,7 +85,7 @@ def test_a_false_pass_is_as_rare_as_promised_however_often_one_looks() -> None:
 
     def passes(right: int, wrong: int) -> bool:
         counts = np.array([[right, wrong], [60, 0], [60, 0], [60, 0]], dtype=float)
-        return bool(task._guaranteed(prior.belief(Outcomes(counts)), cells)[0].all())
+        return bool(task.guaranteed(prior.belief(Outcomes(counts)), cells)[0].all())
 
     theta, false = 0.799, 0.0
     alive = np.array([1.0])  # the probability of 0, 1, ... right labels so far, without a pass

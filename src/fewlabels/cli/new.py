@@ -34,6 +34,7 @@ Examples:
   fewlabels new audit.db predictions.csv
   fewlabels new audit.db worst predictions.parquet --id image --scores 'p_*' --lowest 10
   fewlabels new audit.db fair predictions.csv --groups column:sex --compare female,male --stop-probability 0.95
+  fewlabels new audit.db predictions.csv --certify 'accuracy >= 0.9' --sure 0.95
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
 """
 _SMALL = 5  # a group with fewer items is too small to look for

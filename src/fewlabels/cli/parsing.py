@@ -4,59 +4,27 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fewlabels.cli.common import quoted
-from fewlabels.cli.predictions import MOST_NAMES
 from fewlabels.errors import InputError, SpecError
 from fewlabels.io import read_labels
-from fewlabels.io.columns import as_numbers, as_text
-from fewlabels.io.opening import open_source
+from fewlabels.io.columns import as_text
 from fewlabels.io.source import listed
-from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
-from fewlabels.parts import build, registered
-from fewlabels.parts import listed as names_of
-from fewlabels.tasks import Compare, Estimate, Identify, Task
+from fewlabels.named import part_from
+from fewlabels.parts import registered
+from fewlabels.tasks import Certify, Compare, Estimate, Identify, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fewlabels.io.source import Source
     from fewlabels.metrics import Metric
-    from fewlabels.parts import Family
+    from fewlabels.partition import Partition
     from fewlabels.policies import Policy
     from fewlabels.pool import Pool
     from fewlabels.priors import Prior
     from fewlabels.tasks.compare import RewardName
-
-GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
-
-
-def groups_from(text: str, pool: Pool) -> Partition:
-    """Return the groups that `--groups` names; several, separated by commas, are crossed.
-
-    >>> import fewlabels as fl
-    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
-    >>> groups_from("column:sex,predicted", pool).names
-    ('f × a', 'm × a', 'm × b')
-    """
-    parts = [_one_partition(part.strip(), pool) for part in text.split(",")]
-    return parts[0] if len(parts) == 1 else cross(*parts)
-
-
-def _one_partition(text: str, pool: Pool) -> Partition:
-    kind, _, rest = text.partition(":")
-    makers: dict[str, Callable[[], Partition]] = {
-        "predicted": lambda: by_predicted(pool),
-        "whole": lambda: whole(pool),
-        "score": lambda: by_score(pool, _whole_number(rest or "10", "--groups score")),
-        "weight": lambda: by_score(pool, _whole_number(rest or "10", "--groups weight"), "weight"),
-        "column": lambda: by_column(pool, rest),
-        "map": lambda: by_map(pool, _class_map(rest)),
-    }
-    if kind not in makers or (kind in ("predicted", "whole") and rest) or (kind in ("column", "map") and not rest):
-        raise SpecError(f"--groups {text!r} is not known. Use one of {GROUPS}; or several with commas, to cross them.")
-    return makers[kind]()
 
 
 def group_columns(groups: str, source: Source) -> list[str]:
@@ -71,39 +39,6 @@ def group_columns(groups: str, source: Source) -> list[str]:
                 f"The columns are {listed(source.columns)}."
             )
     return [name for name in wanted if name]
-
-
-def metric_from(text: str, pool: Pool) -> Metric:
-    """Return the metric that `--metric` names.
-
-    >>> import fewlabels as fl
-    >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
-    Recall(positive='spam')
-    """
-    readers = {"CLASS": lambda name: _class_of(text, name, pool), "FILE": lambda file: _prices(file, pool)}
-    return _part("metric", text, readers)
-
-
-def _part(family: Family, text: str, readers: Mapping[str, Callable[[str], object]] | None = None) -> Any:
-    """Build the part that an option of the same family names: a name, or a name and its first setting."""
-    kind, _, argument = text.partition(":")
-    known = registered(family)
-    if kind not in known:
-        near = difflib.get_close_matches(kind, known, 1)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
-        raise SpecError(f"--{family} {text!r} is not known. {hint}Use one of {names_of(family)}.")
-    return build(known[kind], argument, readers, f"--{family}")
-
-
-def _class_of(text: str, name: str, pool: Pool) -> str:
-    """Return a class of the pool, or raise an error if there is no such class."""
-    if name not in pool.classes:
-        near = difflib.get_close_matches(name, pool.classes, 1)
-        hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
-        raise SpecError(
-            f"--metric {text}: there is no class {name!r}. {hint}The classes are {listed(pool.classes, MOST_NAMES)}."
-        )
-    return name
 
 
 def task_from(
@@ -146,6 +81,15 @@ def task_from(
         raise SpecError("--task compare needs --compare A,B: the names of two groups.")
     a, b = _pair(compare, partition, pool)
     return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+
+
+def certified(kind: str | None, certify: Certify | None, others: Sequence[str]) -> Certify:
+    """The task of --certify; an error if it is missing, or another option names another task."""
+    if certify is None:
+        raise SpecError('--task certify needs a line, as in --certify "accuracy >= 0.9".')
+    if others or kind not in (None, "certify"):
+        raise SpecError(f"--certify does not go with {others[0] if others else f'--task {kind}'}. Leave out one.")
+    return certify
 
 
 def _other_task(kind: str, metric: Metric) -> Task:
@@ -213,7 +157,7 @@ def prior_from(text: str) -> Prior:
     >>> prior_from("informed:10")
     Informed(strength=10.0)
     """
-    return _part("prior", text)
+    return part_from("prior", text)
 
 
 def policy_from(text: str | None) -> Policy | None:
@@ -222,7 +166,7 @@ def policy_from(text: str | None) -> Policy | None:
     >>> policy_from("thompson")
     Thompson(plays=None)
     """
-    return None if text is None else _part("policy", text)
+    return None if text is None else part_from("policy", text)
 
 
 def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[object]:
@@ -244,32 +188,3 @@ def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[o
     raise InputError(
         f"--labels {name!r} is neither a column of {source.name} (which has {listed(source.columns)}) nor a file."
     )
-
-
-def _class_map(file: str) -> dict[str, str]:
-    """Read which group each class belongs to, from a file with the columns class and group."""
-    return read_labels(file, id="class", label="group")
-
-
-def _prices(file: str, pool: Pool) -> list[list[float]]:
-    """Read costs from a file with a row per true class, named in the column "true", and a column per prediction."""
-    source = open_source(file)
-    source.need("true", "cost")
-    rows = as_text(source, "true", source.table(["true"])["true"]).to_pylist()
-    missing = [name for name in pool.classes if name not in source.columns or name not in rows]
-    if missing or len(rows) != len(pool.classes):
-        what = (
-            f"{missing[0]!r} is missing" if missing else f"it has {len(rows):,} rows for {len(pool.classes):,} classes"
-        )
-        raise InputError(
-            f"{file} is not a cost matrix for these classes: {what}. It needs the column 'true' with every class, and "
-            "a column of costs for every predicted class."
-        )
-    columns = [as_numbers(source, name, source.table([name])[name]) for name in pool.classes]
-    return [[float(column[rows.index(name)]) for column in columns] for name in pool.classes]
-
-
-def _whole_number(text: str, what: str) -> int:
-    if not text.isdecimal():
-        raise SpecError(f"{what}:{text} needs a whole number, as in {what}:10.")
-    return int(text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.stopping import Stop
-    from fewlabels.tasks import Task
+    from fewlabels.tasks import Certify, Task
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -27,6 +27,8 @@ _POLICIES = (
     "items and groups choose at random.  [default: boundary to find groups by their accuracy with the learned prior, "
     "else thompson]"
 )
+_CERTIFY = 'Does every group reach a line, such as "accuracy >= 0.9"?'
+_GUARANTEE = "With --certify, --stop-width or --stop-probability: hold however often one looks."
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -58,7 +60,7 @@ class PartOption(click.Option):
 
 
 def question_options(command: Decorated) -> Decorated:
-    """Add the options --groups, --task, --metric, --lowest, --highest, --compare, --rope and --by."""
+    """Add the options --groups, --task, --metric, --lowest, --highest, --compare, --rope, --by, --certify and so on."""
     for option in reversed((
         click.option("--groups", default="predicted", metavar="HOW", show_default=True, help=_GROUPS),
         click.option("--task", cls=PartOption, metavar="NAME", help=_TASKS),
@@ -68,6 +70,10 @@ def question_options(command: Decorated) -> Decorated:
         click.option("--compare", metavar="A,B", help="Compare two groups."),
         click.option("--rope", type=float, metavar="X", help="Differences up to this do not matter.  [default: 0.05]"),
         click.option("--by", type=_BY, help="How a comparison chooses items.  [default: neyman]"),
+        click.option("--certify", metavar="RULE", help=_CERTIFY),
+        click.option("--group", "only", multiple=True, metavar="NAME", help="With --certify: only this group; again."),
+        click.option("--sure", type=_SHARE, metavar="P", help="With --certify: how sure to be.  [default: 0.95]"),
+        click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -99,15 +105,42 @@ def stop_options(command: Decorated) -> Decorated:
 def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
     """Return the groups and the task that the options describe."""
     from fewlabels.cli import parsing
+    from fewlabels.errors import SpecError
+    from fewlabels.named import groups_from, metric_from
 
-    groups = parsing.groups_from(options["groups"], pool)
-    metric = parsing.metric_from(options["metric"], pool)
+    groups = groups_from(options["groups"], pool)
+    metric = metric_from(options["metric"], pool)
     chosen = {name: options[name] for name in ("lowest", "highest", "compare", "rope", "by")}
-    return groups, parsing.task_from(options["task"], metric, groups, **chosen, pool=pool)
+    certify = _certify(options, pool)
+    if certify is not None or options["task"] == "certify":
+        others = [f"--{name}" for name, value in chosen.items() if value is not None]
+        return groups, parsing.certified(options["task"], certify, others)
+    task = parsing.task_from(options["task"], metric, groups, **chosen, pool=pool)
+    stops = any(options.get(f"stop_{name}") is not None for name in ("width", "probability"))
+    if options["guarantee"] and not stops:
+        raise SpecError("--guarantee is about --certify, --stop-width or --stop-probability. Add one, or leave it out.")
+    return groups, task
+
+
+def _certify(options: dict[str, Any], pool: Pool) -> Certify | None:
+    """The task that --certify describes; None without it."""
+    from fewlabels.errors import SpecError
+    from fewlabels.gate import certify_from
+
+    if options["certify"] is None:
+        if options["only"] or options["sure"] is not None:
+            raise SpecError("--group and --sure are about --certify. Add it, or leave them out.")
+        return None
+    if options["metric"] != "accuracy":
+        raise SpecError('--certify names the metric itself, as in "recall:spam >= 0.8". Leave out --metric.')
+    sure = 0.95 if options["sure"] is None else options["sure"]
+    return certify_from(options["certify"], pool, only=options["only"], sure=sure, guarantee=options["guarantee"])
 
 
 def stop_rule(options: dict[str, Any]) -> Stop:
     """Return the stopping rules that the options describe."""
     from fewlabels.stopping import Stop
 
-    return Stop(**{name: options[f"stop_{name}"] for name in ("labels", "probability", "width", "overall")})
+    rules = {name: options[f"stop_{name}"] for name in ("labels", "probability", "width", "overall")}
+    promised = rules["width"] is not None or rules["probability"] is not None
+    return Stop(**rules, guarantee=options["guarantee"] if promised else None)

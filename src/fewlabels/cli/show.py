@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -29,6 +29,7 @@ Examples:
   fewlabels show audit.db
   fewlabels show audit.db worst --top 10 --sort labelled
   fewlabels show audit.db --metric calibration --groups whole
+  fewlabels show audit.db --guarantee anytime
   fewlabels show audit.db --json > estimates.json
 """
 _SORTS = ("group", "n", "labelled", "mean", "low", "high", "width")
@@ -42,6 +43,8 @@ _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 @click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
+@click.option("--guarantee", type=click.Choice(["anytime"]), help="Intervals that hold however often one looks.")
+@click.option("--together", is_flag=True, help="With --guarantee: all groups hold at once, not only each.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
 @json_option
 def show(
@@ -53,27 +56,35 @@ def show(
     sort: str | None,
     top: int | None,
     level: float,
+    guarantee: Literal["anytime"] | None,
+    together: bool,
     forecast: bool,
     as_json: bool,
 ) -> None:
     """See `_HELP`."""
+    from fewlabels.checks import check_guarantee
     from fewlabels.cli.common import emit, emit_json, open_assessment, talk
-    from fewlabels.cli.parsing import groups_from, metric_from
     from fewlabels.findings.finding import find
     from fewlabels.findings.tables import other_table, readable
+    from fewlabels.named import groups_from, metric_from
 
     audit = open_assessment(address, name)
     own = metric is None and groups is None
     measured = metric_from(metric, audit.pool) if metric else audit.spec.task.metric
     by = groups_from(groups, audit.pool) if groups else audit.groups
-    finding = find(audit, level) if own else None
-    table = finding.estimates if finding else other_table(audit, measured, by, level)
+    check_guarantee(guarantee, together=together)
+    # A headline goes by the posterior's intervals, so that it has no place above others.
+    finding = find(audit, level) if own and guarantee is None else None
+    if finding:
+        table = finding.estimates
+    else:
+        table = other_table(audit, measured, by, level, guarantee=guarantee, together=together)
     table = _first(_sorted(table, audit, sort), top)
     known = _progress(audit) | _sentences(finding)
     if not as_json:
         for line in _words(audit, known, address):
             talk(line)
-        talk(f"\n{_title(measured, by, level)}")
+        talk(f"\n{_title(measured, by, level, guarantee, together)}")
         most = _SCREEN if sys.stdout.isatty() and top is None else None
         emit(readable(table, audit.spec.task, measured), as_json=False, most=most)
     # Last, because it takes some seconds.
@@ -87,13 +98,16 @@ def show(
         talk(f"\n{known['forecast']['words']}")
 
 
-def _title(metric: Metric, groups: Partition, level: float) -> str:
+def _title(metric: Metric, groups: Partition, level: float, guarantee: str | None, together: bool) -> str:
     """Say what the table shows, and which end of the scale is good."""
     from fewlabels.wording import Style, chosen
 
     name = metric.name
     best = "" if metric.vector else f"; {Style(metric.in_percent).value(0 if metric.high_is_bad else 1)} is best"
     truth = f"The true value is between low and high with a probability of {chosen(level)}"
+    if guarantee:
+        which = "all true values are" if together else "the true value of each group is"
+        truth = f"However often you look, {which} between low and high with a probability of {chosen(level)}"
     return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
 
 

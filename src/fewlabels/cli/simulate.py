@@ -36,6 +36,7 @@ _SCORES = {
     "mrr": "mrr: 1 when the groups looked for are ranked first.",
     "labels-to-identify": "labels-to-identify: labels until they are found, - if the runs ended before that.",
     "success": "success: share of runs with the right answer.",
+    "right": "right: share of runs with the right answer.",
     "labels-to-decide": "labels-to-decide: labels until the right answer.",
 }
 _PICTURES = (".png", ".svg", ".pdf")
@@ -61,6 +62,7 @@ Examples:
   fewlabels simulate predictions.npz --budgets 200,500,1000
   fewlabels simulate predictions.csv --labels truth.csv --lowest 10 --methods informed+items,informed+thompson
   fewlabels simulate predictions.npz --groups column:sex --compare female,male --budgets 5%,10%,50%
+  fewlabels simulate predictions.npz --certify 'accuracy >= 0.8' --methods learned+thompson,learned+groups --runs 20
   fewlabels simulate predictions.npz --groups score:10 --runs 200 --json > bins.json
 """
 

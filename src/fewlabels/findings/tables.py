@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.labels import right_labels
@@ -42,13 +42,21 @@ def answer_table(table: Table, rows: Sequence[GroupRow]) -> Table:
     return estimates_table(table, rows) if {"group", "labelled"} <= set(table.columns) else table
 
 
-def other_table(audit: Assessment, metric: Metric, groups: Partition, level: float) -> Table:
+def other_table(
+    audit: Assessment,
+    metric: Metric,
+    groups: Partition,
+    level: float,
+    *,
+    guarantee: Literal["anytime"] | None = None,
+    together: bool = False,
+) -> Table:
     """Estimate another metric, or other groups, than those of the question, with the columns right and note.
 
     How short an interval must be is known only for the question's own groups. Here the note marks groups with few
     labels.
     """
-    table = audit.estimates(level=level, metric=metric, groups=groups)
+    table = audit.estimates(level=level, metric=metric, groups=groups, guarantee=guarantee, together=together)
     right = right_labels(audit, groups, metric.cells(audit.pool, groups).outcomes)
     few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
     columns: dict[str, Sequence[Any]] = {}

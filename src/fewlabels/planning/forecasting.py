@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prior
+    from fewlabels.tasks import Task
 
 # Draws for where a rule stands that is not the assessment's own.
 _DRAWS = 2_000
@@ -90,6 +91,7 @@ def forecast(
     most: int | None = None,
     seed: int = 0,
     worlds: Prior | None = None,
+    task: Task | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Forecast:
     """Play an assessment on, in worlds that the labels so far leave possible, until its rule is met.
@@ -107,6 +109,8 @@ def forecast(
     worlds
         What to draw worlds from: what this prior believes after the labels so far. `Learned()` if not given: the real
         world is rarely like the uniform prior, and on real classifiers forecasts from it are far off.
+    task
+        Another question than the assessment's own, to the same groups and asked by the same policy.
     progress
         Called with the worlds done and the worlds in all.
 
@@ -118,7 +122,7 @@ def forecast(
     >>> print(forecast(audit, runs=20).words)
     Probably ... more labels until the interval of the average is at most 0.1 wide (80%: ... to ...).
     """
-    game = _game(audit)
+    game = _game(audit, task)
     goal, is_set, now = _goal(audit, game, stop, seed)
     labels = game.known.labels
     ahead = _ahead(game, goal, labels, most)
@@ -153,9 +157,10 @@ def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Ge
     return np.inf
 
 
-def _game(audit: Assessment) -> Game:
+def _game(audit: Assessment, task: Task | None) -> Game:
     """The assessment as it stands."""
     spec, pool = audit.spec, audit.pool
+    spec = spec if task is None else replace(spec, task=task, stop=Stop())
     cells = spec.cells(pool, audit.groups)
     labels = audit.labels()
     items = pool.positions(list(labels))
@@ -171,15 +176,16 @@ def _believed(prior: Prior, game: Game) -> Belief:
 
 def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[Stop, bool, Standing]:
     """The rule, whether it was set, and where it stands."""
-    rule = audit.spec.stop if stop is None else stop
-    rule.check(audit.spec.task)
+    task, rule = game.spec.task, audit.spec.stop if stop is None else stop
+    rule.check(task)
     if stop is None and rule.rules:
         return rule, True, audit.standing()
 
     def at(goal: Stop) -> Standing:
-        return standing(goal, audit.spec.task, audit.belief(), game.cells, lambda: generator(seed, 0), draws=_DRAWS)
+        belief = game.prior.belief(game.known)
+        return standing(goal, task, belief, game.cells, lambda: generator(seed, 0), draws=_DRAWS)
 
-    goal = rule if rule.rules else usual_stop(audit.spec.task, at(rule).rules[1].now)
+    goal = rule if rule.rules else usual_stop(task, at(rule).rules[1].now)
     return goal, bool(rule.rules), at(goal)
 
 

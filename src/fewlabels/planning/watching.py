@@ -61,6 +61,7 @@ class Watch:
     def __init__(self, game: Game, stop: Stop, labels: int = 0, now: Standing | None = None) -> None:
         self._game = game
         self._rules = {name: wanted for name, wanted in stop.rules.items() if name != "labels"}
+        self._guarantee = stop.guarantee is not None
         self._labels = labels
         self._last = {} if now is None else {rule.rule: rule.now for rule in now.rules}
 
@@ -81,12 +82,14 @@ class Watch:
         return min(found, key=lambda one: one.labels, default=None)
 
     def _read(self, snapshot: Snapshot) -> dict[str, float]:
-        return {name: float(getattr(snapshot, name)) for name in self._rules}
+        prefix = "promised_" if self._guarantee else ""
+        return {name: float(getattr(snapshot, prefix + name)) for name in self._rules}
 
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
         """The point where a straight line from the last look to this one crosses what is wanted."""
         before = self._last.get(name, now)
-        if before == now or is_reached(name, before, wanted):
+        # A task may hold its probability just below what is wanted until something else is there: no line leads to it.
+        if before == now or abs(wanted - before) < _LEAST or is_reached(name, before, wanted):
             return labels
         return self._labels + math.ceil((wanted - before) / (now - before) * (labels - self._labels))
 

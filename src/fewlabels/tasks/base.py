@@ -147,6 +147,19 @@ class Task(Part, ABC):
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The conclusion, with intervals of the given level from that many draws."""
 
+    def unguaranteed(self) -> Task:
+        """The same question without a promise that needs items drawn at random; itself, if it makes none."""
+        return self
+
+    @property
+    def can_assure(self) -> bool:
+        """Whether its conclusion can be guaranteed at every look: whether `assurance` has a number."""
+        return False
+
+    def assurance(self, belief: Belief, cells: Cells) -> float | None:
+        """The largest probability with which its conclusion is guaranteed at every look; None if it never is."""
+        return None
+
     # --- for planning and simulation, which know the truth
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:

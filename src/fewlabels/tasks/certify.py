@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy.special import rel_entr
 
 from fewlabels.anytime import Bets, evidence_above
-from fewlabels.checks import number_field
+from fewlabels.checks import check_guarantee, number_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, estimate, value_draws
+from fewlabels.estimates import affordable, estimate, expected_right, value_draws
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
@@ -32,6 +33,7 @@ Verdict = Literal["pass", "fail", "open"]
 FEWEST = 5
 """A group with fewer labels of its own neither passes nor fails, whatever the scores say."""
 _LEAST = 1e-200
+_TINY, _FAR = 1e-9, 1e9
 
 
 @register
@@ -41,7 +43,8 @@ class Certify(Task):
 
     Pass: P(all groups reach it) ≥ sure, and every group has labels of its own. Fail: some group, with labels of its
     own, misses it with that probability. Otherwise there is not enough evidence. A label in g is worth
-    drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line is in doubt.
+    drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line is in doubt. With the
+    guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
 
     Parameters
     ----------
@@ -74,8 +77,7 @@ class Certify(Task):
         if not np.isfinite(self.line):
             raise SpecError(f"The line of Certify() must be a number. Got {self.line!r} instead.")
         number_field(self, "sure", "The 'sure' of Certify()", high=1, hint="such as 0.95")
-        if self.guarantee not in (None, "anytime"):
-            raise SpecError(f"The 'guarantee' of Certify() must be 'anytime' or None. Got {self.guarantee!r} instead.")
+        check_guarantee(self.guarantee, what="The 'guarantee' of Certify()")
         object.__setattr__(self, "only", tuple(self.only))
 
     @classmethod
@@ -118,6 +120,8 @@ class Certify(Task):
 
         A group with fewer than five labels cannot pass, so a label in it is worth as much as the best one elsewhere.
         """
+        if self.guarantee:
+            return self._worth_of_bets(belief, cells, theta)
         mean = self.metric.value(belief.mean(), cells)
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
@@ -139,10 +143,38 @@ class Certify(Task):
         columns = {name: [table.columns[name][g] for g in order] for name in names}
         columns |= {"reaches": chance[order].tolist(), "verdict": [verdicts[g] for g in order]}
         failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
-        settings = {"level": level, "target": belief.target, "draws": used, "line": self.line, "verdict": verdict}
+        settings: dict[str, Any] = {
+            "level": level,
+            "target": belief.target,
+            "draws": used,
+            "line": self.line,
+            "verdict": verdict,
+        }
+        settings |= {"at_least": self.at_least is not None, "sure": self.sure, "guarantee": self.guarantee}
         probability = self._probability(verdict, together)
         words = certify_words.answer(self, verdict, probability, failed, columns)
         return Answer(words, probability, Table(columns, settings), failed)
+
+    def guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,)."""
+        (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
+        return reach >= one, miss >= many
+
+    def unguaranteed(self) -> Certify:
+        """The same question, answered by the posterior."""
+        return replace(self, guarantee=None)
+
+    @property
+    def can_assure(self) -> bool:
+        """Whether `assurance` has a number."""
+        return self.guarantee is not None
+
+    def assurance(self, belief: Belief, cells: Cells) -> float | None:
+        """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
+        if not self.guarantee:
+            return None
+        reach, miss = (side[self.askable(cells)] for side in self._evidence(belief, cells))
+        return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """1 where all groups reach the line, 0 where one misses it: (n, groups) to (n, 1)."""
@@ -174,7 +206,7 @@ class Certify(Task):
         supported = self._is_supported(belief, cells)
         passes, fails = supported & (chance >= self.sure), supported & (1 - chance >= self.sure)
         if self.guarantee:
-            passes, fails = self._guaranteed(belief, cells)
+            passes, fails = self.guaranteed(belief, cells)
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
 
     def _verdict(self, verdicts: Sequence[Verdict], together: float) -> Verdict:
@@ -197,23 +229,39 @@ class Certify(Task):
             return min(max(together, 1 - together), float(np.nextafter(self.sure, 0)))
         return together if verdict == "pass" else 1 - together
 
-    def _guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether the bets that each group reaches, and that it misses, the line are won; two of shape (groups,).
+    def _thresholds(self, cells: Cells) -> tuple[float, float]:
+        """What log wealth a group's bets must win: to pass, and to fail.
 
         A failure names one group out of k, so its bets must win k times as much.
         """
+        return float(np.log(1 / (1 - self.sure))), float(np.log(self.askable(cells).sum() / (1 - self.sure)))
+
+    def _evidence(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """log of the wealth won by bets on each group reaching the line, and on missing it; two of shape (groups,)."""
         right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
-        expected = np.full(len(cells), 0.5) if cells.confidence is None else cells.confidence
+        expected, line = expected_right(cells), self.line
         size = cells.size if belief.target == "pool" else None
-        line = self.line
         if self.at_least is None:  # at most p right is at least 1 − p wrong
             right, wrong, expected, line = wrong, right, 1 - expected, 1 - line
-        above = evidence_above(line, right, wrong, Bets.on(expected), size, touching=True)
-        below = evidence_above(1 - line, wrong, right, Bets.on(1 - expected), size)
-        one, many = np.log(1 / (1 - self.sure)), np.log(self.askable(cells).sum() / (1 - self.sure))
-        won = np.zeros((2, len(cells.partition)), dtype=bool)
-        won[0, cells.group], won[1, cells.group] = above >= one, below >= many
-        return won[0], won[1]
+        out = np.full((2, len(cells.partition)), -np.inf)
+        out[0, cells.group] = evidence_above(line, right, wrong, Bets.on(expected), size, touching=True)
+        out[1, cells.group] = evidence_above(1 - line, wrong, right, Bets.on(1 - expected), size)
+        return out[0], out[1]
+
+    def _worth_of_bets(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a label is worth with the guarantee: (..., cells, outcomes) to (..., groups).
+
+        If some group misses the line under θ, one whose bets on that are won soonest, n = log(wealth missing) ÷ KL(θ,
+        line), ends the matter: 1/(1 + n). Otherwise every group whose bets on reaching it are not won yet needs labels
+        of its own, whichever comes first: 1.
+        """
+        (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
+        values, asked = self.metric.value(theta, cells), self.askable(cells)
+        missing = asked & ~self._reaches(values) & (miss < many)
+        line = float(np.clip(self.line, _TINY, 1 - _TINY))
+        speed = np.maximum(rel_entr(values, line) + rel_entr(1 - values, 1 - line), _TINY)
+        soon = missing / (1 + np.where(missing, many - np.maximum(miss, -_FAR), 0) / speed)
+        return np.where(missing.any(axis=-1, keepdims=True), soon, (asked & (reach < one)).astype(float))
 
     # --- words
 

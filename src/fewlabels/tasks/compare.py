@@ -11,7 +11,7 @@ from scipy.special import rel_entr
 from fewlabels.belief import Belief
 from fewlabels.checks import number_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, holding, interval, value_draws
+from fewlabels.estimates import affordable, holding, interval, sequences, value_draws
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import compare_words
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 REGIONS = ("less", "equal", "more")
 RewardName = Literal["neyman", "information", "confidence"]
 _LEAST = 1e-12
+_HALVINGS = 30
 
 
 @register
@@ -111,6 +112,27 @@ class Compare(Task):
                 f"Compare(by={self.by!r}) needs a metric that is one share, as Accuracy() is. "
                 f"With {type(self.metric).__name__}() use by='neyman'."
             )
+
+    @property
+    def can_assure(self) -> bool:
+        """Whether `assurance` has a number."""
+        return self.metric.marginal
+
+    def assurance(self, belief: Belief, cells: Cells) -> float | None:
+        """The largest p at which two sequences of level 1 − (1 − p)/2 leave one region for Δ; 0 if none does.
+
+        None for a metric that is not one share. By the union bound both hold at every look with probability p.
+        """
+        if not self.metric.marginal:
+            return None
+        pair, low, high = self._pair(cells), 0.0, 1 - _LEAST
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            lows, highs = (end[pair] for end in sequences(self.metric, belief, cells, (1 + middle) / 2))
+            least, most = lows[0] - highs[1], highs[0] - lows[1]
+            one_region = most < -self.rope or least > self.rope or (-self.rope <= least and most <= self.rope)
+            low, high = (middle, high) if one_region else (low, middle)
+        return low
 
     def askable(self, cells: Cells) -> NDArray[np.bool_]:
         """Only the two groups, shape (groups,)."""

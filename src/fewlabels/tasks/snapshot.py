@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from fewlabels.estimates import affordable, value_draws
+from fewlabels.estimates import affordable, sequences, value_draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +78,17 @@ class Snapshot:
     def width(self) -> float:
         """The widest interval of a group."""
         return float(self.widths.max())
+
+    @property
+    def promised_width(self) -> float:
+        """The widest interval of a group that holds at every look."""
+        low, high = sequences(self.task.metric, self.belief, self.cells, LEVEL)
+        return float((high - low)[self.task.askable(self.cells)].max())
+
+    @property
+    def promised_probability(self) -> float:
+        """The probability with which the answer is guaranteed at every look."""
+        return self.task.assurance(self.belief, self.cells) or 0.0
 
     @cached_property
     def _average(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

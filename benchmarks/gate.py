@@ -1,0 +1,175 @@
+"""How many labels a verdict takes, and how often a pass is false: `Certify` by policy.
+
+python benchmarks/gate.py [--what labels,near,promise] [--data DIR] [--pools fashion,newsgroups,cifar10h] [--runs 20]
+
+labels:  real classifiers, groups by predicted class, the learned prior, a look after every tenth label. The line lies
+         twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels
+         until the verdict, on average, and how often it was the wrong one; by the posterior and with the guarantee.
+near:    the line lies one point above the worst class, so that every pass is a false one: how often there was one at
+         some look in 1,000 labels.
+promise: the same in made-up populations (five groups, the worst half a point below the line), many runs, a look after
+         every label, the guarantee. The error is that of a binomial share.
+
+DIR has NPZ files of predictions with labels; fashion is built in.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+import fewlabels as fl
+from fewlabels.outcomes import Outcomes
+from fewlabels.policies.step import Queue, ask_step
+from fewlabels.tasks import Rewards
+
+POLICIES = (fl.Greedy(), fl.Thompson(), fl.UniformGroups(), fl.UniformItems())
+LINES = {"pass": -0.12, "fail": 0.15, "near": 0.01}
+BATCH = 10
+DRAWS = 2_000
+MOST = {"pass": 1_500, "fail": 1_500, "near": 1_000}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A pool with what the label of each item shows, its groups' true shares, and a line."""
+
+    name: str
+    pool: fl.Pool
+    outcome: np.ndarray
+    truth: np.ndarray
+    line: float
+
+    def task(self, guarantee: bool) -> fl.Certify:
+        return fl.Certify(fl.Accuracy(), at_least=self.line, guarantee="anytime" if guarantee else None)
+
+    @property
+    def right(self) -> str:
+        return "pass" if (self.truth >= self.line).all() else "fail"
+
+
+def case_of(name: str, folder: Path | None, line: str) -> Case:
+    """A pool by its name; the line is relative to its worst class."""
+    if name == "fashion":
+        data = fl.load_fashion()
+        pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
+        true = pool.class_positions(list(data.labels))
+    else:
+        path = Path(folder or ".") / f"{name}.npz"
+        if not path.exists():
+            raise SystemExit(f"There is no {path.name} in the folder. Say where the NPZ files are with --data DIR.")
+        with np.load(path) as data:
+            pool = fl.read_pool({"scores": data["scores"]}, classes=[str(c) for c in data["classes"]])
+            true = data["labels"].astype(np.int64)
+    outcome = (pool.predicted != true).astype(np.int64)
+    counts = np.bincount(pool.predicted, minlength=len(pool.classes))
+    truth = np.bincount(pool.predicted, 1 - outcome, minlength=len(counts))[counts > 0] / counts[counts > 0]
+    return Case(name, pool, outcome, truth, round(min(float(truth.min()) + LINES[line], 0.97), 3))
+
+
+def play(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -> tuple[int, str]:
+    """Ask until there is a verdict or `most` labels: how many labels, and the verdict."""
+    groups, task = fl.by_predicted(case.pool), case.task(guarantee)
+    cells = task.metric.cells(case.pool, groups)
+    prior = fl.Learned().on(cells, "population")
+    rng = np.random.default_rng([seed, 7])
+    free = Queue.of(groups, task.askable(cells), ()).copy()
+    asked: list[int] = []
+    while len(asked) < most and free.room.any():
+        items = np.array(asked, dtype=np.int64)
+        belief = prior.belief(Outcomes.of(cells, items, case.outcome[items]))
+        verdict = task.answer(belief, cells, rng, level=0.95, draws=DRAWS).settings["verdict"] if asked else "open"
+        if verdict != "open":
+            return len(asked), verdict
+        waiting = np.zeros(len(cells), dtype=np.int64)
+        for _ in range(BATCH):
+            taken = ask_step(policy, Rewards(task, cells, belief.awaiting(waiting)), free, rng, 1, best_first=True)
+            asked += taken
+            waiting[cells.cell[taken]] += 1
+    return len(asked), "open"
+
+
+def named(policy: fl.Policy) -> str:
+    return type(policy).__name__
+
+
+def real(names: list[str], folder: Path | None, lines: tuple[str, ...], runs: int, jobs: int) -> None:
+    with ProcessPoolExecutor(jobs) as work:
+        for name in names:
+            for line in lines:
+                case = case_of(name, folder, line)
+                for policy, guarantee in product(POLICIES, (False, True)):
+                    parts = [work.submit(play, case, policy, guarantee, MOST[line], seed) for seed in range(runs)]
+                    tell(case, line, policy, guarantee, [part.result() for part in parts])
+
+
+def tell(case: Case, line: str, policy: fl.Policy, guarantee: bool, ends: list[tuple[int, str]]) -> None:
+    counts = np.array([labels for labels, _ in ends])
+    wrong = sum(verdict not in (case.right, "open") for _, verdict in ends)
+    undecided = sum(verdict == "open" for _, verdict in ends)
+    error = counts.std(ddof=1) / np.sqrt(len(counts)) if len(counts) > 1 else np.nan
+    how = "anytime" if guarantee else "posterior"
+    print(
+        f"{case.name:11s} {line:5s} line {case.line:.3f} {named(policy):13s} {how:9s} "
+        f"labels {counts.mean():6.0f} ± {error:3.0f}  undecided {undecided}/{len(ends)}  wrong {wrong}",
+        flush=True,
+    )
+
+
+def promise_runs(policy: fl.Policy, runs: int, first: int) -> int:
+    """How many of the runs ever passed, with one of five groups half a point below the line."""
+    line, rates = 0.9, np.array([0.895, 0.95, 0.97, 0.98, 0.99])
+    predicted = np.repeat(np.arange(5), 400)
+    pool = fl.read_pool({"predicted": predicted, "confidence": np.full(2_000, 0.95)}, classes=list("abcde"))
+    groups = fl.by_predicted(pool)
+    task = fl.Certify(fl.Accuracy(), at_least=line, guarantee="anytime")
+    cells = task.metric.cells(pool, groups)
+    prior, false = fl.Uniform().on(cells, "population"), 0
+    for run in range(first, first + runs):
+        rng = np.random.default_rng([run, 11])
+        outcome = (rng.random(len(predicted)) >= rates[predicted]).astype(np.int64)
+        free = Queue.of(groups, task.askable(cells), ()).copy()
+        counts = np.zeros((5, 2))
+        for _ in range(800):
+            belief = prior.belief(Outcomes(counts.copy()))
+            if task.guaranteed(belief, cells)[0].all():
+                false += 1
+                break
+            item = ask_step(policy, Rewards(task, cells, belief), free, rng, 1, best_first=True)[0]
+            counts[predicted[item], outcome[item]] += 1
+    return false
+
+
+def promise(runs: int, jobs: int) -> None:
+    with ProcessPoolExecutor(jobs) as work:
+        for policy in (fl.Greedy(), fl.Thompson(), fl.UniformGroups()):
+            starts = range(0, runs, 50)
+            parts = [work.submit(promise_runs, policy, min(50, runs - start), start) for start in starts]
+            share = sum(part.result() for part in parts) / runs
+            error = np.sqrt(max(share * (1 - share), 0.05 / runs) / runs)
+            print(f"promise  {named(policy):13s} false passes {share:.1%} ± {error:.1%} of {runs} runs", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--what", default="labels,near,promise")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--pools", default="fashion")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    wanted = given.what.split(",")
+    lines = (*(("pass", "fail") if "labels" in wanted else ()), *(("near",) if "near" in wanted else ()))
+    if lines:
+        real(given.pools.split(","), given.data, lines, given.runs, given.jobs)
+    if "promise" in wanted:
+        promise(given.runs * 25, given.jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""`fewlabels check`: does it pass? Rules put to the labels that are there, and an exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from fewlabels.cli.common import assessment_arguments, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.gate import Check, Rule
+
+_HELP = """Does it pass? Put rules to the labels that are there.
+
+A rule is a metric, >= or <=, and a number; --every is about every group, --overall about all items together. Nothing
+is asked and nothing changes. The exit code says the verdict of all rules together: 0 pass, 3 fail, 4 not enough
+evidence, 2 for an error. A group with fewer than five labels of its own never passes.
+
+\b
+Examples:
+  fewlabels check audit.db --every "accuracy >= 0.9"
+  fewlabels check audit.db --every "accuracy >= 90%" --overall "accuracy >= 95%" --guarantee anytime
+  fewlabels check audit.db --every "recall:complaint >= 0.8" --groups column:country --group DE --group FR
+  fewlabels check audit.db --rules rules.toml --junit report.xml
+"""
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_GUARANTEE = "A false pass is this rare however often one looks, for every truth."
+
+
+@click.command(help=_HELP, short_help="Does it pass? Pass, fail or not enough evidence, by exit code.")
+@assessment_arguments
+@click.option("--every", multiple=True, metavar="RULE", help='Every group, as in "accuracy >= 0.9"; several: again.')
+@click.option("--overall", multiple=True, metavar="RULE", help="All items together; several: again.")
+@click.option("--group", "only", multiple=True, metavar="NAME", help="With --every: only this group; several: again.")
+@click.option("--groups", metavar="HOW", help="With --every: other groups, as in `fewlabels new`.")
+@click.option("--sure", type=_SHARE, default=0.95, show_default=True, metavar="P", help="How sure a verdict must be.")
+@click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE)
+@click.option("--rules", type=_FILE, metavar="FILE", help="A TOML file with rules.")
+@click.option("--junit", "report", type=_FILE, metavar="FILE", help="Write a JUnit report for continuous integration.")
+@click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
+@json_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    address: str,
+    name: str | None,
+    *,
+    report: Path | None,
+    forecast: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """See `_HELP`."""
+    from fewlabels.cli.common import emit_json, open_assessment
+    from fewlabels.gate import check as put
+    from fewlabels.gate import junit, worst
+    from fewlabels.gate.checking import CODES
+    from fewlabels.io.saving import save
+
+    rules = _rules(**options)
+    audit = open_assessment(address, name)
+    checks = [put(audit, rule, foresee=forecast) for rule in rules]
+    verdict = worst(checks)
+    if report is not None:
+        save(junit(checks, audit.name), report)
+    if as_json:
+        emit_json({"name": audit.name, "verdict": verdict, "rules": [one.to_json() for one in checks]})
+    else:
+        _say(audit, checks)
+    # Not sys.exit: what was opened is closed by the context.
+    ctx.exit(CODES[verdict])
+
+
+def _rules(
+    *,
+    every: Sequence[str],
+    overall: Sequence[str],
+    only: Sequence[str],
+    groups: str | None,
+    sure: float,
+    guarantee: Literal["anytime"] | None,
+    rules: Path | None,
+) -> list[Rule]:
+    """The rules of the options, then those of the file."""
+    from fewlabels.errors import InputError
+    from fewlabels.gate import Rule, read_rules
+
+    if (only or groups) and not every:
+        raise InputError("--group and --groups are about --every. Add a rule with --every, or leave them out.")
+    made = [Rule(line, groups=groups, only=tuple(only), sure=sure, guarantee=guarantee) for line in every]
+    made += [Rule(line, overall=True, sure=sure, guarantee=guarantee) for line in overall]
+    made += [] if rules is None else read_rules(rules)
+    if not made:
+        raise InputError('a rule is needed, as in --every "accuracy >= 0.9", or a file of them with --rules.')
+    return made
+
+
+def _say(audit: Assessment, checks: Sequence[Check]) -> None:
+    from fewlabels.cli.common import talk
+
+    for one in checks:
+        begin = f"{one.rule.name}. " if one.rule.name else ""
+        click.echo(f"{begin}{one.words}{f' {one.forecast}' if one.forecast else ''}")
+    if not audit.labels():
+        talk("There are no labels yet, and a group without labels never passes.")

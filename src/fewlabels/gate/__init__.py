@@ -1,0 +1,9 @@
+"""The gate: rules such as "accuracy >= 0.9", put to the labels that are there. Pass, fail, or not enough evidence."""
+
+from fewlabels.gate.checking import Check as Check
+from fewlabels.gate.checking import check as check
+from fewlabels.gate.checking import worst as worst
+from fewlabels.gate.junit import junit as junit
+from fewlabels.gate.rules import Rule as Rule
+from fewlabels.gate.rules import certify_from as certify_from
+from fewlabels.gate.rules import read_rules as read_rules

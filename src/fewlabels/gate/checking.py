@@ -1,0 +1,179 @@
+"""A rule put to the labels of an assessment: the verdict, the groups that decide it, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.findings.labels import right_labels
+from fewlabels.findings.prior_pull import is_random_sample
+from fewlabels.findings.reading import noun_of
+from fewlabels.gate.rules import certify_from
+from fewlabels.named import groups_from
+from fewlabels.partition import whole
+from fewlabels.planning import forecast
+from fewlabels.stopping import Stop
+from fewlabels.table import Table
+from fewlabels.wording import counted, listed, plural, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.gate.rules import Rule
+    from fewlabels.partition import Partition
+    from fewlabels.tasks import Certify
+    from fewlabels.tasks.certify import Verdict
+
+CODES: dict[str, int] = {"pass": 0, "fail": 3, "open": 4}
+"""How the command line ends with each verdict."""
+_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check:
+    """What the labels say to a rule. Made by `check`, and by `audit.check`.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    verdict
+        "pass", "fail", or "open": not enough evidence.
+    words
+        The verdict in a sentence or two, with the groups that decide it.
+    table
+        A row for each group, the worst first: columns group, n, labelled, right (where labels show it), mean, low,
+        high, reaches and verdict.
+    forecast
+        How many more labels a verdict will probably take, in words; empty where that was not asked or not known.
+    """
+
+    rule: Rule
+    verdict: Verdict
+    words: str
+    table: Table
+    forecast: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.words}\n\n{self.table}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<p>{escape(self.words)}</p>{self.table._repr_html_()}"
+
+    def __bool__(self) -> bool:
+        """Whether it passes, so that `assert audit.check(...)` does what it says."""
+        return self.verdict == "pass"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "rule": self.rule.title,
+            "line": self.rule.line,
+            "verdict": self.verdict,
+            "words": self.words,
+            "forecast": self.forecast,
+            "rows": list(self.table.rows()),
+            "settings": dict(self.table.settings),
+        }
+
+
+def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 10_000) -> Check:
+    """Put a rule to the labels that are there.
+
+    With `foresee`, and no verdict yet, the assessment is played on to see how many more labels it will probably take;
+    that takes some seconds, and is done for the groups of the assessment only.
+    """
+    task = certify_from(rule.line, audit.pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
+    groups = _groups(audit, rule)
+    answer = audit.put(task, groups, draws=draws)
+    table, verdict, words = _with_right(audit, task, groups, answer.table), answer.settings["verdict"], answer.words
+    if rule.overall and (why := _lacks(audit)):
+        verdict = "open"
+        words = f"Not enough evidence: {why}."
+        table = Table({**table.columns, "verdict": ["open"]}, dict(table.settings) | {"verdict": "open"})
+    else:
+        words = f"{_called(words, groups)} {_deciding(table, verdict)}"
+    ahead = _ahead(audit, task, groups) if foresee and verdict == "open" else ""
+    return Check(rule, verdict, words, table, ahead)
+
+
+def worst(checks: Sequence[Check]) -> Verdict:
+    """The verdict of all rules together: fail if one fails, else open if one is, else pass."""
+    verdicts = {one.verdict for one in checks}
+    return "fail" if "fail" in verdicts else "open" if "open" in verdicts else "pass"
+
+
+def _groups(audit: Assessment, rule: Rule) -> Partition:
+    if rule.overall:
+        return whole(audit.pool)
+    return audit.groups if rule.groups is None else groups_from(rule.groups, audit.pool)
+
+
+def _lacks(audit: Assessment) -> str:
+    """Why nothing is said of all items together: groups without labels of their own are known by analogy only."""
+    rows = [row for row in audit.by_group().rows() if row["n"]]
+    bare = sum(not row["labelled"] for row in rows)
+    if not bare or is_random_sample(audit):
+        return ""
+    noun = noun_of(audit.groups)
+    verbs = ("has", "counts") if bare == 1 else ("have", "count")
+    return f"{bare:,} of {len(rows):,} {plural(noun)} {verbs[0]} no label, and {verbs[1]} towards the whole"
+
+
+def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Table) -> Table:
+    """The table with the column right after labelled, where labels show it."""
+    right = right_labels(audit, groups, task.metric.cells(audit.pool, groups).outcomes)
+    if right is None:
+        return table
+    columns: dict[str, Any] = {}
+    for name, values in table.columns.items():
+        columns[name] = values
+        if name == "labelled":
+            columns["right"] = [right[group] for group in table["group"]]
+    return Table(columns, table.settings)
+
+
+def _called(words: str, groups: Partition) -> str:
+    """The words with classes called classes."""
+    if noun_of(groups) == "class":
+        return (
+            words.replace(" groups has", " classes has")
+            .replace(" groups may", " classes may")
+            .replace(" group may", " class may")
+        )
+    return words
+
+
+def _deciding(table: Table, verdict: Verdict) -> str:
+    """The groups that decide the verdict, each with its labels: those that fail, those that are open, or the worst."""
+    rows = list(table.rows())
+    decide = [row for row in rows if row["verdict"] == verdict] if verdict != "pass" else rows[:1]
+    decide = decide or rows[:1]
+    shown = [f"{shortened(row['group'], 40)} ({support(row)})" for row in decide[:_NAMED]]
+    more = [f"{len(decide) - _NAMED:,} more"] if len(decide) > _NAMED else []
+    if len(rows) == 1:
+        return f"Labels: {support(rows[0])}."
+    begin = {"pass": "Closest to the line", "fail": "Below it" if _wants_more(table) else "Above it"}
+    return f"{begin.get(verdict, 'Undecided')}: {listed([*shown, *more])}."
+
+
+def _wants_more(table: Table) -> bool:
+    return bool(table.settings["at_least"])
+
+
+def support(row: Any) -> str:
+    """The labels that a group has: k of n right, or how many."""
+    if not row["labelled"]:
+        return "no label"
+    return f"{row['right']:,} of {row['labelled']:,} right" if "right" in row else counted(row["labelled"], "label")
+
+
+def _ahead(audit: Assessment, task: Certify, groups: Partition) -> str:
+    """The forecast in words; empty for groups in which the assessment does not ask."""
+    if groups.recipe != audit.groups.recipe:
+        return ""
+    goal = Stop(probability=task.sure, guarantee=task.guarantee)
+    return forecast(audit, stop=goal, task=replace(task)).sentence

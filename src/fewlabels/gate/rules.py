@@ -1,0 +1,146 @@
+"""Rules: a metric, a line and a side of it, in a text such as "accuracy >= 0.9", and files of them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fewlabels.checks import check_guarantee, number_in
+from fewlabels.errors import InputError, SpecError
+from fewlabels.named import metric_from
+from fewlabels.tasks import Certify
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from fewlabels.pool import Pool
+
+_RULE = re.compile(r"\s*(?P<metric>.+?)\s*(?P<side>>=|<=|≥|≤)\s*(?P<line>[-+0-9.eE]+)\s*(?P<percent>%?)\s*")
+_EXAMPLES = 'such as "accuracy >= 0.9", "recall:complaint >= 80%" or "cost:prices.csv <= 2.5"'
+_KEYS = ("every", "overall", "name", "groups", "only", "sure", "guarantee")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What must be true for the gate to open.
+
+    Parameters
+    ----------
+    line
+        The metric, the side and the value: "accuracy >= 0.9".
+    overall
+        Whether it is about all items together; otherwise about every group.
+    name
+        What it is called in reports; its own words if empty.
+    groups
+        Other groups than those of the assessment, as the command line writes them: "column:sex".
+    only
+        The groups that must reach the line; all of them if none are named.
+    sure
+        The probability with which a verdict is given.
+    guarantee
+        "anytime" for a verdict that holds at every look; see `Certify`.
+
+    >>> Rule("accuracy >= 90%").title
+    'every: accuracy >= 90%'
+    """
+
+    line: str
+    overall: bool = False
+    name: str = ""
+    groups: str | None = None
+    only: tuple[str, ...] = ()
+    sure: float = 0.95
+    guarantee: Literal["anytime"] | None = None
+
+    def __post_init__(self) -> None:
+        split(self.line)
+        number_in(self.sure, "The 'sure' of a rule", high=1, hint="such as 0.95", error=SpecError)
+        check_guarantee(self.guarantee, what="The 'guarantee' of a rule")
+        if self.overall and (self.groups is not None or self.only):
+            raise SpecError(f"The rule {self.line!r} is about all items together. Leave its groups out, or say every.")
+
+    @property
+    def title(self) -> str:
+        """Its name, or what it says."""
+        return self.name or f"{'overall' if self.overall else 'every'}: {self.line}"
+
+
+def split(text: str) -> tuple[str, Literal["at_least", "at_most"], float]:
+    """The metric, the side and the value of a line.
+
+    >>> split("recall:complaint >= 80%"), split("cost:prices.csv <= 2.5")
+    (('recall:complaint', 'at_least', 0.8), ('cost:prices.csv', 'at_most', 2.5))
+    """
+    found = _RULE.fullmatch(text) if isinstance(text, str) else None
+    try:
+        value = float(found["line"]) if found else None
+    except ValueError:
+        value = None
+    if found is None or value is None:
+        raise SpecError(f"{text!r} is not a rule. Write a metric, >= or <=, and a number, {_EXAMPLES}.")
+    # Divided in decimals: 90% is 0.9 and not 0.9000000000000001.
+    value = round(value / 100, 12) if found["percent"] else value
+    return found["metric"], "at_least" if found["side"] in (">=", "≥") else "at_most", value
+
+
+def certify_from(
+    text: str,
+    pool: Pool,
+    *,
+    only: Sequence[str] = (),
+    sure: float = 0.95,
+    guarantee: Literal["anytime"] | None = None,
+) -> Certify:
+    """The task that a rule describes.
+
+    >>> import fewlabels as fl
+    >>> certify_from("accuracy >= 90%", fl.read_pool({"predicted": ["a", "b"]})).at_least
+    0.9
+    """
+    metric, side, value = split(text)
+    made = metric_from(metric, pool)
+    if made.in_unit_interval and 1 < value <= 100:
+        raise SpecError(f"{text!r}: {made.name} lies between 0 and 1. Write {value / 100:g}, or {value:g}%.")
+    ends = {"at_least": None, "at_most": None, side: value}
+    return Certify(made, at_least=ends["at_least"], at_most=ends["at_most"], only=tuple(only), sure=sure,
+                   guarantee=guarantee)  # fmt: skip
+
+
+def read_rules(path: str | os.PathLike[str]) -> list[Rule]:
+    """The rules of a TOML file: a table [[rule]] for each, with every or overall, and what else a rule has."""
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the rules in {path}: {error.strerror}. Check the name of the file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f'{path} is not TOML: {error}. Write [[rule]] and below it every = "accuracy >= 0.9".'
+        ) from None
+    rules = data.get("rule")
+    if set(data) != {"rule"} or not isinstance(rules, list) or not rules:
+        raise InputError(f'{path} has no rules. Write [[rule]] and below it every = "accuracy >= 0.9", for each rule.')
+    return [_rule(one, f"rule {i} of {path}") for i, one in enumerate(rules, 1)]
+
+
+def _rule(data: Mapping[str, Any], where: str) -> Rule:
+    """One table of the file."""
+    if unknown := sorted(set(data) - set(_KEYS)):
+        raise InputError(f"{where} has {unknown[0]!r}, which is not known. Use {', '.join(_KEYS)}.")
+    if ("every" in data) == ("overall" in data):
+        raise InputError(f'{where} needs either every or overall, such as every = "accuracy >= 0.9".')
+    only = data.get("only", [])
+    more = {name: data[name] for name in ("name", "groups", "sure", "guarantee") if name in data}
+    try:
+        return Rule(
+            data.get("every", data.get("overall", "")),
+            overall="overall" in data,
+            only=(only,) if isinstance(only, str) else tuple(only),
+            **more,
+        )
+    except SpecError as error:
+        raise SpecError(f"{where}: {error}") from None

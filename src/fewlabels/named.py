@@ -1,0 +1,114 @@
+"""Groups and parts by the names they have on the command line and in rules: "column:sex", "recall:complaint"."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.errors import InputError, SpecError
+from fewlabels.io import read_labels
+from fewlabels.io.columns import as_numbers, as_text
+from fewlabels.io.opening import open_source
+from fewlabels.io.source import listed
+from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
+from fewlabels.parts import build, registered
+from fewlabels.parts import listed as names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fewlabels.metrics import Metric
+    from fewlabels.parts import Family
+    from fewlabels.pool import Pool
+
+GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
+_MOST_NAMES = 30  # classes that are listed; there may be thousands
+
+
+def groups_from(text: str, pool: Pool) -> Partition:
+    """The groups that `--groups` names; several with commas are crossed.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
+    >>> groups_from("column:sex,predicted", pool).names
+    ('f × a', 'm × a', 'm × b')
+    """
+    parts = [_one_partition(part.strip(), pool) for part in text.split(",")]
+    return parts[0] if len(parts) == 1 else cross(*parts)
+
+
+def _one_partition(text: str, pool: Pool) -> Partition:
+    kind, _, rest = text.partition(":")
+    makers: dict[str, Callable[[], Partition]] = {
+        "predicted": lambda: by_predicted(pool),
+        "whole": lambda: whole(pool),
+        "score": lambda: by_score(pool, _whole_number(rest or "10", "--groups score")),
+        "weight": lambda: by_score(pool, _whole_number(rest or "10", "--groups weight"), "weight"),
+        "column": lambda: by_column(pool, rest),
+        "map": lambda: by_map(pool, _class_map(rest)),
+    }
+    if kind not in makers or (kind in ("predicted", "whole") and rest) or (kind in ("column", "map") and not rest):
+        raise SpecError(f"--groups {text!r} is not known. Use one of {GROUPS}; or several with commas, to cross them.")
+    return makers[kind]()
+
+
+def metric_from(text: str, pool: Pool) -> Metric:
+    """The metric that `--metric` names.
+
+    >>> import fewlabels as fl
+    >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
+    Recall(positive='spam')
+    """
+    readers = {"CLASS": lambda name: _class_of(text, name, pool), "FILE": lambda file: _prices(file, pool)}
+    return part_from("metric", text, readers)
+
+
+def part_from(family: Family, text: str, readers: Mapping[str, Callable[[str], object]] | None = None) -> Any:
+    """The part of a family that an option of the same name names: a name, or a name and its first setting."""
+    kind, _, argument = text.partition(":")
+    known = registered(family)
+    if kind not in known:
+        near = difflib.get_close_matches(kind, known, 1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise SpecError(f"--{family} {text!r} is not known. {hint}Use one of {names_of(family)}.")
+    return build(known[kind], argument, readers, f"--{family}")
+
+
+def _class_of(text: str, name: str, pool: Pool) -> str:
+    """A class of the pool."""
+    if name not in pool.classes:
+        near = difflib.get_close_matches(name, pool.classes, 1)
+        hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
+        raise SpecError(
+            f"--metric {text}: there is no class {name!r}. {hint}The classes are {listed(pool.classes, _MOST_NAMES)}."
+        )
+    return name
+
+
+def _class_map(file: str) -> dict[str, str]:
+    """Class to group, from a file with the columns class and group."""
+    return read_labels(file, id="class", label="group")
+
+
+def _prices(file: str, pool: Pool) -> list[list[float]]:
+    """Costs from a file: a row for each true class with its name in the column "true", a column for each predicted."""
+    source = open_source(file)
+    source.need("true", "cost")
+    rows = as_text(source, "true", source.table(["true"])["true"]).to_pylist()
+    missing = [name for name in pool.classes if name not in source.columns or name not in rows]
+    if missing or len(rows) != len(pool.classes):
+        what = (
+            f"{missing[0]!r} is missing" if missing else f"it has {len(rows):,} rows for {len(pool.classes):,} classes"
+        )
+        raise InputError(
+            f"{file} is no cost matrix for these classes: {what}. It needs the column 'true' with every class, and a "
+            "column of costs for every predicted class."
+        )
+    columns = [as_numbers(source, name, source.table([name])[name]) for name in pool.classes]
+    return [[float(column[rows.index(name)]) for column in columns] for name in pool.classes]
+
+
+def _whole_number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise SpecError(f"{what}:{text} needs a whole number, as in {what}:10.")
+    return int(text)
