@@ -125,7 +125,9 @@ def test_the_budget_is_counted_at_every_answer() -> None:
     heads = [line.split("--")[1].strip() for line in said if line.startswith("\n--")]
     assert heads[:4] == ["1 of 5", "2 of 5", "2 of 5", "3 of 5"]  # a skip is no label, and what is taken back is none
     assert heads[-3:] == ["6, past the budget of 5", "7, past the budget of 5", "8, past the budget of 5"]
-    enough = [i for i, line in enumerate(said) if line.startswith("The budget is used up: 5 of 5 labels. You can quit")]
+    enough = [
+        i for i, line in enumerate(said) if line.startswith("The budget is used up: 5 of 5 labels. You can stop here")
+    ]
     assert [said[i + 1].split("--")[1].strip() for i in enough] == ["6, past the budget of 5"]
     assert sit(audit, "q")[1] == "The budget is used up: 7 of 5 labels. You can stop here, or go on."
     assert sit(new_audit(), "q")[0].startswith("\n-- 1 -- ")

@@ -115,7 +115,7 @@ def test_batches_in_every_format(folder) -> None:
 def test_a_batch_is_not_written_over_another(folder) -> None:
     run("new", "audit.db", "predictions.csv")
     run("ask", "audit.db", "-o", "batch.csv")
-    assert "batch.csv exists already" in run("ask", "audit.db", "-o", "batch.csv", code=2).stderr
+    assert "batch.csv already exists" in run("ask", "audit.db", "-o", "batch.csv", code=2).stderr
     assert len(fl.load("audit.db", "predictions").pending()) == 10
     run("ask", "audit.db", "-o", "batch.csv", "--overwrite")
     assert len(fl.load("audit.db", "predictions").pending()) == 20
@@ -123,7 +123,7 @@ def test_a_batch_is_not_written_over_another(folder) -> None:
 
 def test_nothing_is_asked_when_the_batch_cannot_be_written(folder) -> None:
     run("new", "audit.db", "predictions.csv")
-    for name, said in (("no/batch.csv", "no directory"), ("batch.xyz", "not say how to write"), (".", "directory")):
+    for name, said in (("no/batch.csv", "no directory"), ("batch.xyz", "is not a known format"), (".", "directory")):
         assert said in run("ask", "audit.db", "-o", name, code=2).stderr
     assert fl.load("audit.db", "predictions").pending() == []
 

@@ -160,7 +160,7 @@ def test_an_llm_with_confidence_in_words(tmp_path) -> None:
     assert audit.groups.names == ("high", "low", "medium")
     assert audit.pool.confidence is None
     assert "in words" in result.stderr
-    assert "use --classes" in result.stderr
+    assert "name all classes with --classes" in result.stderr
     assert audit.pool.content == "question"
 
 
@@ -223,7 +223,7 @@ def test_it_works(tmp_path, name: str, data: str) -> None:
         ("twice.csv", "id,predicted\n1,a\n2,b\n1,b\n", "row 3 (line 4), column 'id': the id '1' is already that of"),
         ("empty.csv", "", "is empty (0 bytes)"),
         ("header.csv", "id,predicted\n", "has columns but no rows"),
-        ("text.csv", "text\nhello\nworld\n", "Say --predicted NAME"),
+        ("text.csv", "text\nhello\nworld\n", "Use --predicted NAME"),
         ("labels.csv", "id,label\n1,a\n2,b\n", "if it is the predicted class, add --predicted 'label'"),
         ("binary.csv", "id,score\n1,0.3\n2,0.7\n", "add a column with the predicted class"),
         ("constant.csv", "id,predicted\n1,yes\n2,yes\n", "Pass --classes with the names of all classes"),

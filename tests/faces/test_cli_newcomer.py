@@ -186,8 +186,8 @@ def test_numbers_from_few_labels_are_marked(audit) -> None:
         ("--lowest 3 --highest 2", "fewlabels: --lowest does not go with --highest. Leave out one."),
         ("--groups column:lang --compare x,y", "there is no group 'x'. The groups are 'de', 'en', 'pl'."),
         ("--compare billing,spma", "there is no group 'spma'. Did you mean 'spam'? The groups are"),
-        ("--compare DE,en", "there is no group 'DE'. These are values of the column 'lang': say --groups column:lang."),
-        ("--groups column:lang --compare spam,refund", "no group 'spam'. These are classes: say --groups predicted."),
+        ("--compare DE,en", "there is no group 'DE'. These are values of the column 'lang': add --groups column:lang."),
+        ("--groups column:lang --compare spam,refund", "no group 'spam'. These are classes: add --groups predicted."),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_answered_in_words(folder, options: str, said: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
     from fewlabels.tasks import Answer, Task
 
-_NOTHING = "Nothing can be said yet: no item has a label."
+_NOTHING = "Nothing can be said yet: no item has a label so far."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,7 +28,7 @@ def settings(report: Report) -> list[KeyFigure]:
         KeyFigure(
             "items, classes, groups", f"{pool['items']:,}, {pool['classes']:,}, {pool['groups']:,} {pool['grouped']}"
         ),
-        KeyFigure("the classifier's scores", pool["scores"]),
+        KeyFigure("certainty of the predictions", pool["scores"]),
         KeyFigure("level of the ranges", chosen(report.level)),
         KeyFigure(
             "draws behind the ranges",

@@ -18,21 +18,21 @@ from fewlabels.web.settings import Settings
 if TYPE_CHECKING:
     from fewlabels.store import Store
 
-_ABOUT = """Ask which items to label, tell the labels, and read what is known so far.
+_ABOUT = """Ask which items to label, tell the labels, and read the results so far.
 
 Send your token as `Authorization: Bearer TOKEN`.
 Every error has the body `{"error": {"code": ..., "message": ...}}`."""
 
 
 def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
-    """Labelling page, dashboard and HTTP API over the assessments of a store.
+    """Make the app: labelling page, dashboard and HTTP API for the assessments of a store.
 
     Parameters
     ----------
     store
-        Where the assessments and their people are kept.
+        The store with the assessments and their people.
     settings
-        What the owner chose; see `Settings`.
+        The owner's choices; see `Settings`.
 
     Examples
     --------

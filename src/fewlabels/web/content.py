@@ -1,4 +1,4 @@
-"""What an annotator looks at: texts, images from a folder or an address, or a card of columns."""
+"""The content that an annotator sees: texts, images from a folder or an address, or a card of columns."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Part(BaseModel):
 
 
 def parts_of(item: Mapping[str, Any], settings: Settings, address: str) -> list[Part]:
-    """What a page shows of an item.
+    """Return what a page shows of an item.
 
     Parameters
     ----------
     item
-        What annotators may see of it, by column.
+        The values that annotators may see, by column.
     settings
-        Where files and images may come from.
+        The settings, which say where files and images may come from.
     address
-        From where a page gets the file of this item; the name of the column is added to it.
+        The address from which a page gets the file of this item; the name of the column is added to it.
     """
     named = len(item) > 1
     parts = []
@@ -66,7 +66,7 @@ def _part(value: str, settings: Settings, address: str) -> Part:
 
 
 def _address(value: str) -> tuple[str, str] | None:
-    """Scheme and host of a text that is a web address and nothing else."""
+    """Return the scheme and host of a text that is only a web address; None for other texts."""
     if not value.startswith(("http://", "https://")) or any(c.isspace() for c in value):
         return None
     try:
@@ -77,10 +77,10 @@ def _address(value: str) -> tuple[str, str] | None:
 
 
 def file_of(value: str, folder: Path | None) -> Path | None:
-    """The file in the content folder that a value of the pool names; None if there is none.
+    """Return the file in the content folder that a value of the pool names; None if there is none.
 
-    Whatever the pool says, nothing outside the folder is ever named: not by `..`, not by an absolute path, not
-    through a symbolic link that leads out.
+    Whatever the pool says, the file is never outside the folder: not by `..`, not by an absolute path, and not through
+    a symbolic link that leads out.
 
     >>> file_of("../secret.txt", Path(".")) is None
     True
@@ -93,13 +93,13 @@ def file_of(value: str, folder: Path | None) -> Path | None:
     inside = folder.resolve()
     try:
         file = (inside / path).resolve(strict=True)
-    except (OSError, RuntimeError):  # not there, or links in a circle
+    except (OSError, RuntimeError):  # missing, or links in a circle
         return None
     return file if file.is_relative_to(inside) and file.is_file() else None
 
 
 def media_type(file: Path) -> str | None:
-    """How a file may be sent: as the image it is, and nothing else."""
+    """Return the media type of an image file; None for any other file, which is never sent."""
     if file.suffix.lower() not in _IMAGES:
         return None
     return mimetypes.guess_type(file.name)[0] or "application/octet-stream"

@@ -1,4 +1,4 @@
-"""One shape for everything that goes wrong: {"error": {"code": ..., "message": ...}}."""
+"""Errors, which all have the same shape: {"error": {"code": ..., "message": ...}}."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found", 405: "method-not-allowed"}
 _CODES |= {409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
-# What is wrong with the database is for whoever runs the server: it names files and hosts. It may be tried again.
+# Problems with the database are for the person who runs the server: their messages name files and hosts.
 _INSIDE = (StoreError, SpecError)
-_UNAVAILABLE = "the server cannot use its database at the moment. Try again; its own messages say more."
-_BROKEN = "something went wrong in the server. Try again; its own messages say more."
+_UNAVAILABLE = "the server cannot use its database at the moment. Try again; the server's log says more."
+_BROKEN = "something went wrong in the server. Try again; the server's log says more."
 _log = logging.getLogger(__name__)
 
 
 class Problem(BaseModel):
-    """What went wrong."""
+    """A problem: its code and a message."""
 
     code: str
     message: str
@@ -43,13 +43,13 @@ class UnknownAssessmentError(FewlabelsError):
 
 
 def error_response(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """An error as every part of the app answers it."""
+    """Return an error in the shape that every part of the app uses."""
     body = {"error": {"code": _CODES.get(status, "error"), "message": message}}
     return JSONResponse(body, status_code=status, headers=headers)
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Let every error leave in the one shape; who looks at a page gets it as a page."""
+    """Give every error the same shape; a browser that asked for a page gets a page."""
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
@@ -57,7 +57,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return _shown(request, 422, "; ".join(_in_words(one) for one in error.errors()[:5]))
+        return _shown(request, 422, "; ".join(_in_words(problem) for problem in error.errors()[:5]))
 
     @app.exception_handler(UnknownAssessmentError)
     async def unknown(request: Request, error: UnknownAssessmentError) -> Response:
@@ -68,7 +68,7 @@ def add_handlers(app: FastAPI) -> None:
         if isinstance(error, _INSIDE):
             _log.error("%s %s: %s", request.method, request.url.path, error)
             return _shown(request, 503, _UNAVAILABLE)
-        # What a caller did wrong can be mended by them.
+        # The caller can correct these.
         return _shown(request, 409 if isinstance(error, LabelError) else 400, str(error))
 
     @app.exception_handler(Exception)

@@ -1,4 +1,4 @@
-"""What every request passes before the app sees it: how large, by whom, how often; and the headers of the answer."""
+"""Checks on every request before the app sees it (size, sign-in, rate), and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 CSRF_HEADER = "x-csrf-token"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
-# What may be had without signing in: the sign-in page itself, its script and style, and the description of the API.
+# Open without signing in: the sign-in page itself, its script and style, and the description of the API.
 _OPEN = ("/static/", "/sign-in", "/sign-out", "/healthz", "/api/v1/openapi.json")
-_OURS = {"", "same-origin", "none"}  # where a browser may say that a request comes from; other clients say nothing
+_OURS = {"", "same-origin", "none"}  # origins that a browser may report for a request; other clients report none
 _BURST = 10.0  # seconds' worth of requests
 _MINUTE = 60.0
 _DIGITS = 20  # of the length of a body
@@ -36,7 +36,7 @@ _ELSEWHERE = "the request did not come from a page of this server. Reload the pa
 
 
 def seal(token: str, *what: str) -> str:
-    """What shows that the server itself handed something to the person with this token; it tells nothing of the token.
+    """Return a seal: proof that the server handed something to the holder of a token, without revealing the token.
 
     >>> seal("a token", "a name", "an id") == seal("a token", "a name an id")
     False
@@ -46,20 +46,20 @@ def seal(token: str, *what: str) -> str:
 
 
 def is_sealed(shown: str, token: str, *what: str) -> bool:
-    """Whether this is the seal, compared in constant time."""
+    """Return whether a text is the right seal, compared in constant time."""
     return hmac.compare_digest(shown.encode(errors="surrogatepass"), seal(token, *what).encode())
 
 
 def csrf_token(token: str) -> str:
-    """What a page must send along with a cookie: only a page of ours can know it."""
+    """Return the token that a page must send along with a cookie: only our own pages know it."""
     return seal(token, "csrf")
 
 
 def cookie_name(headers: Headers, settings: Settings) -> str:
-    """The name of the cookie of this server.
+    """Return the name of this server's cookie.
 
-    Browsers send cookies to all ports of a host: with the port in its name, two servers on one computer do not sign
-    out each other's people. With https the prefix keeps neighbouring hosts from setting it.
+    Browsers send cookies to all ports of a host. With the port in the name, two servers on one computer do not sign out
+    each other's people. With https, the prefix keeps neighbouring hosts from setting the cookie.
     """
     if settings.secure:
         return "__Host-fewlabels"
@@ -68,7 +68,7 @@ def cookie_name(headers: Headers, settings: Settings) -> str:
 
 
 def content_policy(settings: Settings) -> str:
-    """The content security policy: everything from here, nothing inline, images also from hosts the owner named."""
+    """Return the content security policy: all from this server, nothing inline, images also from the owner's hosts."""
     images = " ".join(["'self'", "data:", *settings.image_hosts])
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; connect-src 'self'; "
@@ -77,7 +77,7 @@ def content_policy(settings: Settings) -> str:
 
 
 class Headed:
-    """Adds the security headers to every answer that has none of its own."""
+    """Middleware that adds the security headers to every answer that does not set its own."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -108,20 +108,20 @@ class Headed:
 
 
 class Sized:
-    """Refuses bodies above a size, whether they say their length or not."""
+    """Middleware that refuses bodies above a size, whether or not they state their length."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._largest = settings.largest
-        self._words = f"the request is too large: {settings.largest:,} bytes at most. Send it in parts."
+        self._words = f"the request is too large: at most {settings.largest:,} bytes are allowed. Send it in parts."
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        said = Headers(scope=scope).get("content-length", "0")
-        # A number so long that Python would not read it is too large as well.
-        if not said.isascii() or not said.isdigit() or len(said) > _DIGITS or int(said) > self._largest:
+        length = Headers(scope=scope).get("content-length", "0")
+        # A number that is too long for Python to read is too large as well.
+        if not length.isascii() or not length.isdigit() or len(length) > _DIGITS or int(length) > self._largest:
             await error_response(413, self._words)(scope, receive, send)
             return
         taken = 0
@@ -138,7 +138,7 @@ class Sized:
 
 
 class Rates:
-    """Token buckets by name: how often something may happen. Holds a bounded number of them."""
+    """Token buckets by name, which limit how often something may happen. Their number is bounded."""
 
     def __init__(self, per_second: float, burst: float, most: int = 10_000) -> None:
         self._per_second = per_second
@@ -148,7 +148,7 @@ class Rates:
         self._lock = threading.Lock()
 
     def take(self, name: str, now: float | None = None) -> bool:
-        """Whether one more is allowed, which is then counted."""
+        """Return whether one more is allowed, and count it if so."""
         now = time.monotonic() if now is None else now
         with self._lock:
             left, then = self._buckets.pop(name, (self._burst, now))
@@ -161,11 +161,11 @@ class Rates:
 
 
 class SignedIn:
-    """Lets nobody in without a valid token, by header or by cookie, and tells the app who it is.
+    """Middleware that requires a valid token, by header or by cookie, and passes the person on to the app.
 
-    This stands before routing and validation, so that a stranger learns nothing but that they are one. With a cookie
-    everything that changes something also needs the page's own CSRF token. Failed attempts are counted by address, and
-    a valid token always gets in: nobody can lock out others who share their address.
+    It runs before routing and validation, so that a stranger learns only that they must sign in. With a cookie, every
+    request that changes something also needs the page's CSRF token. Failed attempts are counted by address, but a valid
+    token always gets in: nobody can lock out others who share their address.
     """
 
     def __init__(self, app: ASGIApp, people: People, settings: Settings) -> None:
@@ -180,7 +180,7 @@ class SignedIn:
         await app(scope, receive, send)
 
     async def _admitted(self, scope: Scope) -> ASGIApp:
-        """The app, if the request may reach it; otherwise the answer that it gets instead."""
+        """Return the app, if the request may reach it; otherwise the answer that refuses it."""
         headers, address = Headers(scope=scope), (scope.get("client") or ("?", 0))[0]
         token, by_cookie = presented(headers, self._settings)
         state = scope.setdefault("state", {})
@@ -203,12 +203,12 @@ class SignedIn:
 
 
 def too_many() -> Response:
-    """The answer after too many failed attempts."""
+    """Return the answer after too many failed attempts."""
     return error_response(429, "too many failed attempts. Wait a minute and try again.", {"retry-after": "60"})
 
 
 def _stranger(scope: Scope) -> Response:
-    """To the sign-in page for somebody who looks at pages, 401 for everything else."""
+    """Send somebody who looks at pages to the sign-in page, and answer everything else with 401."""
     if scope["method"] in _SAFE and not scope["path"].startswith("/api/"):
         return RedirectResponse("/", status_code=303)
     words = "sign in first: with your personal link, or with a bearer token."
@@ -216,9 +216,9 @@ def _stranger(scope: Scope) -> Response:
 
 
 def presented(headers: Headers, settings: Settings) -> tuple[str, bool]:
-    """The token of a request, and whether it came by cookie; the header has precedence."""
+    """Return the token of a request, and whether it came by cookie; the header takes precedence."""
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return bearer.strip(), False
-    # Not http.cookies: where another program of this host has set an odd cookie, that drops ours as well.
+    # http.cookies would drop our cookie too if another program on this host has set an odd one.
     return cookie_parser("; ".join(headers.getlist("cookie"))).get(cookie_name(headers, settings), ""), True

@@ -1,4 +1,4 @@
-"""Server-sent events: the log of an assessment has moved on."""
+"""Server-sent events that say that the log of an assessment has grown."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _EVERY = 1.0  # seconds between two looks at the log
 _QUIET = 15  # looks without a change after which a sign of life is sent, for proxies
-_LOOKS = 600  # then the browser connects anew: no connection stays for ever
-_MOST = 100  # streams at once: each takes a connection and a look a second
+_LOOKS = 600  # then the browser connects again: no connection stays open for ever
+_MOST = 100  # streams at once: each takes a connection and one look per second
 
 
 async def changes(service: Service, name: str, token: str) -> AsyncIterator[str]:
-    """One event now, and one for each time the log was found longer; it ends when the reader is locked out."""
+    """Yield one event now, and one whenever the log has grown, until the reader is locked out."""
     seq, quiet = -1, 0
     for _ in range(_LOOKS):
         if service.closing() or await run_in_threadpool(service.people.who, token) is None:
@@ -38,7 +38,7 @@ async def changes(service: Service, name: str, token: str) -> AsyncIterator[str]
 
 
 async def counted(service: Service, events: AsyncIterator[str]) -> AsyncIterator[str]:
-    """The events, and while somebody reads them one stream more."""
+    """Yield the events, and count the stream while somebody reads it."""
     service.streams += 1
     try:
         async for event in events:
@@ -48,8 +48,8 @@ async def counted(service: Service, events: AsyncIterator[str]) -> AsyncIterator
 
 
 def stream(service: Service, name: str, token: str) -> StreamingResponse:
-    """The answer to a page that wants to be told."""
+    """Return the answer to a page that follows the log."""
     if service.streams >= _MOST:
-        raise HTTPException(503, "too many pages watch already. Close some of them.")
+        raise HTTPException(503, "too many pages are open already. Close some of them.")
     events = counted(service, changes(service, name, token))
     return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -1,4 +1,4 @@
-"""What goes over the wire: the bodies of requests and answers of the HTTP API, version 1."""
+"""The bodies of requests and answers of the HTTP API, version 1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fewlabels.web.content import Part
 
-# What a database can keep: no NUL. Half a character is refused by the JSON reader already.
+# Databases cannot store NUL. Half a character is already refused by the JSON reader.
 Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
 Note = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]
 Key = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -16,25 +16,25 @@ _MOST = 10_000
 
 
 class Strict(BaseModel):
-    """A body that is taken as it is: no field too many, no 1 for true."""
+    """A body that must match exactly: no extra fields, and no 1 for true."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
 class Ask(Strict):
-    """How many items are wanted; those already handed out to this person and still open come first."""
+    """The number of items wanted; this person's open items come first."""
 
     n: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
 class Asked(BaseModel):
-    """The items to label next; fewer than wanted, or none, when there are no more."""
+    """The items to label next; fewer than wanted, or none, if no more are left."""
 
     requests: list[Item]
 
 
 class Item(BaseModel):
-    """One item to label: what may be seen of it, and what the owner lets annotators see beside it."""
+    """One item to label: its visible content, and the hints that the owner allows beside it."""
 
     id: str
     parts: list[Part]
@@ -42,14 +42,14 @@ class Item(BaseModel):
 
 
 class Given(Item):
-    """What a person said about an item: a label, or why they skipped it."""
+    """A person's answer about an item: a label, or the reason for skipping it."""
 
     label: str | None
     note: str | None
 
 
 class Answers(BaseModel):
-    """What a person said last, the newest first."""
+    """A person's last answers, newest first."""
 
     answers: list[Given]
 
@@ -62,7 +62,7 @@ class Label(Strict):
 
 
 class Tell(Strict):
-    """Answers of one person; if one of them cannot be taken, none is. The same `key` sent again is not taken twice."""
+    """Answers of one person; if one is refused, none is taken. Answers with the same `key` are taken only once."""
 
     labels: Annotated[list[Label], Field(min_length=1, max_length=_MOST)]
     note: Note | None = None
@@ -70,7 +70,7 @@ class Tell(Strict):
 
 
 class Taken(BaseModel):
-    """How many were taken."""
+    """The number of answers that were taken."""
 
     taken: int
 
@@ -91,41 +91,41 @@ class Retract(Strict):
 
 
 class Withdraw(Strict):
-    """Items about which everything is taken back."""
+    """Items to take back completely."""
 
     ids: Annotated[list[Text], Field(min_length=1, max_length=_MOST)]
     note: Note | None = None
 
 
 class Invite(Strict):
-    """Somebody who shall get a personal link."""
+    """A person to invite."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     role: Literal["annotator", "owner"] = "annotator"
 
 
 class Invited(BaseModel):
-    """Their token: shown this once."""
+    """The token of a new person, shown only this once."""
 
     name: str
     token: str
 
 
 class Name(Strict):
-    """Somebody."""
+    """The name of a person."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Me(BaseModel):
-    """Who is signed in."""
+    """The person who is signed in."""
 
     name: str
     role: str
 
 
 class Member(BaseModel):
-    """Somebody who was invited; locked out if `revoked`."""
+    """A person who was invited; locked out if `revoked`."""
 
     name: str
     role: str
@@ -150,14 +150,14 @@ class Classes(BaseModel):
 
 
 class Rows(BaseModel):
-    """A table: one object a row, and the settings that made it."""
+    """A table: one object per row, and the settings behind it."""
 
     rows: list[dict[str, Any]]
     settings: dict[str, Any] = {}
 
 
 class Answer(Rows):
-    """What the task concludes: in plain words, what that rests on, how sure it is, and the table behind it."""
+    """The conclusion of the task: in plain words, with its basis, its probability, and the table behind it."""
 
     question: str
     headline: str
@@ -168,7 +168,7 @@ class Answer(Rows):
 
 
 class Disputed(BaseModel):
-    """An item that waits for the owner: who said what, and who could not say."""
+    """An item that waits for the owner, with people's votes and skips."""
 
     id: str
     parts: list[Part]

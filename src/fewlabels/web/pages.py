@@ -1,4 +1,4 @@
-"""The pages: sign in, label, dashboard, decide, people. Each hands one view to one template."""
+"""The pages: sign in, label, dashboard, decide, people. Each fills one template from one view."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ router = APIRouter()
 
 
 def environment() -> Environment:
-    """The templates, with everything escaped that is put into them."""
+    """Return the templates, which escape everything that is put into them."""
     pages = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined
     )
@@ -46,7 +46,7 @@ def environment() -> Environment:
 
 
 def _cell(value: object) -> str:
-    """A value of a table as a person reads it."""
+    """Write a value of a table for people to read."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -77,13 +77,13 @@ class SignIn(Strict):
 
 @router.get("/healthz")
 def healthz() -> dict[str, bool]:
-    """Whether the server answers."""
+    """Say that the server is running."""
     return {"ok": True}
 
 
 @router.get("/")
 def home(request: Request, service: Here) -> Response:
-    """The sign-in page for strangers; for others the list, or the only assessment there is to label."""
+    """Show the sign-in page to strangers, and to others the list of assessments, or the only one to label."""
     person: Person | None = request.state.person
     if person is None:
         return _forget(sign_in_page(request), request, service)
@@ -95,7 +95,7 @@ def home(request: Request, service: Here) -> Response:
 
 @router.get("/sign-in")
 def sign_in_page(request: Request) -> Response:
-    """Where a personal link leads, whoever is signed in: its token is behind the #, and the page sends it."""
+    """Show the page to which a personal link leads, whoever is signed in; it sends the token after the #."""
     return _page(request, "sign_in.html", None)
 
 
@@ -105,7 +105,7 @@ def sign_in(body: SignIn, request: Request, service: Here) -> Response:
     if service.people.who(body.token) is None:
         if request.state.failed():
             return too_many()
-        return error_response(401, "that token is not valid, or not any more. Ask the owner for a new link.")
+        return error_response(401, "that token is not valid, or no longer valid. Ask the owner for a new link.")
     answer = Response('{"to": "/"}', media_type="application/json")
     name = cookie_name(request.headers, service.settings)
     answer.set_cookie(
@@ -116,13 +116,13 @@ def sign_in(body: SignIn, request: Request, service: Here) -> Response:
 
 @router.post("/sign-out")
 def sign_out(request: Request, service: Here, csrf: Annotated[str, Form()] = "") -> Response:
-    """Forget the cookie, if the page is of the person who has it: in another tab somebody else may have signed in."""
+    """Delete the cookie, if it belongs to the person of this page: somebody else may be signed in in another tab."""
     answer = RedirectResponse("/", status_code=303)
     return _forget(answer, request, service) if is_sealed(csrf, request.state.token, "csrf") else answer
 
 
 def _forget(answer: Response, request: Request, service: Service) -> Response:
-    """The answer, which also takes the cookie from the browser if it has one."""
+    """Make an answer delete the browser's cookie, if it has one."""
     if request.state.token:
         name = cookie_name(request.headers, service.settings)
         answer.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=service.settings.secure)
@@ -131,7 +131,7 @@ def _forget(answer: Response, request: Request, service: Service) -> Response:
 
 @router.get("/static/plots.css")
 def plots_css() -> Response:
-    """The style of the plots, as the report has it."""
+    """Return the style of the plots, the same as in the report."""
     return Response(plots.stylesheet(), media_type="text/css", headers={"cache-control": "max-age=3600"})
 
 
@@ -140,7 +140,7 @@ def plots_css() -> Response:
 
 @router.get("/label/{name:path}")
 def label(name: str, request: Request, service: Here, person: Anyone) -> Response:
-    """One item after the other."""
+    """Show the labelling page, with one item after another."""
     pool, settings = service.audit(name).pool.fingerprint[:16], service.settings
     view = {"pool": pool, "ahead": settings.ahead, "lease": settings.lease}
     return _page(request, "label.html", person, name=name, here="label", **view)
@@ -151,13 +151,13 @@ def label(name: str, request: Request, service: Here, person: Anyone) -> Respons
 
 @router.get("/people")
 def people(request: Request, service: Here, owner: Owner) -> Response:
-    """Who may come in."""
+    """Show who may sign in."""
     return _page(request, "people.html", owner, people=service.people.list(), here="people")
 
 
 @router.get("/decide/{name:path}")
 def decide(name: str, request: Request, service: Here, owner: Owner, token: Token) -> Response:
-    """The items that wait for the owner's word."""
+    """Show the items that wait for the owner's decision."""
     waiting, total = service.disputed(name, _MOST_DISPUTES, token)
     view = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.classes}
     return _page(request, "decide.html", owner, name=name, here="decide", **view)
@@ -165,21 +165,21 @@ def decide(name: str, request: Request, service: Here, owner: Owner, token: Toke
 
 @router.get("/part/live/{name:path}")
 def live(name: str, request: Request, service: Here, _owner: Owner) -> Response:
-    """The parts of the dashboard that follow the log."""
+    """Return the parts of the dashboard that follow the log."""
     view = service.kept(name, "dashboard", dashboard)
     return HTMLResponse(request.app.state.pages.get_template("live.html").render(view=view, name=name))
 
 
 @router.get("/part/forecast/{name:path}")
 def forecast(name: str, request: Request, service: Here, _owner: Owner) -> Response:
-    """How many more labels it will probably take: a part of its own, since it takes seconds."""
+    """Return how many more labels it will take, as a part of its own, since it takes seconds."""
     words = service.kept(name, "forecast", outlook)
     return HTMLResponse(request.app.state.pages.get_template("forecast.html").render(words=words))
 
 
 @router.get("/download/report/{name:path}")
 def report(name: str, service: Here, _owner: Owner) -> Response:
-    """The report, to keep."""
+    """Download the report."""
     from fewlabels.report import read
 
     return _download(service.kept(name, "report", lambda audit: read(audit).html()), "report.html", "text/html")
@@ -187,21 +187,21 @@ def report(name: str, service: Here, _owner: Owner) -> Response:
 
 @router.get("/download/labels/{name:path}")
 def labels(name: str, service: Here, _owner: Owner) -> Response:
-    """The labels that count."""
+    """Download the labels that count."""
     rows = ({"id": item, "label": label} for item, label in service.audit(name).labels().items())
     return _download(_csv(("id", "label"), rows), "labels.csv", "text/csv")
 
 
 @router.get("/download/log/{name:path}")
 def log(name: str, service: Here, _owner: Owner) -> Response:
-    """Everything that happened."""
+    """Download the log: everything that happened."""
     table: Table = service.audit(name).log()
     return _download(_csv(tuple(table.columns), table.rows()), "log.csv", "text/csv")
 
 
 @router.get("/dashboard/{name:path}")
 def overview(name: str, request: Request, service: Here, owner: Owner) -> Response:
-    """What is known so far."""
+    """Show the dashboard."""
     question = service.summary(name).question
     return _page(request, "dashboard.html", owner, name=name, here="dashboard", question=question)
 
@@ -212,7 +212,7 @@ def _download(text: str, file: str, kind: str) -> Response:
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Rows as CSV for a spreadsheet: what people download they open in one."""
+    """Write rows as CSV for a spreadsheet, since people open downloads in one."""
     out = io.StringIO(newline="")
     write_rows(list(rows), out, columns=columns, excel=True)
     return out.getvalue()

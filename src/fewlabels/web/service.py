@@ -1,4 +1,4 @@
-"""The assessments of one store, opened once and kept; and what is costly to compute, kept until the log moves on."""
+"""The assessments of one store, opened once, and costly results, which are kept until the log grows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Service:
-    """What the routes share: the store's assessments by name, its people, and the settings."""
+    """The shared state of the routes: the store's assessments by name, its people, and the settings."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
@@ -35,18 +35,18 @@ class Service:
         self._lock = threading.Lock()
         self._open: dict[str, Assessment] = {}
         self.streams = 0
-        """How many pages are being told of changes."""
+        """The number of pages that follow a log."""
         self.closing: Callable[[], bool] = lambda: False
-        """Whether the server is about to end, so that what goes on for long has to end as well."""
+        """Whether the server is about to stop, so that long answers must end as well."""
         self._kept: dict[tuple[str, str], tuple[object, Any]] = {}
         self._busy: dict[tuple[str, str], threading.Lock] = {}
 
     def names(self) -> list[str]:
-        """The assessments there are."""
+        """List the names of the assessments."""
         return self.store.names()
 
     def audit(self, name: str) -> Assessment:
-        """An assessment by name, loaded the first time it is wanted."""
+        """Return an assessment by name, loaded when it is first needed."""
         if name in self._open:
             return self._open[name]
         with self._lock:
@@ -57,9 +57,9 @@ class Service:
             return self._open[name]
 
     def kept(self, name: str, what: str, make: Callable[[Assessment], T], given: object = None) -> T:
-        """Something costly about an assessment: computed once for each state of its log, by one thread.
+        """Return a costly result about an assessment, computed once for each state of its log, by one thread.
 
-        Of one kind only the last is kept, with what it was made for: its memory is bounded.
+        Only the last result of each kind is kept, so that memory is bounded.
         """
         audit, key = self.audit(name), (name, what)
         with self._lock:
@@ -71,15 +71,15 @@ class Service:
             return self._kept[key][1]
 
     def everybody(self) -> set[str]:
-        """The names of those who label here: what others hold, such as a file for a spreadsheet, has no lease."""
-        return {one.name for one in self.people.list()}
+        """Return the names of those who label here; items that others hold, such as in a file, have no lease."""
+        return {person.name for person in self.people.list()}
 
     def seq(self, name: str) -> int:
-        """How far the log of an assessment is."""
+        """Return the number of the last event in an assessment's log."""
         return self.audit(name).seq
 
     def summary(self, name: str) -> m.Summary:
-        """An assessment in one line."""
+        """Summarise an assessment in one line."""
         audit = self.audit(name)
         progress = audit.by_group()
         return m.Summary(
@@ -92,47 +92,49 @@ class Service:
         )
 
     def blind(self, name: str) -> str | None:
-        """Why annotators would see nothing of the items of an assessment but their ids; None if they see more."""
+        """Explain why annotators would see only the ids of the items; None if they see more."""
         audit = self.audit(name)
         try:
             shown = self.seen(name, str(audit.pool.ids[0].as_py()))
         except InputError as error:
             return str(error)
-        return None if shown else "it has no content. Name the columns they look at, with --columns."
+        return None if shown else "it has no content. Name the columns to show with --columns."
 
     def seen(self, name: str, item: str) -> dict[str, Any]:
-        """What annotators may see of an item, by column."""
+        """Return what annotators may see of an item, by column."""
         return self.audit(name).item(item, columns=self.settings.columns or None)
 
     def item(self, name: str, item: str, token: str) -> m.Item:
-        """An item as the page of the person with this token shows it."""
+        """Return an item as it is shown to the holder of a token."""
         return m.Item(id=item, parts=self._parts(name, item, token), hints=self._hints(name, item))
 
     def answers(self, name: str, annotator: str, most: int, token: str) -> list[m.Given]:
-        """What a person said last, with the items, the newest first."""
+        """Return a person's last answers with their items, newest first."""
         rows = self.audit(name).answers(annotator, most).rows()
         return [
             m.Given(**dict(self.item(name, row["id"], token)), label=row["label"], note=row["note"]) for row in rows
         ]
 
     def disputed(self, name: str, most: int, token: str) -> tuple[list[m.Disputed], int]:
-        """The items that wait for the owner, as a page shows them; and how many there are in all."""
+        """Return the first items that wait for the owner, as a page shows them, and their number in all."""
         waiting = self.audit(name).disputed()
         shown = [
-            m.Disputed(id=one.id, parts=self._parts(name, one.id, token), votes=dict(one.votes), skips=dict(one.skips))
-            for one in waiting[:most]
+            m.Disputed(
+                id=item.id, parts=self._parts(name, item.id, token), votes=dict(item.votes), skips=dict(item.skips)
+            )
+            for item in waiting[:most]
         ]
         return shown, len(waiting)
 
     def _parts(self, name: str, item: str, token: str) -> list[Part]:
-        # Who knows an id but was not handed the item does not get its file: the address is sealed for one person.
+        # The address is sealed for one person: knowing an id is not enough to get the file of its item.
         query = urlencode({"id": item, "seal": seal(token, "content", name, item)}, quote_via=quote)
         return parts_of(
             self.seen(name, item), self.settings, f"/api/v1/assessments/{quote(name, safe='')}/content?{query}"
         )
 
     def _hints(self, name: str, item: str) -> dict[str, Any]:
-        """What the owner has switched on to be seen beside the item; nothing by default."""
+        """Return the hints that the owner allows beside an item; none by default."""
         if not self.settings.show:
             return {}
         audit = self.audit(name)

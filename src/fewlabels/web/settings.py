@@ -1,4 +1,4 @@
-"""What the owner may choose when serving."""
+"""The settings that the owner may choose for the web app."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """How the web app behaves; the defaults are the careful ones.
+    """The settings of the web app; the defaults are cautious.
 
     Parameters
     ----------
     content
         A folder with the files (images, texts) that the pool's content column names, or None.
     columns
-        The columns of the pool that annotators look at; the pool's content column if none is named.
+        The columns of the pool that annotators see; the pool's content column if none is named.
     image_hosts
         Origins such as "https://images.example.com" from which pages may show images that the pool names by address.
     show
-        What annotators may see beside the item: any of "predicted", "confidence" and "group". Nothing by default:
-        who sees the model's answer tends to agree with it.
+        What annotators may see beside the item: any of "predicted", "confidence" and "group". Nothing by default, since
+        people who see the classifier's answer tend to agree with it.
     lease
-        Seconds after which an item that was handed out and not answered comes back.
+        The seconds after which an item that was handed out but not answered is handed out again.
     ahead
-        Items that a page may hold beside the one shown, so that the next is there at once.
+        The number of items that a page may fetch in advance, so that the next one appears at once.
     secure
-        Whether cookies are sent over https only: for a server behind a proxy that speaks https.
+        Whether cookies are sent only over https: for a server behind an https proxy.
     largest
-        Bytes of the largest request.
+        The size of the largest request, in bytes.
     rate
-        Requests a second that one person may make on average, in bursts of up to ten seconds' worth.
+        The requests per second that one person may make on average; bursts may be ten seconds' worth.
     attempts
-        Failed sign-ins a minute from one address.
+        The failed sign-ins per minute that are allowed from one address.
 
     >>> Settings().show
     ()
@@ -58,12 +58,12 @@ class Settings:
     def __post_init__(self) -> None:
         if self.content is not None and not self.content.is_dir():
             raise InputError(
-                f"the content folder {self.content} is no folder. It must hold the files that the pool names."
+                f"the content folder {self.content} is not a folder. Name the folder with the files of the pool."
             )
         for host in self.image_hosts:
             _check_origin(host)
         if unknown := set(self.show) - {"predicted", "confidence", "group"}:
-            raise InputError(f"cannot show {min(unknown)!r}: only predicted, confidence and group.")
+            raise InputError(f"cannot show {min(unknown)!r}. Choose from predicted, confidence and group.")
         for name in ("lease", "largest", "rate", "attempts"):
             if not getattr(self, name) > 0:
                 raise InputError(f"The {name!r} of the web app must be above 0. Got {getattr(self, name)!r} instead.")
@@ -73,7 +73,7 @@ class Settings:
 
 def _check_origin(host: str) -> None:
     parts = urlsplit(host)
-    # What is put into the content security policy must be an origin and nothing else.
+    # Only an origin may go into the content security policy.
     plain = host == f"{parts.scheme}://{parts.netloc}" and not set(host) & set(" ;,'\"*@")
     if parts.scheme not in {"http", "https"} or not parts.netloc or not plain:
-        raise InputError(f"the image host {host!r} is no origin. Write it such as https://images.example.com")
+        raise InputError(f"the image host {host!r} is not an origin. Write it as in https://images.example.com")

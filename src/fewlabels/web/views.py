@@ -1,4 +1,4 @@
-"""What the dashboard shows, computed once for each state of the log."""
+"""The content of the dashboard, computed once for each state of the log."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from fewlabels.stopping import Standing
     from fewlabels.table import Table
 
-# What the owner looks at while labels come in; the report has all the others.
+# The plots for the owner while labels come in; the report has all the others.
 _SHOWN = ("forest", "chances", "rope", "allocation")
 _EVENTS = 30
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot as a page shows it: what it is of, markup that is safe as it is, and how to read it."""
+    """A plot for a page: its title, its safe markup, and how to read it."""
 
     title: str
     svg: str
@@ -32,7 +32,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """Everything that is known so far, for one look."""
+    """Everything that is known so far, at a glance."""
 
     finding: Finding
     labels: int
@@ -47,7 +47,7 @@ class Dashboard:
 
 
 def dashboard(audit: Assessment) -> Dashboard:
-    """The dashboard of an assessment now."""
+    """Compute the dashboard of an assessment."""
     reading = Reading(audit)
     finding, progress, log = found_in(reading), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
     drawn = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]

@@ -5,7 +5,7 @@ const KEYS = [..."123456789", ..."abcdefghijklmnopqrstuvwxyz".split("").filter((
 export const MOST_BUTTONS = 24;
 const SHOWN = 8;
 
-// How well a class fits what was typed: 0 best, null not at all.
+// How well a class matches what was typed: 0 is best, null is no match.
 export function fit(name, typed) {
   const text = name.toLocaleLowerCase();
   if (text === typed) return 0;
@@ -95,7 +95,7 @@ export class Choices {
     );
     this.list.hidden = !names.length;
     this.none.hidden = !this.input.value.trim() || names.length > 0;
-    this.none.textContent = this.none.hidden ? "" : "No class has that in its name. If it is not in the list, skip and say so.";
+    this.none.textContent = this.none.hidden ? "" : "No class has that in its name. If the right class is missing, skip the item and say so.";
     this.input.setAttribute("aria-expanded", String(names.length > 0));
     if (names.length) this.input.setAttribute("aria-activedescendant", `found-${this.at}`);
     else this.input.removeAttribute("aria-activedescendant");
@@ -127,7 +127,7 @@ export class Choices {
     this.show(0);
   }
 
-  // A key pressed anywhere on the page; whether it was ours.
+  // Handles a key pressed anywhere on the page, and returns whether it was ours.
   press(key) {
     if (!this.few) {
       if (key !== "/") return false;
@@ -140,7 +140,7 @@ export class Choices {
     return true;
   }
 
-  // A new item: nothing typed, and on machines with a keyboard ready for typing.
+  // For a new item: clears what was typed and, on machines with a keyboard, gets ready for typing.
   ready(earlier) {
     this.clear();
     if (this.buttons) for (const [i, button] of this.buttons.entries()) button.classList.toggle("chosen", this.classes[i] === earlier);

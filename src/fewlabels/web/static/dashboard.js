@@ -1,9 +1,9 @@
-// The live view: the server says that something changed, the page fetches the parts anew.
+// The live view: when the server says that something changed, the page fetches the parts again.
 
 const page = document.body.dataset;
 const live = document.getElementById("live");
 const saidState = document.getElementById("state");
-const RESTS = 5; // a part that takes long to compute is fetched so much less often: labelling goes first
+const RESTS = 5; // a part that takes long to compute is fetched less often, since labelling comes first
 let source = null;
 let gone = false; // signed out
 
@@ -16,14 +16,14 @@ async function fetchPart(part) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   for (const section of fresh.querySelectorAll("[data-part]")) {
     const old = live.querySelector(`[data-part="${section.dataset.part}"]`);
-    // What a person has opened stays open.
+    // A box that a person has opened stays open.
     for (const box of section.querySelectorAll("details[id]")) box.open = document.getElementById(box.id)?.open ?? box.open;
     if (old) old.replaceWith(document.adoptNode(section));
     else live.append(document.adoptNode(section));
   }
 }
 
-// A part of the page that follows the log: fetched when something changed, and not again before it has had its rest.
+// A part of the page that follows the log: fetched when something changed, and not again before a pause.
 class Part {
   constructor(name, onFresh = () => {}) {
     this.name = name;
@@ -49,7 +49,7 @@ class Part {
           say("signed out: open your link again");
           break;
         }
-        say("no connection, trying again");
+        say("no connection; trying again");
         this.changed = true;
       }
       await new Promise((resolve) => setTimeout(resolve, Math.max(1000, RESTS * (performance.now() - began))));
@@ -60,15 +60,15 @@ class Part {
 
 const parts = [new Part("live", () => say(`as of ${new Date().toLocaleTimeString()}`)), new Part("forecast")];
 
-// Only while somebody looks: a browser has few connections to one server, and every open stream takes one.
+// Listens only while the page is visible: a browser has few connections to one server, and a stream takes one.
 function listen() {
   source?.close();
   if (document.hidden || gone) return;
   source = new EventSource(`/api/v1/assessments/${page.path}/live`);
   source.addEventListener("change", () => parts.forEach((part) => part.refresh()));
   source.addEventListener("error", () => {
-    say("no connection, trying again");
-    // A server that answers with an error is not asked again by the browser itself.
+    say("no connection; trying again");
+    // After an error from the server, the browser does not try again by itself.
     if (source.readyState === EventSource.CLOSED) parts[0].refresh().then(() => setTimeout(listen, 5000));
   });
 }

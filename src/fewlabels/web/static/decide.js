@@ -1,4 +1,4 @@
-// The owner decides. What was decided stays on the page until it is left: another click puts a wrong one right.
+// The owner decides. Decided items stay on the page until the owner leaves it, so that another click can correct one.
 
 import { call, inWords, path } from "./http.js";
 

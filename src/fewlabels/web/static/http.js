@@ -1,6 +1,6 @@
 // Talking to the server: JSON in and out, with the token that shows the request comes from this page.
 
-const PATIENCE = 30000; // ms: a connection that a closed lid has cut would otherwise be waited for, for minutes
+const PATIENCE = 30000; // ms: otherwise a connection that was cut by a closed lid could hang for minutes
 
 export class Refused extends Error {
   constructor(status, message) {
@@ -32,7 +32,7 @@ export async function call(method, path, body) {
   return data;
 }
 
-// Whether the server does not know this page's person any more: signed out, locked out, or somebody else signed in.
+// Whether the server no longer knows this page's person: signed out, locked out, or somebody else signed in.
 export const signedOut = (error) => error.status === 401 || error.status === 403;
 
 export const inWords = (error) => (error instanceof Refused ? error.message : "no connection");

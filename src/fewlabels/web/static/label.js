@@ -31,7 +31,7 @@ function shown(part) {
     image.addEventListener("load", () => image.classList.toggle("tiny", image.naturalWidth < 64));
     image.addEventListener("error", () => {
       figure.className = "notice bad";
-      figure.textContent = "This image could not be loaded. Skip the item, and tell the owner.";
+      figure.textContent = "This image could not be loaded. Skip the item and tell the owner.";
     });
     image.src = part.value;
     figure.append(image);
@@ -68,7 +68,7 @@ function show(request, earlier = null) {
   $("item").replaceChildren(...card(request));
   $("note").value = "";
   $("note-place").hidden = true;
-  $("heard").textContent = earlier ? `Taken back. You had said: ${earlier}.` : `Item ${done + 1}`;
+  $("heard").textContent = earlier ? `Taken back. Your answer was: ${earlier}.` : `Item ${done + 1}`;
   choices.ready(earlier);
   window.scrollTo(0, 0);
 }
@@ -120,11 +120,11 @@ function trouble(words) {
 const isLate = () => Date.now() - askedAt > lease;
 
 async function fetchMore() {
-  // Open items come first, so those that are here, or answered and not yet sent, have to be asked for as well.
+  // Open items come first, so ask also for those that are here already, or answered but not yet sent.
   const n = Math.min(1000, queue.length + (current ? 1 : 0) + outbox.waiting.length + ahead + 1);
   const { requests } = await call("POST", path(page.assessment, "ask"), { n });
   if (isLate() && !outbox.waiting.length) {
-    // Longer than a lease away: what is not in the list has gone to somebody else.
+    // After more than a lease away, items that are not in the list have gone to somebody else.
     const ours = new Set(requests.map((request) => request.id));
     queue = queue.filter((request) => ours.has(request.id));
     if (current && !ours.has(current.id)) current = null;
@@ -138,7 +138,7 @@ async function fetchMore() {
   return outbox.waiting.length ? 1000 : 10000; // others may give items back
 }
 
-// Get items until enough are here. One call at a time, and one timer: with nothing to be had it looks again now and then.
+// Gets items until enough are here, with one call at a time and one timer. If none are left, it looks again now and then.
 async function fill() {
   if (asking || (queue.length > Math.max(0, ahead - 1) && !isLate())) return;
   asking = true;
@@ -174,7 +174,7 @@ function answer(verb, body, said) {
   try {
     outbox.add(verb, note ? { ...body, note } : body);
   } catch {
-    trouble("This browser cannot keep your answer: its storage for this page is full or switched off. Allow it, and answer again.");
+    trouble("This browser cannot keep your answer: its storage for this page is full or switched off. Allow storage, and answer again.");
     return;
   }
   answered.add(current.id);
@@ -192,7 +192,7 @@ function skip(reason) {
   if (current) answer("skip", { id: current.id, reason }, reason);
 }
 
-// Of an earlier visit the server knows what was said last.
+// After an earlier visit, the server knows the last answer.
 async function lastAnswer() {
   await outbox.send();
   if (outbox.waiting.length) throw new Error("some answers are not saved yet");
@@ -212,7 +212,7 @@ async function undo() {
     $("heard").textContent = "There is nothing to take back.";
     return;
   }
-  // Sent even if the answer is still waiting: it may have arrived without our knowing.
+  // Send this even if the answer is still waiting: it may have arrived without our knowing.
   outbox.add("retract", { id: last.request.id });
   answered.delete(last.request.id);
   done = Math.max(0, done - 1);
@@ -283,7 +283,7 @@ $("forget").addEventListener("click", () => {
   outbox.remove(outbox.refused);
 });
 window.addEventListener("beforeunload", (event) => {
-  // They are safe in this browser; but a person who closes it on a borrowed machine should know.
+  // Unsent answers are safe in this browser, but a person on a borrowed machine should know about them.
   if (outbox.waiting.length) event.preventDefault();
 });
 

@@ -1,9 +1,10 @@
-// Answers on their way: kept in the browser until the server has them, sent in order, each taken once.
+// Answers on their way to the server: kept in the browser until it has them, sent in order, each taken once.
 //
-// An answer is in localStorage before the page moves on, and leaves it only after the server said yes. Each has an entry
-// of its own, so two tabs cannot overwrite each other's, and a key, so that one which was sent but whose "yes" was lost
-// is not counted twice. What the server refuses for good (an item that is gone, say) is kept apart and shown: nothing
-// that a person typed disappears. Entries are of one person, assessment and pool: nobody else's page sends them.
+// An answer is in localStorage before the page moves on, and leaves it only after the server has confirmed it. Each has
+// its own entry, so that two tabs cannot overwrite each other's, and a key, so that an answer whose confirmation was lost
+// is not counted twice. Answers that the server refuses for good (about an item that is gone, say) are kept apart and
+// shown: nothing that a person typed disappears. Entries belong to one person, assessment and pool: nobody else's page
+// sends them.
 
 import { call, inWords, path, signedOut } from "./http.js";
 
@@ -103,7 +104,7 @@ export class Outbox {
     return call("POST", path(this.assessment, verb), said[verb]);
   }
 
-  // Whether the entry can leave the queue: only when the server has refused it for good, and then it is kept apart.
+  // Returns whether the entry can leave the queue: only if the server has refused it for good, and then it is kept apart.
   keep({ verb, body, key }, error) {
     const status = error.status ?? 0;
     this.signedOut = signedOut(error);

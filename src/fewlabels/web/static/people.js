@@ -1,4 +1,4 @@
-// Inviting: the link is shown once, and nowhere kept.
+// Invitations: the link is shown once, and stored nowhere.
 
 import { call } from "./http.js";
 

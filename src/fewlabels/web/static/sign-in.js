@@ -1,5 +1,5 @@
-// A personal link carries its token after the #, which browsers keep to themselves. It is sent once, in a body, and
-// then taken out of the address bar and the history.
+// A personal link has its token after the #, which browsers do not send. The page sends it once, in a body, and removes
+// it from the address bar and the history.
 
 const form = document.getElementById("sign-in");
 const said = document.getElementById("said");
@@ -21,7 +21,7 @@ async function signIn(token) {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  // Whoever pastes the whole link means its token.
+  // If somebody pastes the whole link, take its token.
   const token = new FormData(form).get("token").trim().replace(/^.*#/, "");
   signIn(token).catch(() => (said.textContent = "No connection. Try again."));
 });
