@@ -87,7 +87,7 @@ def test_what_is_not_registered_or_does_not_come_back_is_found() -> None:
         ({"choose": lambda self, rewards, room, plays, rng: np.flatnonzero(room > 2)[:1]}, "as long as one has room"),
         ({"choose": lambda self, rewards, room, plays, rng: np.random.permutation(np.flatnonzero(room))[:1]},  # noqa: NPY002
          "the same with the same generator"),
-        ({"uses_belief": False}, "must not look at the rewards"),
+        ({"uses_belief": False}, "must not use the rewards"),
         ({"ignorable": True, "uses_belief": False,
           "choose": lambda self, rewards, room, plays, rng: rng.permutation(np.flatnonzero(room))[:1]},
          "in proportion to their room"),

@@ -96,9 +96,9 @@ def test_an_answer_taken_back_is_theirs_to_give_again(audit: fl.Assessment, answ
     assert (audit.labels(), audit.pending(), audit.disputed()) == ({}, [item], [])
     assert audit.held("ann").ids == [item]
     assert len(audit.answers("ann")) == 0
-    with pytest.raises(LabelError, match=f"cannot retract '{item}': ann has no answer there"):
+    with pytest.raises(LabelError, match=f"cannot retract '{item}': ann has not answered it"):
         audit.retract([item], annotator="ann")
-    with pytest.raises(LabelError, match="bob has no answer there"):
+    with pytest.raises(LabelError, match="bob has not answered it"):
         audit.retract([item], annotator="bob")
     for who in ["ann", "bob", "cyd"][: audit.spec.overlap]:
         audit.tell({item: "bee"}, annotator=who)

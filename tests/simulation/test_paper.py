@@ -138,7 +138,7 @@ def test_data_sets_are_found_by_either_name() -> None:
 
 
 def test_a_missing_file_is_named(tmp_path) -> None:
-    with pytest.raises(fl.InputError, match=r"svhn\.npz is not there, and SVHN needs it"):
+    with pytest.raises(fl.InputError, match=r"svhn\.npz does not exist, but SVHN needs it"):
         load(SOURCES[2], tmp_path)
 
 

@@ -206,10 +206,7 @@ def test_what_needs_no_simulation_is_said_at_once() -> None:
     assert short.more is None
     assert short.words == "Only 5 more items can be asked about, fewer than the budget of 25 labels has left."
     over = forecast(asked(ESTIMATE, 15, Stop(width=0.01), items=5))
-    assert (
-        over.words
-        == "Nothing is left to ask. What was wanted is not reached: no group has an interval wider than 0.01."
-    )
+    assert over.words == "Nothing is left to ask. The goal is not reached: no group has an interval wider than 0.01."
 
 
 def test_a_forecast_ends_with_the_budget() -> None:
@@ -242,7 +239,9 @@ def test_a_usual_rule_that_is_met_is_not_taken_for_the_users() -> None:
     audit.tell(dict.fromkeys(audit.ask(60).ids, "c0"))
     seen = forecast(audit)
     assert (seen.more, seen.runs, seen.is_set) == (0, 0, False)
-    assert seen.words.startswith("No stopping rule is set. By a usual one it is enough: the answer is right with ")
+    assert seen.words.startswith(
+        "No stopping rule is set. By a usual rule the labels are enough: the answer is right with "
+    )
 
 
 # --- the command

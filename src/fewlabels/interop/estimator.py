@@ -1,4 +1,4 @@
-"""Making a pool from a fitted classifier and its inputs, in the manner of scikit-learn."""
+"""Pools from a fitted classifier and its inputs, in the manner of scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Classifier(Protocol):
-    """Anything that predicts: scikit-learn's classifiers and pipelines, and what looks like them."""
+    """Anything that predicts: scikit-learn's classifiers and pipelines, and objects like them."""
 
     def predict(self, X: Any, /) -> Any:  # noqa: N803  (the field's own spelling)
         """The predicted class of each row."""
@@ -33,7 +33,7 @@ def pool_from_estimator(
     columns: Mapping[str, Sequence[Any]] | None = None,
     content: str | None = None,
 ) -> Pool:
-    """Make a pool of what a fitted classifier predicts for the rows of X.
+    """Make a pool from the predictions of a fitted classifier for the rows of X.
 
     The columns of `predict_proba` are named by `classes_`, as scikit-learn orders them. A classifier without
     `predict_proba` gives predicted classes only.
@@ -68,16 +68,16 @@ def pool_from_estimator(
     further = dict(columns or {})
     if content is not None and content not in further:
         raise InputError(
-            f"there is no column {content!r} for annotators to look at. Put it into ", Argument("columns"), "."
+            f"there is no column {content!r} for annotators to see. Put it into ", Argument("columns"), "."
         )
     names = _ids(X) if ids is None else list(ids)
-    given: dict[str, Any] = {"id": [str(one) for one in names], **further}
-    classes = [str(one) for one in getattr(estimator, "classes_", ())]
+    given: dict[str, Any] = {"id": [str(value) for value in names], **further}
+    classes = [str(value) for value in getattr(estimator, "classes_", ())]
     proba = getattr(estimator, "predict_proba", None)
     if proba is not None and classes:
         given["scores"] = np.asarray(proba(X), dtype=float)
     else:
-        given["predicted"] = [str(one) for one in np.asarray(estimator.predict(X)).tolist()]
+        given["predicted"] = [str(value) for value in np.asarray(estimator.predict(X)).tolist()]
     pool = read_pool(given, classes=classes or None, columns=list(further), content=content)
     return replace(pool, source=type(estimator).__name__)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "image"]
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg")
-_MANY = 24  # classes, from which on a list to search replaces the buttons
+_MANY = 24  # from this many classes on, a searchable list replaces the buttons
 _HOTKEYS = "123456789"
 _SKIPPED = "skipped in Label Studio"
 
@@ -40,7 +40,7 @@ def write_label_studio(
 ) -> Path:
     """Write a batch as Label Studio tasks (JSON), and beside it the labelling configuration; returns the path of that.
 
-    The tasks have the item's id and content and nothing of the model: predictions would un-blind the annotators.
+    The tasks have the item's id and content and nothing about the model: labelling must stay blind.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def write_label_studio(
     classes
         The labels to choose from, as in `pool.classes`.
     kind
-        What the content is; by its looks if not given.
+        The kind of content; guessed from the content if not given.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:
         raise InputError(f"{path} is not JSON: {error}. Export from Label Studio as JSON.") from error
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise InputError(f"{path} is not a list of tasks. Export from Label Studio as JSON (not JSON-MIN or CSV).")
-    return [one for number, task in enumerate(tasks, 1) for one in _votes(task, f"task {number} of {path}")]
+    return [vote for number, task in enumerate(tasks, 1) for vote in _votes(task, f"task {number} of {path}")]
 
 
 def tell_annotations(audit: Assessment, annotations: Iterable[Annotation], *, adopt: bool = False) -> tuple[int, int]:
@@ -124,25 +124,25 @@ def tell_annotations(audit: Assessment, annotations: Iterable[Annotation], *, ad
         _check_agreement(annotations)
     labels: dict[str | None, dict[str, str]] = {}
     skips: dict[str | None, list[str]] = {}
-    for one in annotations:
-        if one.label is None:
-            skips.setdefault(one.annotator, []).append(one.item)
+    for annotation in annotations:
+        if annotation.label is None:
+            skips.setdefault(annotation.annotator, []).append(annotation.item)
         else:
-            labels.setdefault(one.annotator, {})[one.item] = one.label
+            labels.setdefault(annotation.annotator, {})[annotation.item] = annotation.label
     taken = audit.tell_each(labels, skips, reason=_SKIPPED, adopt=adopt)
     skipped = sum(map(len, skips.values()))
     return taken - skipped, skipped
 
 
 def _check_agreement(annotations: Sequence[Annotation]) -> None:
-    said: dict[str, set[str]] = {}
-    for one in annotations:
-        if one.label is not None:
-            said.setdefault(one.item, set()).add(one.label)
-    if disputed := [item for item, labels in said.items() if len(labels) > 1]:
+    labels_of: dict[str, set[str]] = {}
+    for annotation in annotations:
+        if annotation.label is not None:
+            labels_of.setdefault(annotation.item, set()).add(annotation.label)
+    if disputed := [item for item, labels in labels_of.items() if len(labels) > 1]:
         more = f" (and {len(disputed) - 1:,} more)" if len(disputed) > 1 else ""
         raise LabelError(
-            f"{disputed[0]!r}{more} has different labels from several people, and this assessment takes one person's "
+            f"{disputed[0]!r}{more} has different labels from several people, but this assessment takes one person's "
             "label for each item. Settle them in Label Studio, or make the assessment with overlap=2 or more. "
             "Nothing was changed.",
             items=disputed,
@@ -156,7 +156,7 @@ def _votes(task: dict[str, Any], where: str) -> list[Annotation]:
     annotations = task.get("annotations")
     if annotations is None:
         raise InputError(f"{where} has no annotations. Export from Label Studio as JSON (not JSON-MIN or CSV).")
-    return [Annotation(str(item), _choice(one, where), _who(one)) for one in annotations]
+    return [Annotation(str(item), _choice(answer, where), _who(answer)) for answer in annotations]
 
 
 def _choice(annotation: dict[str, Any], where: str) -> str | None:
@@ -169,7 +169,7 @@ def _choice(annotation: dict[str, Any], where: str) -> str | None:
         for choice in result.get("value", {}).get("choices", [])
     ]
     if len(chosen) > 1:
-        many = ", ".join(repr(one) for one in Counter(chosen))
+        many = ", ".join(repr(choice) for choice in Counter(chosen))
         raise LabelError(f"{where} has several labels at once ({many}). Use the configuration that fewlabels wrote.")
     return str(chosen[0]) if chosen else None
 
@@ -183,4 +183,6 @@ def _who(annotation: dict[str, Any]) -> str | None:
 
 def _kind(contents: Iterable[Any]) -> Kind:
     shown = [str(content).lower().split("?")[0] for content in contents if content is not None]
-    return "image" if shown and all(one.endswith(_IMAGES) or one.startswith("data:image/") for one in shown) else "text"
+    return (
+        "image" if shown and all(text.endswith(_IMAGES) or text.startswith("data:image/") for text in shown) else "text"
+    )

@@ -1,1 +1,1 @@
-"""Asking people and hearing them: requests, votes, and the ledger that adds the log up."""
+"""Asking people and taking their answers: requests, votes, and the ledger that adds up the log."""

@@ -1,4 +1,4 @@
-"""How far people who labelled the same items agree: raw, by pair, and corrected for chance."""
+"""The agreement between people who labelled the same items: raw, by pair, and corrected for chance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far people agree.
+    """The agreement between people.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class Agreement:
         The probability that two people who labelled the same item gave the same label: the mean over those items of
         the share of pairs that agree. None if there are no such items.
     alpha
-        Krippendorff's α: 1 for full agreement, 0 for what chance would do. None where chance alone would agree always.
+        Krippendorff's α: 1 for full agreement, 0 for what chance would do. None if chance alone would always agree.
     pairs
-        The same of each two people: columns a, b, items, agree (a share) and kappa (Cohen's κ).
+        The agreement of each two people: columns a, b, items, agree (a share) and kappa (Cohen's κ).
     """
 
     items: int
@@ -47,7 +47,7 @@ class Agreement:
 
 
 def agreement(votes: Iterable[Mapping[str, Hashable]]) -> Agreement:
-    """Measure how far people agree, from the label that each person gave to each item.
+    """Measure the agreement from the label that each person gave to each item.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def agreement(votes: Iterable[Mapping[str, Hashable]]) -> Agreement:
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
-    """Krippendorff's α for names: 1 − observed / expected disagreement; None if nothing can be expected.
+    """Krippendorff's α for names: 1 − observed / expected disagreement; None if no disagreement can be expected.
 
     A unit u with m_u ≥ 2 labels adds 1 / (m_u − 1) for each ordered pair of its labels to the coincidences o_ck; with
     n_c = Σ_k o_ck and n = Σ_c n_c it is α = 1 − (n − 1) Σ_{c≠k} o_ck / Σ_{c≠k} n_c n_k. Units may have different

@@ -1,4 +1,4 @@
-"""The half of an assessment that people write to: asking, telling, and taking back, one transaction each."""
+"""The half of an assessment that writes to the log: asking, telling and taking back, one transaction each."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     Labels = Mapping[Any, Any] | str | os.PathLike[str] | Any
 
 _CALLS = {"label": "tell", "decide": "decide", "skip": "skip"}  # by the kind of their events
-_LONGEST = 1e9  # seconds; about thirty years, and the calendar holds that
+_LONGEST = 1e9  # seconds; about thirty years, which the calendar can represent
 
 
 class Labelling:
-    """Who was asked what, and what they answered. `Assessment` adds what can be concluded from it.
+    """Requests and answers. `Assessment` adds the results.
 
-    The store's log decides. The ledger adds it up, and is brought up to date before each call. Threads may share this.
+    The store's log is the truth. The ledger adds it up and is brought up to date before each call. Threads may share
+    this object.
     """
 
     def __init__(
@@ -59,13 +60,13 @@ class Labelling:
     # --- handing out
 
     def ask(self, n: int = 1, *, annotator: str | None = None, again: bool = False) -> Batch:
-        """Choose n items to label next. Fewer, or none, come back when the groups run out.
+        """Choose n items to label next. Fewer items, or none, come back when the groups run out.
 
         Items that lack votes and that this person has not seen come first: those of `overlap` people, and those whose
         request ran out. Then new ones. Pending items count as if they had been answered as expected, so a batch spreads
         itself. Where a step is about several groups (the m worst) and fewer items are wanted, they are a random part
-        of the step's groups. With `again`, what this person has and has not answered comes first, and is part of the n:
-        for somebody who comes back.
+        of the step's groups. With `again`, items that this person has and has not answered come first, and count
+        towards n: for somebody who comes back.
         """
         n = whole_number(n, "The 'n' of ask()")
         self._check_name("ask", annotator)
@@ -73,7 +74,7 @@ class Labelling:
             with self._current():
                 held = self._held([annotator])[:n]
             if len(held) == n:
-                return Batch(held)  # nothing is written, so nobody has to wait for it
+                return Batch(held)  # nothing is written, so nobody has to wait
         if self.spec.policy.uses_belief and self.spec.prior.uses_items:
             with self._current() as ledger:
                 self._believe(ledger)  # fitted now, and not while others wait for the log
@@ -90,21 +91,21 @@ class Labelling:
         return Batch((*held, *new))
 
     def held(self, annotator: str | None = None) -> Batch:
-        """The open requests of one person, or of everybody, the oldest first: for somebody who comes back."""
+        """The open requests of one person, or of everybody, oldest first: for somebody who comes back."""
         with self._current() as ledger:
             return self._held(ledger.held if annotator is None else [annotator])
 
     def expire(self, seconds: float, *, people: Collection[str] | None = None) -> int:
         """Take back requests older than this many seconds, from these people or from all; return how many.
 
-        The items are handed out again before any new one, so what people put aside is not left out. An answer that
-        comes later is still taken.
+        The items are handed out again before any new one, so items that people put aside are not left out. An answer
+        that comes later is still taken.
         """
         seconds = number_in(seconds, "The 'seconds' of expire()", high=_LONGEST, ends=True)
         before = datetime.now(UTC) - timedelta(seconds=seconds)
         with self._current() as ledger:
             if not ledger.held_since(before, people):
-                return 0  # nearly always, and nobody has to wait for it
+                return 0  # nearly always, and nobody has to wait
         with self._writing() as log:
             late = self._ledger.held_since(before, people)
             log.append([Event("expire", self._id(item), annotator=who, note="lease ran out") for who, item in late])
@@ -125,8 +126,8 @@ class Labelling:
         """Take labels: a mapping from id to class name, a file, or a frame with the columns id and label.
 
         They are on disk when this returns. A second label by the same person replaces the first, which stays in the
-        log; with `overlap=1` so does one by anybody else. If one of them cannot be taken, none is.
-        `adopt=True` takes labels of items that were never asked for: see the documentation for what that does to the
+        log; with `overlap=1`, a label by anybody else replaces it too. If one label cannot be taken, none is.
+        `adopt=True` takes labels of items that were never asked for: see the documentation for the effect on the
         guarantees. `own=True` takes only labels of items that this person has, had or labelled, and that were not
         withdrawn since: for a server, whose callers may name any item. A call that is sent again with the same `key` is
         not taken twice. A label "(skip)" or "(skip: reason)" that is not a class does what `skip` does. Returns the
@@ -149,9 +150,9 @@ class Labelling:
         reason: str = "unclear",
         adopt: bool = False,
     ) -> int:
-        """Take the answers that several people gave elsewhere, by name. If one answer cannot be taken, none is.
+        """Take the answers that several people gave elsewhere, by person. If one answer cannot be taken, none is.
 
-        `skips` are the items that each could not answer, for the reason given. Returns the number of answers.
+        `skips` are the items that each person could not answer, with the reason. Returns the number of answers.
         """
         new = [
             Event("label", str(item), label=str(name), annotator=who)
@@ -172,7 +173,7 @@ class Labelling:
         adopt: bool = False,
         key: str | None = None,
     ) -> int:
-        """Take the owner's word, which counts whatever people answer. A second decision replaces the first."""
+        """Take the owner's decision, which is valid whatever people answer. A second decision replaces the first."""
         given = checked(said(labels), self.pool).items()
         new = [Event("decide", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
         return self._answer(new, adopt=adopt, key=key)
@@ -186,7 +187,7 @@ class Labelling:
         own: bool = False,
         key: str | None = None,
     ) -> int:
-        """Note that a person cannot answer, and why, such as "not in the list". Returns the number of items.
+        """Record that a person cannot answer, and why, such as "not in the list". Returns the number of items.
 
         A skip takes the person's place among those asked. Unless the others settle it without them, the item waits for
         the owner and stays pending: left out, hard items would make the classifier look better than it is. `own` is as
@@ -202,9 +203,9 @@ class Labelling:
     # --- taking back
 
     def retract(self, ids: Sequence[Any], *, annotator: str | None = None, key: str | None = None) -> int:
-        """Take back a person's own answers, labels and skips: the items are theirs to answer again.
+        """Take back a person's own answers, labels and skips. They can then answer the items again.
 
-        Returns the number of items. See `withdraw` for what takes back whole items.
+        Returns the number of items. `withdraw` takes back whole items.
         """
         self._check_name("retract", annotator)
         wanted, items = self._wanted("retract", ids)
@@ -214,7 +215,7 @@ class Labelling:
                 answered = self._ledger.answered.get(annotator, {})
                 if other := [item for item in items if item not in answered]:
                     lost = other[0] in self._ledger.lost.get(annotator, ())
-                    why = "it was withdrawn" if lost else f"{annotator or 'nobody without a name'} has no answer there"
+                    why = "it was withdrawn" if lost else f"{annotator or 'nobody without a name'} has not answered it"
                     first = self._id(other[0])
                     raise LabelError(f"cannot retract {first!r}: {why}. Nothing was changed.", items=[first])
                 log.append(new)
@@ -223,9 +224,9 @@ class Labelling:
     def withdraw(self, ids: Sequence[Any], *, annotator: str | None = None, note: str | None = None) -> int:
         """Take back requests that will not be answered, or labels that were wrong: the items can be asked again.
 
-        It takes back everything about these items: everybody's requests, labels and skips, and the owner's word. The
-        log keeps what was withdrawn. Withdrawing items because they are hard to label makes the rest look easier than
-        the pool is. Returns the number of items.
+        It takes back everything about these items: everybody's requests, labels and skips, and the owner's decision.
+        The log keeps what was withdrawn. Withdrawing items because they are hard to label makes the rest look easier
+        than the pool is. Returns the number of items.
         """
         wanted, items = self._wanted("withdraw", ids)
         with self._writing() as log:
@@ -273,7 +274,7 @@ class Labelling:
 
     @cached_property
     def _prior(self) -> Prepared:
-        """The prior made ready for the assessment's own cells, when a belief is first needed."""
+        """The prior prepared for the assessment's own cells, when a belief is first needed."""
         return self.spec.prior.on(self._cells, self.spec.target)
 
     def _believe(self, ledger: Ledger) -> Belief:
@@ -307,7 +308,7 @@ class Labelling:
     def _wanted(self, call: str, ids: Sequence[Any]) -> tuple[list[str], list[int]]:
         """Ids as texts, each once, and their positions in the pool."""
         if isinstance(ids, (str, bytes)):
-            raise InputError(f"{call}() takes a list of ids. Got the text {ids!r}; write [{ids!r}].")
+            raise InputError(f"{call}() takes a list of ids. Got the text {ids!r}; write [{ids!r}] instead.")
         wanted = list(dict.fromkeys(str(item) for item in ids))
         return wanted, self.pool.positions(wanted).tolist()
 
@@ -348,7 +349,7 @@ class Labelling:
             raise InputError(f"The 'annotator' of {call}() must be a name. Got {annotator!r} instead.")
         if annotator is None and self.spec.overlap > 1:
             raise InputError(
-                f"{self.spec.overlap} different people are asked about each item here, so a name is needed: ",
+                f"{self.spec.overlap} different people are asked about each item here, so {call}() needs a name: ",
                 Call(call, (Argument("annotator", "ann"),)),
                 ".",
             )

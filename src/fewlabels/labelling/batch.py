@@ -26,7 +26,7 @@ class Request:
     group
         The group that was asked in; for the owner, not for the annotator.
     why
-        How the group came to be chosen; for the owner.
+        The reason why the group was chosen; for the owner.
     content
         What the annotator looks at, or None.
     annotator

@@ -1,4 +1,4 @@
-"""The ledger: where each item stands, according to the log so far."""
+"""The ledger: the state of each item, according to the log so far."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ledger:
     """The log, added up as it is read: what is free, pending and labelled, and the label counts of the cells.
 
     An item is free until its first request. From then until a withdrawal it is labelled if its votes have settled on a
-    class (see `votes.settled`) or the owner has spoken, and otherwise pending: handed out, lacking votes, or disputed.
+    class (see `votes.settled`) or the owner has decided, and otherwise pending: handed out, lacking votes, or disputed.
     Reading an event costs the same however long the log is. The order of labels of different items does not matter.
     """
 
@@ -59,9 +59,9 @@ class Ledger:
         self.room = cells.partition.sizes.astype(np.int64)
         """Free items of each group, shape (groups,)."""
         self.votes: dict[int, Votes] = {}
-        """What people said, of each item that is not free."""
+        """The votes about each item that is not free."""
         self.disputed: dict[int, datetime | None] = {}
-        """Items that wait for the owner, and since when: all have answered, and that settles nothing."""
+        """Items that wait for the owner, and since when: everybody has answered, and the votes settle nothing."""
         self.held: dict[Who, dict[int, datetime | None]] = {}
         """The items that each person has and has not answered, and since when, the oldest first."""
         self.answered: dict[Who, dict[int, None]] = {}
@@ -103,7 +103,7 @@ class Ledger:
     # --- reading the log
 
     def read(self, events: Sequence[Event]) -> None:
-        """Take in events that follow the last one read."""
+        """Add events that follow the last one read."""
         items = self._pool.positions([event.item for event in events])
         labels = [(i, event.label) for i, event in enumerate(events) if event.label is not None]
         true = np.full(len(events), -1, dtype=np.int32)
@@ -115,7 +115,7 @@ class Ledger:
             self.seq = event.seq
 
     def _take(self, event: Event, item: int, vote: Vote) -> None:
-        """Note what an event says of its item and its person."""
+        """Record an event for its item and its person."""
         votes, who = self.votes.get(item), event.annotator
         if votes is None:
             votes = self.votes[item] = Votes()
@@ -138,16 +138,16 @@ class Ledger:
         elif event.kind == "withdraw":
             self._forget(item, votes)
         if votes.held and votes.complete(self._overlap):
-            for one in [*votes.held]:
-                self._release(item, votes, one)  # nobody needs to look at it any more
+            for person in [*votes.held]:
+                self._release(item, votes, person)  # nobody needs to look at it any more
 
     def _forget(self, item: int, votes: Votes) -> None:
-        for one in [*votes.given]:
-            self._unsay(item, votes, one)
-        for one in [*votes.held]:
-            self._release(item, votes, one)
-        for one in votes.handed:
-            self.lost.setdefault(one, set()).add(item)
+        for person in [*votes.given]:
+            self._unsay(item, votes, person)
+        for person in [*votes.held]:
+            self._release(item, votes, person)
+        for person in votes.handed:
+            self.lost.setdefault(person, set()).add(item)
         del self.votes[item]
 
     def _hand(self, item: int, votes: Votes, who: Who) -> None:
@@ -169,7 +169,7 @@ class Ledger:
             del self.answered[who][item]
 
     def _note_origin(self, event: Event, item: int) -> None:
-        """Keep apart what the assessment asked for and what was adopted."""
+        """Keep items that the assessment asked for apart from those that were adopted."""
         self.withdrawn[item] |= event.kind == "withdraw"
         if event.kind == "request":
             self.asked[item] = True
@@ -177,7 +177,7 @@ class Ledger:
         elif event.label is not None and not self.asked[item]:
             self.asked[item] = self._strange[item] = True
         elif event.kind == "withdraw" and self._strange[item]:
-            # As before it came: unknown to the assessment, which may well ask for it one day.
+            # As before the label came: the assessment does not know the item, and may ask for it later.
             self.asked[item] = self._strange[item] = False
 
     def _settle(self, item: int, event: Event) -> None:
@@ -191,7 +191,7 @@ class Ledger:
             del self.disputed[item]
         if votes is not None:
             lacks = votes.lacks(overlap)
-            # Who lost an item has passed its place in the queue: it is put at the end again.
+            # The item has left its place in the queue: it is put at the end again.
             if lacks and (not votes.queued or event.kind == "expire"):
                 self._queue.append(item)
             votes.queued = lacks
@@ -216,7 +216,7 @@ class Ledger:
         self.changes += 1
         self.counts[cell, self._metric.outcome(self._pool, index, true)[0]] += change
 
-    # --- what is out, and what to hand out
+    # --- items that are held, and items to hand out
 
     def held_since(self, before: datetime, people: Collection[str] | None = None) -> list[tuple[Who, int]]:
         """The people (of these, or of all) and the items that they have had since before a time without answering."""
@@ -230,18 +230,18 @@ class Ledger:
 
     def lacking(self, who: Who, most: int) -> list[int]:
         """Up to `most` items that lack votes and that this person has not seen, the oldest first."""
-        found: dict[int, None] = {}
+        chosen: dict[int, None] = {}
         first = None
         for place in range(self._passed.get(who, 0), len(self._queue)):
             votes = self.votes.get(self._queue[place])
             if votes is not None and votes.lacks(self._overlap) and not votes.seen_by(who):
                 first = place if first is None else first
-                found[self._queue[place]] = None
-                if len(found) == most:
+                chosen[self._queue[place]] = None
+                if len(chosen) == most:
                     break
-        # What this person need not look at now, they need not later: should it lack votes again, it is queued again.
+        # This person need not see these items later either: if one lacks votes again, it is queued again.
         self._passed[who] = len(self._queue) if first is None else first
-        return list(found)
+        return list(chosen)
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:
         """A free item of a group, uniformly at random, other than those just taken; the group must have one."""

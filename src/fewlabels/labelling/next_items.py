@@ -1,4 +1,4 @@
-"""Which items to ask for next: steps of the policy, and in each group that it names an item at random."""
+"""The choice of items to ask for next: steps of the policy, and a random item in each group that it names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def choose(
 
 
 class _Free:
-    """The free items of an assessment, of which some are being chosen.
+    """The free items of an assessment while some are being chosen.
 
     They are found by trial in the ledger: lining up a million items for each request would take too long.
     """

@@ -1,4 +1,4 @@
-"""Who did what, and what waits for the owner: read from the ledger."""
+"""The work of each person, and the items that wait for the owner, read from the ledger."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 NO_NAME = "(no name)"
-"""What somebody who gave no name is called."""
+"""The name shown for somebody who gave none."""
 
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item that waits for the owner: all who were asked have answered, and that settles nothing.
+    """An item that waits for the owner: all who were asked have answered, and the votes settle nothing.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Dispute:
     skips
         The reason of each person who gave none.
     since
-        Since when it waits.
+        The time since which it waits.
     """
 
     id: str
@@ -54,10 +54,10 @@ class Dispute:
 def disputes(ledger: Ledger, pool: Pool, groups: Partition) -> list[Dispute]:
     """The items that wait for the owner, the oldest first."""
     content = None if pool.content is None else pool.column(pool.content)
-    found = []
+    waiting = []
     for item, since in ledger.disputed.items():
         given = {called(who): vote for who, vote in ledger.votes[item].given.items()}
-        found.append(
+        waiting.append(
             Dispute(
                 id=str(pool.ids[item].as_py()),
                 group=groups.names[groups.group[item]],
@@ -67,11 +67,11 @@ def disputes(ledger: Ledger, pool: Pool, groups: Partition) -> list[Dispute]:
                 since=since,
             )
         )
-    return found
+    return waiting
 
 
 def agreed(ledger: Ledger) -> Agreement:
-    """How far people agree, by the present answer of each person."""
+    """The agreement between people, by the present answer of each person."""
     labels = (
         {called(who): vote.true for who, vote in votes.given.items() if vote.true >= 0}
         for votes in ledger.votes.values()
@@ -92,7 +92,7 @@ def answers(ledger: Ledger, pool: Pool, who: Who, most: int) -> Table:
 
 
 def by_person(ledger: Ledger) -> Table:
-    """What each person has done: columns annotator, labels, skips, held, decided and last.
+    """The work of each person: columns annotator, labels, skips, held, decided and last.
 
     Only answers that still stand are counted: a label that replaced another is one label. `last` is the time of the
     last answer.
@@ -102,15 +102,15 @@ def by_person(ledger: Ledger) -> Table:
         if votes.decided is not None:
             decided[votes.decided[0]] = decided.get(votes.decided[0], 0) + 1
     everybody = sorted({*ledger.answered, *ledger.held, *decided}, key=called)
-    said = [[ledger.votes[item].given[who] for item in ledger.answered.get(who, {})] for who in everybody]
+    given_answers = [[ledger.votes[item].given[who] for item in ledger.answered.get(who, {})] for who in everybody]
     return Table(
         {
             "annotator": [called(who) for who in everybody],
-            "labels": [sum(vote.true >= 0 for vote in votes) for votes in said],
-            "skips": [sum(vote.true < 0 for vote in votes) for votes in said],
+            "labels": [sum(vote.true >= 0 for vote in votes) for votes in given_answers],
+            "skips": [sum(vote.true < 0 for vote in votes) for votes in given_answers],
             "held": [len(ledger.held.get(who, {})) for who in everybody],
             "decided": [decided.get(who, 0) for who in everybody],
-            "last": [votes[-1].at if votes else None for votes in said],
+            "last": [votes[-1].at if votes else None for votes in given_answers],
         }
     )
 
@@ -118,7 +118,7 @@ def by_person(ledger: Ledger) -> Table:
 def by_group(ledger: Ledger, groups: Partition) -> Table:
     """The progress of each group: columns group, n, labelled, pending, and unresolved (those that wait for the owner).
 
-    Two more columns are adopted (labels that count, of items that were never asked for) and withdrawn (items that were
+    Two more columns are adopted (valid labels of items that were never asked for) and withdrawn (items that were
     taken back and have no label).
     """
 

@@ -1,4 +1,4 @@
-"""The labels that a log amounts to, without the parts of its assessment."""
+"""The valid labels of a log, read without the parts of its assessment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def settled_labels(pool: Pool, events: Sequence[Event], overlap: int) -> dict[str, str]:
-    """The labels that count now, id to class name: which they are depends on neither metric nor groups.
+    """The labels that are valid now, id to class name; they depend on neither metric nor groups.
 
     >>> import fewlabels as fl
     >>> from fewlabels.store import Event

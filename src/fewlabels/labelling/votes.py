@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 Who = str | None
-"""The name of a person; None where nobody gave one."""
+"""The name of a person; None if they gave none."""
 
 
 class Vote(NamedTuple):
@@ -52,7 +52,7 @@ def settled(votes: Sequence[int], overlap: int) -> int:
 
 
 class Votes:
-    """Where one item that was asked for stands.
+    """The state of one item that was asked for.
 
     There are places for k people: held while they have the item, given once they have answered or skipped it.
     """
@@ -63,18 +63,18 @@ class Votes:
         self.given: dict[Who, Vote] = {}
         """The answer of each person, the latest last."""
         self.held: dict[Who, None] = {}
-        """Who has the item and has not answered."""
+        """The people who have the item and have not answered."""
         self.handed: set[Who] = set()
-        """Who has or had the item, or has answered it; somebody whose request ran out stays in it."""
+        """The people who have or had the item, or have answered it, including those whose request expired."""
         self.decided: tuple[Who, Vote] | None = None
-        """The owner's word."""
+        """The owner's decision."""
         self.step = 0
         """The step of asking that chose the item; 0 for none."""
         self.queued = False
         """Whether it waits in the ledger's queue of items that lack votes."""
 
     def true(self, overlap: int) -> int:
-        """The class that counts, −1 if there is none yet."""
+        """The class that is valid now, −1 if there is none yet."""
         if self.decided is not None:
             return self.decided[1].true
         return settled([vote.true for vote in self.given.values()], overlap) if self.given else -1

@@ -1,3 +1,3 @@
-"""The paper, run again: every table and figure of "Active Bayesian Assessment of Black-Box Classifiers"."""
+"""The paper, reproduced: every table and figure of "Active Bayesian Assessment of Black-Box Classifiers"."""
 
 from __future__ import annotations

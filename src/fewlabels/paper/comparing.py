@@ -41,7 +41,7 @@ _FIRST_LOOK = 32
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two groups of a fully labelled pool, and what a method believes of them.
+    """Two groups of a fully labelled pool, and the prior counts of each method.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Pair:
 
 
 def comparison(plan: PaperPlan) -> Result:
-    """Table tab:difference: labels until η is right and λ within 5 %, over pairs of predicted classes."""
+    """Table tab:difference: labels until η is right and λ within 5%, over pairs of predicted classes."""
     rows: list[Row] = []
     ways = identifying()
     for pool in plan.pools(source for source in SOURCES if source.dataset != "ImageNet"):
@@ -71,8 +71,8 @@ def comparison(plan: PaperPlan) -> Result:
         case = pairs(seen, partition, ways)
         part = partial(labels_to_decide, case, plan.seed, plan.as_published)
         done = plan.run(f"comparison: {dataset}", ways, part, plan.runs)
-        found = {name: np.concatenate(pieces) for name, pieces in done.items()}
-        rows += scored("comparison", dataset, found, None, "labels-to-decide", "low")
+        decided = {name: np.concatenate(pieces) for name, pieces in done.items()}
+        rows += scored("comparison", dataset, decided, None, "labels-to-decide", "low")
     return Result("comparison", rows, footnotes.comparison(plan), settings(plan))
 
 
@@ -81,7 +81,7 @@ def pairs(pool: PaperPool, partition: Partition, ways: Sequence[Method]) -> list
     cells = Accuracy().cells(pool.pool, partition)
     priors = {way.name: way.prior.on(cells, "population").blank().prior for way in ways}
     uniform = Uniform().on(cells, "population").blank().prior
-    found = []
+    every_pair = []
     for a, b in combinations(range(len(cells)), 2):
         items = np.flatnonzero((cells.cell == a) | (cells.cell == b))
         second = (cells.cell[items] == b).astype(np.int64)
@@ -90,8 +90,8 @@ def pairs(pool: PaperPool, partition: Partition, ways: Sequence[Method]) -> list
         everything = counts + uniform[[a, b]]
         truth = rope_probabilities(everything[0], everything[1], ROPE)
         own = {name: prior[[a, b]] for name, prior in priors.items()}
-        found.append(Pair(known_pool(second, wrong, groups=2), own, truth))
-    return found
+        every_pair.append(Pair(known_pool(second, wrong, groups=2), own, truth))
+    return every_pair
 
 
 def labels_to_decide(
@@ -101,13 +101,13 @@ def labels_to_decide(
 
     A run that never gets there has all the labels of its pair, or one if `never_is_one`, as published.
     """
-    found = []
+    counts = []
     for run in runs:
         pair = case[run % len(case)]
         first = _decided(pair, method, run_generator(seed, run))
         never = 1 if never_is_one else len(pair.known.items)
-        found.append(float(never if first < 0 else first))
-    return np.array(found)
+        counts.append(float(never if first < 0 else first))
+    return np.array(counts)
 
 
 def _decided(pair: Pair, method: Method, rng: np.random.Generator) -> int:

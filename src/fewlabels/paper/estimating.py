@@ -78,13 +78,13 @@ def errors(
 ) -> NDArray[np.float64]:
     """The error of one method at ascending budgets, shape (runs, budgets)."""
     ask, prior = asker(case, method), method.prior.on(case.cells, method.target)
-    found = np.empty((len(runs), len(budgets)))
+    errors_found = np.empty((len(runs), len(budgets)))
     for i, run in enumerate(runs):
         order = ask(run_generator(seed, run), budgets[-1])
         for j, budget in enumerate(budgets):
             belief = prior.belief(case.outcomes(order[:budget]))
-            found[i, j] = score(case.task.metric.value(belief.mean(), case.cells))
-    return found
+            errors_found[i, j] = score(case.task.metric.value(belief.mean(), case.cells))
+    return errors_found
 
 
 def accuracy(plan: PaperPlan) -> Result:
@@ -156,8 +156,8 @@ def _rows(
     budgets = sorted(budget for budget in printed if budget + late <= len(pool.pool))
     part = partial(errors, case, score, [budget + late for budget in budgets], plan.seed)
     done = plan.run(f"{table}: {dataset}", ways, part, plan.runs)
-    found = {way: np.concatenate(pieces) for way, pieces in done.items()}
+    results = {way: np.concatenate(pieces) for way, pieces in done.items()}
     rows: list[Row] = []
     for i, budget in enumerate(budgets):
-        rows += scored(table, dataset, {way: values[:, i] for way, values in found.items()}, budget, name, "low")
+        rows += scored(table, dataset, {way: values[:, i] for way, values in results.items()}, budget, name, "low")
     return rows

@@ -1,4 +1,4 @@
-"""What must be known of the numbers beside the paper's, in words."""
+"""Notes on the numbers beside the paper's."""
 
 from __future__ import annotations
 

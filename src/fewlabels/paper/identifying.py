@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fewlabels.simulation.methods import Method
 
 SHARES = (0.05, 0.1, 0.2, 0.5)
-"""Where the mean MRR is printed beside the paper's statistic, as shares of the pool."""
+"""The shares of the pool at which the mean MRR is printed beside the paper's statistic."""
 
 COSTS = (1.0, 2.0, 5.0, 10.0)
 """The prices of a dear mistake in the cost tables."""
@@ -54,7 +54,7 @@ class Curves:
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return sum(n for n, _ in self.parts)
 
     @property
@@ -66,7 +66,7 @@ class Curves:
         """A statistic of the mean curve, and its standard error by leaving out one piece of work at a time."""
         total = np.sum([part for _, part in self.parts], axis=0)
         without = [statistic((total - part) / (self.runs - n)) for n, part in self.parts if n < self.runs]
-        known = np.array([one for one in without if one is not None])
+        known = np.array([number for number in without if number is not None])
         se = float(np.sqrt((len(known) - 1) * known.var())) if len(known) == len(self.parts) > 1 else None
         return {"mean": statistic(total / self.runs), "se": se, "runs": self.runs}
 
@@ -112,8 +112,8 @@ def least_accurate(plan: PaperPlan) -> Result:
     for pool in plan.pools(SOURCES):
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(Accuracy(), lowest=top))
-            found = _curves(plan, "least-accurate", pool, case, identifying(), 1.0)
-            rows += _percent_rows("least-accurate", pool, top, found, 1)
+            results = _curves(plan, "least-accurate", pool, case, identifying(), 1.0)
+            rows += _percent_rows("least-accurate", pool, top, results, 1)
     return Result("least-accurate", rows, footnotes.least_accurate(), settings(plan))
 
 
@@ -124,8 +124,8 @@ def least_calibrated(plan: PaperPlan) -> Result:
     for pool in plan.pools(SOURCES):
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(CalibrationError(), highest=top))
-            found = _curves(plan, "least-calibrated", pool, case, ways, STOP if plan.as_published else 1.0)
-            rows += _percent_rows("least-calibrated", pool, top, found, GRID if plan.as_published else 1)
+            results = _curves(plan, "least-calibrated", pool, case, ways, STOP if plan.as_published else 1.0)
+            rows += _percent_rows("least-calibrated", pool, top, results, GRID if plan.as_published else 1)
     return Result("least-calibrated", rows, footnotes.least_calibrated(plan), settings(plan))
 
 
@@ -139,11 +139,11 @@ def cost(plan: PaperPlan) -> Result:
                 metric = Cost(costs(pool.pool.classes, dear).tolist())
                 for top in (1, pool.source.top):
                     case = identify_case(pool, Identify(metric, highest=top))
-                    found = _curves(plan, "cost", pool, case, ways, 1.0, f"{kind} {dear:g} ")
+                    results = _curves(plan, "cost", pool, case, ways, 1.0, f"{kind} {dear:g} ")
                     name = f"labels-to-identify {kind} {dear:g} top-{top}"
-                    for way, curve in found.items():
-                        one = curve.jackknife(partial(first_above, every=every))
-                        rows.append(row("cost", Cell(pool.source.dataset, way, None, name), one))
+                    for way, curve in results.items():
+                        statistic = curve.jackknife(partial(first_above, every=every))
+                        rows.append(row("cost", Cell(pool.source.dataset, way, None, name), statistic))
     return Result("cost", rows, footnotes.cost(plan), settings(plan))
 
 
@@ -153,11 +153,11 @@ def _curves(
     """The curves of a table on one pool, up to a share of its items."""
     items = len(pool.pool)
     counts = [round(share * items) for share in (*SHARES, stop)]
-    said = f"{table}: {pool.source.dataset} {words}top-{case.task.plays}"
-    return curves(plan, said, case, ways, counts, plan.runs_of(table, pool.source))
+    title = f"{table}: {pool.source.dataset} {words}top-{case.task.plays}"
+    return curves(plan, title, case, ways, counts, plan.runs_of(table, pool.source))
 
 
-def _percent_rows(table: str, pool: PaperPool, top: int, found: Mapping[str, Curves], every: int) -> list[Row]:
+def _percent_rows(table: str, pool: PaperPool, top: int, results: Mapping[str, Curves], every: int) -> list[Row]:
     """The paper's statistic in percent of the pool, and the MRR at the shares that are printed."""
     items, dataset = len(pool.pool), pool.source.dataset
 
@@ -167,9 +167,9 @@ def _percent_rows(table: str, pool: PaperPool, top: int, found: Mapping[str, Cur
 
     rows = [
         row(table, Cell(dataset, way, None, f"percent-to-identify top-{top}"), curve.jackknife(percent))
-        for way, curve in found.items()
+        for way, curve in results.items()
     ]
     for i, share in enumerate(SHARES):
-        at = {way: curve.at[:, i] for way, curve in found.items()}
+        at = {way: curve.at[:, i] for way, curve in results.items()}
         rows += scored(table, dataset, at, round(share * items), f"mrr top-{top}", "high")
     return rows

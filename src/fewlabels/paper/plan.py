@@ -1,4 +1,4 @@
-"""What one command runs, the rows it gives, and what the tables share: loading, running, lining up with the paper."""
+"""The plan of one command, its rows, and the common part of the tables: loading, running, lining up with the paper."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ Part = Callable[["Method", range], Any]
 
 
 class NoPoolError(InputError):
-    """A table without any of the data sets that were asked for."""
+    """The table has none of the data sets that were asked for."""
 
 
 @dataclass(frozen=True)
 class PaperPlan:
-    """What to run.
+    """The settings of one command: what to run.
 
     Parameters
     ----------
     folder
-        Where the pools are.
+        The folder with the pools.
     runs
         Runs of each method on each pool.
     all_runs
@@ -69,7 +69,7 @@ class PaperPlan:
     progress: Callable[[int, int], None] | None = None
 
     def pools(self, sources: Iterable[Dataset]) -> list[PaperPool]:
-        """The pools of a table that are asked for; InputError if none of them is."""
+        """The pools of a table that are asked for. If there are none, that is a NoPoolError."""
         sources = list(sources)
         names = {source.dataset for source in chosen(self.datasets)}
         wanted = [source for source in sources if source.dataset in names]
@@ -79,7 +79,7 @@ class PaperPlan:
         return [load(source, self.folder) for source in wanted]
 
     def runs_of(self, table: str, source: Dataset) -> int:
-        """How many runs a table gets on a pool."""
+        """The number of runs that a table gets on a pool."""
         share = 1.0 if self.all_runs else SHARE_OF_RUNS.get((table, source.dataset), 1.0)
         return max(round(share * self.runs), min(self.runs, 2))
 
@@ -95,7 +95,7 @@ class PaperPlan:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A table of the paper as it came out here: tidy rows, what must be known of them, and how they were made.
+    """A table of the paper as it came out here: tidy rows, notes on them, and how they were made.
 
     `cpu_seconds` is the time of all processors together, None if it was not measured.
     """

@@ -23,7 +23,7 @@ _OTHER_MODEL = "not the paper's model, so its numbers need not agree with the pa
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set of the paper: its name there, the file here, the m of its top-m tables, and what to know of it."""
+    """A data set of the paper: its name there, the file here, the m of its top-m tables, and a note on it."""
 
     dataset: str
     file: str
@@ -41,7 +41,7 @@ SOURCES = (
 """The five of the paper."""
 
 SCORED = Dataset("CIFAR-100", "cifar100_wrn", 10, f"a WideResNet-16-4 with score vectors: {_OTHER_MODEL}")
-"""In place of the authors' CIFAR-100 pool where score vectors are needed, which that one has not."""
+"""The replacement for the authors' CIFAR-100 pool, which has no score vectors, where these are needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +78,11 @@ def chosen(names: Iterable[str] | None) -> tuple[Dataset, ...]:
 
 
 def load(source: Dataset, folder: str | Path) -> PaperPool:
-    """Read a pool and its labels from `folder`; a missing file is an InputError that says what it must hold."""
+    """Read a pool and its labels from `folder`; a missing file is an InputError that says what it must contain."""
     path = Path(folder) / f"{source.file}.npz"
     if not path.is_file():
         raise InputError(
-            f"the file {path} is not there, and {source.dataset} needs it. The data are not part of fewlabels: give "
+            f"the file {path} does not exist, but {source.dataset} needs it. The data are not part of fewlabels: give "
             "--data the folder with the pools. Each is an .npz file with the keys labels and classes, and scores or "
             "predicted and confidence."
         )
@@ -94,7 +94,7 @@ def load(source: Dataset, folder: str | Path) -> PaperPool:
         if "scores" in arrays:
             pool = read_pool(path)
         else:
-            # By name, because the classes of ImageNet are called 0000, 0001, ...: numbers that are no positions.
+            # By name, because the classes of ImageNet are called 0000, 0001, ...: numbers that are not positions.
             named = {"predicted": classes[arrays["predicted"]], "confidence": arrays["confidence"]}
             pool = read_pool(named, classes=classes.tolist())
     if len(labels) != len(pool) or labels.min() < 0 or labels.max() >= len(pool.classes):

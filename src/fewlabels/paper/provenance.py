@@ -1,4 +1,4 @@
-"""What made the files in a folder of results, and how long it took: its `made.json`."""
+"""The settings and the time that made the files in a folder of results: its `made.json`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def note(path: Path, settings: Mapping[str, Any], cpu_seconds: float) -> None:
 
 
 def notes(folder: Path) -> dict[str, dict[str, Any]]:
-    """What is written down about the files of a folder, by file."""
+    """The notes about the files of a folder, by file."""
     path = folder / FILE
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 

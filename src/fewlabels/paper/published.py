@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Cell(NamedTuple):
-    """What a number of a table is about; `budget` is None where the number itself counts labels."""
+    """The subject of a number in a table; `budget` is None if the number itself counts labels."""
 
     dataset: str
     method: str
@@ -28,13 +28,13 @@ class Printed:
 
 @cache
 def _all() -> dict[str, dict[Cell, Printed]]:
-    found: dict[str, dict[Cell, Printed]] = {}
+    tables: dict[str, dict[Cell, Printed]] = {}
     with files("fewlabels.paper").joinpath("published.csv").open(encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
             budget = int(row["budget"]) if row["budget"] else None
             cell = Cell(row["dataset"], row["method"], budget, row["score"])
-            found.setdefault(row["table"], {})[cell] = Printed(float(row["paper"]), row["label"])
-    return found
+            tables.setdefault(row["table"], {})[cell] = Printed(float(row["paper"]), row["label"])
+    return tables
 
 
 def published(table: str) -> dict[Cell, Printed]:

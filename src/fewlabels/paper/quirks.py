@@ -1,4 +1,4 @@
-"""What the authors' program did otherwise than the paper's text says, for `--as-published`."""
+"""The points in which the authors' program differs from the paper's text, for `--as-published`."""
 
 from __future__ import annotations
 

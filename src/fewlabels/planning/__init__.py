@@ -1,4 +1,4 @@
-"""Planning: how many labels an answer will probably take, before the first and on the way."""
+"""Planning: how many labels an answer will probably take, before the first label and on the way."""
 
 from fewlabels.planning.budgets import Plan, plan
 from fewlabels.planning.forecasting import Forecast, forecast

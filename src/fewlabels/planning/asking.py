@@ -1,4 +1,4 @@
-"""An assessment played in a world: it asks by its own prior and policy and is answered at once, in rounds."""
+"""An assessment played in a world: it asks by its own prior and policy, in rounds, and is answered at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FITTED = 1 / 6
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """What all worlds have in common: the question, how it is asked, and which items are known or asked for already.
+    """The common part of all worlds: the question, how it is asked, and the items that are labelled or pending.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Game:
 
     @cached_property
     def prior(self) -> Prepared:
-        """The assessment's prior, made ready for the cells."""
+        """The assessment's prior, prepared for the cells."""
         return self.spec.prior.on(self.cells, self.spec.target)
 
     @cached_property
@@ -62,13 +62,13 @@ class Game:
 
     @property
     def open(self) -> int:
-        """How many labels can still come, those of pending items among them."""
+        """The number of labels that can still come, including those of pending items."""
         return int(self.free.room.sum()) + len(self.pending)
 
     def play(
         self, world: World, rng: np.random.Generator, most: int, at: Sequence[int] = ()
     ) -> Iterator[tuple[int, Belief]]:
-        """Ask until there are `most` labels in all or no items; label count and belief now and at every look.
+        """Ask until there are `most` labels in all or no items; yields label count and belief now and at every look.
 
         There is a look at each of the label counts `at`, and after every step, later at every twelfth label more.
         """
@@ -128,12 +128,12 @@ class _Run:
 
 @dataclass(frozen=True, eq=False)
 class _Round(Rewards):
-    """The rewards of a round: drawn for all of its steps at once, since the belief stays; means allow for what is out.
+    """The rewards of a round: drawn for all of its steps at once, since the belief stays; means allow for pending ones.
 
     Parameters
     ----------
     steps
-        How many steps the round has.
+        The number of steps in the round.
     waiting
         Items asked in this round in each cell, shape (cells,).
     """
@@ -154,5 +154,5 @@ class _Round(Rewards):
         return self._drawn.pop()[None]
 
     def mean(self) -> NDArray[np.float64]:
-        """The rewards at the mean, shape (groups,), with what is asked taken as answered as expected."""
+        """The rewards at the mean, shape (groups,), as if the items asked had been answered as expected."""
         return Rewards(self.task, self.cells, self.belief.awaiting(self.waiting)).mean()

@@ -1,4 +1,4 @@
-"""What a number of labels will probably buy, before any is bought."""
+"""The results that a number of labels will probably give, before any label."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WORK, _FEWEST, _MOST = 16_000, 12, 120
 ENOUGH = 0.8
 # No budget is recommended for a rule whose answers are true this much less often than they say.
 _TOO_FAR = 0.15
-# Where none is recommended, what the budget nearest to this one buys is told.
+# If no budget is recommended, the words describe the results of the budget nearest to this one.
 _EXAMPLE = 200
 # Beyond the largest budget, worlds are played on to this many times as many labels until the rule is met.
 _FARTHER = 4
@@ -47,7 +47,7 @@ _FARTHER = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """What budgets will probably buy.
+    """The results that budgets will probably give.
 
     Parameters
     ----------
@@ -58,16 +58,16 @@ class Plan:
         the probability that it gives itself, and right, the share of worlds where it is; found, of the groups looked
         for the share that is named; reached, the share of worlds where the rule has been met by then.
     recommended
-        The number of labels by which the rule is met in four worlds of five; None if none that was tried.
+        The number of labels by which the rule is met in four worlds of five; None if no budget tried is enough.
     stop
         The rule.
     is_set
-        Whether that was given, or is a usual one because none was.
+        Whether the rule was given, or is a usual one because none was.
     stopped, honesty
-        How many worlds stopped by the rule, and how often what it went by was true then: that the answer is right, or
-        that the intervals contain the true values. Worlds that stop are where the plan checks its own assumptions.
+        How many worlds stopped by the rule, and how often its claim was true then: that the answer is right, or that
+        the intervals contain the true values. In the worlds that stop the plan checks its own assumptions.
     words
-        The recommendation in plain words, and what the worlds are like.
+        The recommendation in plain words, and a description of the worlds.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 100})
@@ -87,7 +87,7 @@ class Plan:
         return f"{self.words}\n\n{self.table}"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Convert the plan to plain JSON values."""
         return {
             "recommended": self.recommended,
             "words": self.words,
@@ -102,7 +102,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Course:
-    """How it went in one world: numbers at each budget, when the rule was met, and if what it went by was true then."""
+    """The course of one world: numbers at each budget, when the rule was met, and whether its claim was true then."""
 
     at: Sequence[dict[str, float]]
     met: float
@@ -127,28 +127,28 @@ def plan(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Play an assessment in many worlds before a label is bought, and see what each budget buys.
+    """Play an assessment in many worlds before any label, to see the results that each budget gives.
 
     Parameters
     ----------
     pool, groups, task, prior, policy, target
         The assessment, as in `create`.
     stop
-        When it would be enough; if not given, an answer that is right with probability 0.95, or an interval of the
-        average of a tenth.
+        The stopping rule; if not given, an answer that is right with probability 0.95, or an interval of the average
+        that is 0.1 wide.
     budgets
-        Numbers of labels to tell about.
+        The numbers of labels to try.
     expect
-        The accuracy to expect over the pool, if you know about what it is, such as 0.9.
+        The accuracy to expect over the pool, if you know it roughly, such as 0.9.
     worlds
-        What to draw worlds from; `Learned()` if not given, whose classifiers are like public ones. The prior of the
-        assessment is often no good for this: the uniform one holds groups of any accuracy equally likely.
+        The prior to draw worlds from; `Learned()` if not given, whose classifiers are like public ones. The prior of
+        the assessment often does not suit: under the uniform prior, groups of any accuracy are equally likely.
     runs
-        How many worlds; as many as take some seconds if not given.
+        The number of worlds; if not given, as many as take some seconds.
     seed
         The same seed gives the same plan.
     progress
-        Called with the worlds done and the worlds in all.
+        A function that is called with the worlds done and the worlds in all.
 
     Examples
     --------
@@ -161,7 +161,9 @@ def plan(
     """
     partition = by_predicted(pool) if groups is None else groups
     if len(partition.group) != len(pool):
-        raise InputError("the groups are not of this pool: they have another number of items.")
+        raise InputError(
+            "the groups belong to another pool: they have another number of items. Make them from this pool."
+        )
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     cells = spec.cells(pool, partition)
@@ -185,7 +187,7 @@ def plan(
 
 
 def runs_of_plan(game: Game) -> int:
-    """How many worlds take some seconds: fewer for many groups, and for a prior that is fitted."""
+    """The number of worlds that take some seconds: fewer for many groups, and for a prior that is fitted."""
     return int(np.clip(_WORK // (game.prior.blank().numbers + 20), _FEWEST, _MOST))
 
 
@@ -195,13 +197,13 @@ def _check(expect: float | None) -> None:
 
 
 def _budgets(given: Iterable[int], stop: Stop, room: int) -> list[int]:
-    """Label counts, ascending, none beyond the items there are; the budget of the rule is one of them."""
+    """Label counts, ascending, none above the number of items; the budget of the rule is one of them."""
     counts = [*given, *([] if stop.labels is None else [stop.labels])]
     counts = [whole_number(count, "Each of the 'budgets' of plan()") for count in counts]
     if not counts:
         raise InputError("plan() needs at least one budget, such as budgets=[200].")
     if not room:
-        raise SpecError("plan() cannot plan for a pool without items. Read one that has some.")
+        raise SpecError("plan() cannot plan for a pool without items. Read a pool with items.")
     return sorted({min(count, room) for count in counts})
 
 
@@ -225,7 +227,7 @@ def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: n
 
 
 def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
-    """What the table has for one world and budget."""
+    """The numbers of the table for one world and budget."""
     task, cells = snapshot.task, snapshot.cells
     numbers: dict[str, float] = {}
     if task.pair is None:
@@ -269,18 +271,18 @@ def _plan(
     honesty = float(np.mean([course.honesty for course in stopped])) if stopped else None
     recommended, advice = _advice(game, goal, budgets, courses)
     low, high = np.quantile([course.accuracy for course in courses], [0.1, 0.9]).tolist()
-    said = []
-    if recommended is None:  # what labels buy is what there is to go by, so it comes first
+    sentences = []
+    if recommended is None:  # the results of a budget are the best guide here, so they come first
         at = spec.stop.labels or _EXAMPLE
         i = int(np.argmin(np.abs(np.log(np.array(budgets) / at))))
-        said.append(buys(budgets[i], {name: column[i] for name, column in columns.items()}, spec.task.plays))
+        sentences.append(buys(budgets[i], {name: column[i] for name, column in columns.items()}, spec.task.plays))
     if not is_set:
         given = "No stopping rule was given" if spec.stop.labels is None else "A budget is not a goal"
-        said.append(f"{given}, so a usual one is planned for.")
-    said.append(advice)
-    said += [alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]
+        sentences.append(f"{given}, so a usual one is planned for.")
+    sentences.append(advice)
+    sentences += [alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]
     table = Table(columns, settings)
-    return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(said))
+    return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(sentences))
 
 
 def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_Course]) -> tuple[int | None, str]:

@@ -1,4 +1,4 @@
-"""How many more labels an assessment will probably take until its stopping rule is met."""
+"""The number of labels that an assessment will probably still take until its stopping rule is met."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
     from fewlabels.priors import Prior
     from fewlabels.tasks import Task
 
-# Draws for where a rule stands that is not the assessment's own.
+# Draws for the progress towards a rule that is not the assessment's own.
 _DRAWS = 2_000
 # The worlds that are played: fewer where one draw has many numbers.
 _WORK, _FEWEST, _MOST = 5_000, 9, 49
-# How far ahead to look, unless told: so many labels, or so many times those there are.
+# How far ahead to look by default: this many labels, or this many times the labels so far.
 _AHEAD, _TIMES = 1_000, 4
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """How many more labels until the stopping rule is met, in worlds that the labels so far leave possible.
+    """The labels still needed until the stopping rule is met, in worlds that the labels so far leave possible.
 
     Parameters
     ----------
     more
-        The median; None if most worlds did not get there within `most` labels.
+        The median; None if most worlds did not meet the rule within `most` labels.
     low, high
-        Four worlds of five lie between; None where that is beyond `most`.
+        The ends between which four worlds of five lie; None for an end beyond `most`.
     share
-        The share of worlds that got there.
+        The share of worlds that met the rule.
     most
-        How many more labels were tried at most: to the end of the budget, or of the items.
+        The most labels that were tried: to the end of the budget, or of the items.
     runs
-        How many worlds were played.
+        The number of worlds played.
     stop
         The rule.
     is_set
-        Whether that is the assessment's own rule, or a usual one because it has none.
+        Whether the rule is the assessment's own, or a usual one because it has none.
     sentence
-        All of it in a sentence or two, except whether a rule is set.
+        The forecast in a sentence or two, without the note that no rule is set.
 
     >>> import fewlabels as fl
     >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
@@ -74,11 +74,11 @@ class Forecast:
 
     @property
     def words(self) -> str:
-        """All of it in words, with the note that no rule is set where none is."""
+        """The forecast in words, with a note if no rule is set."""
         return self.sentence if self.is_set else f"No stopping rule is set. {self.sentence}"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Convert the forecast to plain JSON values."""
         names = ("more", "low", "high", "share", "most", "runs", "is_set", "words")
         return {name: getattr(self, name) for name in names} | {"stop": self.stop.rules}
 
@@ -94,25 +94,25 @@ def forecast(
     task: Task | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Forecast:
-    """Play an assessment on, in worlds that the labels so far leave possible, until its rule is met.
+    """Continue an assessment in worlds that the labels so far leave possible, until its rule is met.
 
     Parameters
     ----------
     stop
         Another rule than the assessment's own.
     runs
-        How many worlds; as many as take some seconds if not given.
+        The number of worlds; if not given, as many as take some seconds.
     most
-        How many more labels to try at most; to the end of the budget, else 1,000 or four times the labels so far.
+        The most labels to try; if not given, to the end of the budget, or else 1,000 or four times the labels so far.
     seed
         The same seed and labels give the same forecast.
     worlds
-        What to draw worlds from: what this prior believes after the labels so far. `Learned()` if not given: the real
-        world is rarely like the uniform prior, and on real classifiers forecasts from it are far off.
+        The prior to draw worlds from, after the labels so far. `Learned()` if not given: the real world is rarely like
+        the uniform prior, and on real classifiers forecasts from it are far off.
     task
         Another question than the assessment's own, to the same groups and asked by the same policy.
     progress
-        Called with the worlds done and the worlds in all.
+        A function that is called with the worlds done and the worlds in all.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def forecast(
 
 
 def runs_of_forecast(numbers: int) -> int:
-    """How many worlds take some seconds, if one draw from the belief has this many numbers."""
+    """The number of worlds that take some seconds, if one draw from the belief has this many numbers."""
     return int(np.clip(_WORK // (numbers + 20), _FEWEST, _MOST))
 
 
@@ -158,7 +158,7 @@ def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Ge
 
 
 def _game(audit: Assessment, task: Task | None) -> Game:
-    """The assessment as it stands."""
+    """The assessment as it is now."""
     spec, pool = audit.spec, audit.pool
     spec = spec if task is None else replace(spec, task=task, stop=Stop())
     cells = spec.cells(pool, audit.groups)
@@ -169,13 +169,13 @@ def _game(audit: Assessment, task: Task | None) -> Game:
 
 
 def _believed(prior: Prior, game: Game) -> Belief:
-    """What a prior believes after the labels so far."""
+    """The belief of a prior after the labels so far."""
     prior.check(game.cells)
     return prior.on(game.cells, game.spec.target).belief(game.known)
 
 
 def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[Stop, bool, Standing]:
-    """The rule, whether it was set, and where it stands."""
+    """The rule, whether it was set, and the progress towards it."""
     task, rule = game.spec.task, audit.spec.stop if stop is None else stop
     rule.check(task)
     if stop is None and rule.rules:
@@ -190,26 +190,26 @@ def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[
 
 
 def _ahead(game: Game, stop: Stop, labels: int, most: int | None) -> int:
-    """How many more labels to try: as far as asked, and as there is budget and there are items."""
+    """The number of labels to try: as many as asked for, within the budget and the items."""
     far = max(_AHEAD, _TIMES * labels) if most is None else whole_number(most, "The 'most' of forecast()")
     return min(far, game.open, *([] if stop.labels is None else [max(stop.labels - labels, 0)]))
 
 
 def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
-    """Why no more than `ahead` labels are tried."""
+    """The reason why no more than `ahead` labels are tried."""
     if stop.labels is not None and ahead >= stop.labels - labels:
         return "budget"
     return "items" if ahead >= game.open else "sight"
 
 
 def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
-    """What needs no simulation: the rule is met, nothing is left to ask, or only the budget counts."""
+    """A forecast without simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
         met = "; ".join(rule.words for rule in now.rules if rule.reached)
-        words = now.words if is_set else f"By a usual one it is enough: {met}."
+        words = now.words if is_set else f"By a usual rule the labels are enough: {met}."
         return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
     if not ahead:
-        missed = "What was wanted is not reached" if is_set else "A usual rule is not met"
+        missed = "The goal is not reached" if is_set else "A usual rule is not met"
         words = f"Nothing is left to ask. {missed}: {aim(stop)}."
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
     left = int(stop.labels or 0) - int(now.rules[0].now)
@@ -226,6 +226,6 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
 def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end: End) -> Forecast:
     low, more, high = (quantile(needed, q) for q in (0.1, 0.5, 0.9))
     share = float(np.isfinite(needed).mean())
-    found = [None if np.isinf(count) else round(count) for count in (more, low, high)]
+    counts = [None if np.isinf(count) else round(count) for count in (more, low, high)]
     words = more_labels(low, more, high, share, stop, ahead, end)
-    return Forecast(found[0], found[1], found[2], share, ahead, len(needed), stop, is_set, words)
+    return Forecast(counts[0], counts[1], counts[2], share, ahead, len(needed), stop, is_set, words)

@@ -1,4 +1,4 @@
-"""Watching a stopping rule while an assessment is played: at how many labels it is first met."""
+"""Watching a stopping rule while an assessment is played: the label count at which it is first met."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 # Draws at a look, and where a rule may be met.
 _QUICK, _SHARP = 60, 1_000
-# The widths that are aimed for where no rule is set, in parts of the range of the metric.
+# The target widths if no rule is set, in parts of the range of the metric.
 _LEAST = 1e-9
 _WIDTHS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
 def usual_stop(task: Task, now: float | None = None) -> Stop:
-    """A goal where no rule is set: an answer that is right with probability 0.95, or intervals of a round width.
+    """The goal if no rule is set: an answer that is right with probability 0.95, or intervals of a round width.
 
-    Before the first label that is an average known to a tenth. On the way, with `now` the widest interval of a group,
-    it is the next round width below it: of the average a prior may be too sure, where many groups have few labels.
+    Before the first label the goal is an average known to within 0.1. On the way, with `now` the widest interval of a
+    group, it is the next round width below: a prior may be too sure of the average if many groups have few labels.
 
     >>> import fewlabels as fl
     >>> usual_stop(fl.Identify(fl.Accuracy(), lowest=1)).rules
@@ -48,7 +48,7 @@ def usual_stop(task: Task, now: float | None = None) -> Stop:
 
 @dataclass(frozen=True)
 class Met:
-    """A rule was met: after how many labels, which, and what was read then."""
+    """A rule that was met: after how many labels, which rule, and the snapshot then."""
 
     labels: int
     rule: str
@@ -73,20 +73,20 @@ class Watch:
             # Few draws find 0.95 where it is 0.94 too often, and many looks make many chances for it.
             snapshot = Snapshot(self._game.spec.task, self._game.cells, belief, rng, _SHARP)
             now = self._read(snapshot)
-        found = [
+        reached = [
             Met(self._crossing(name, now[name], wanted, labels), name, snapshot)
             for name, wanted in self._rules.items()
             if is_reached(name, now[name], wanted)
         ]
         self._last, self._labels = now, labels
-        return min(found, key=lambda one: one.labels, default=None)
+        return min(reached, key=lambda met_rule: met_rule.labels, default=None)
 
     def _read(self, snapshot: Snapshot) -> dict[str, float]:
         prefix = "promised_" if self._guarantee else ""
         return {name: float(getattr(snapshot, prefix + name)) for name in self._rules}
 
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
-        """The point where a straight line from the last look to this one crosses what is wanted."""
+        """The point where a straight line from the last look to this one crosses the value wanted."""
         before = self._last.get(name, now)
         # A task may hold its probability just below what is wanted until something else is there: no line leads to it.
         if before == now or abs(wanted - before) < _LEAST or is_reached(name, before, wanted):
@@ -95,12 +95,12 @@ class Watch:
 
 
 def _is_near(name: str, now: float, wanted: float) -> bool:
-    """Whether a rule may be met, to within what few draws can tell."""
+    """Whether a rule may be met, within the precision of few draws."""
     return now >= wanted - 0.15 if name == "probability" else now <= 1.5 * wanted
 
 
 def quantile(counts: Sequence[float], q: float) -> float:
-    """The q-quantile at position q(n+1) of the sorted counts; inf for those that never got there stay inf.
+    """The q-quantile at position q(n+1) of the sorted counts; worlds that never met the rule count as inf.
 
     The next one of the same kind lies below it with probability q, however few there are (from 1/q − 1 on).
 

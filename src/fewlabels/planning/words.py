@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fewlabels.stopping import Stop
 
 End = Literal["budget", "items", "sight"]
-"""Why a forecast looks no farther: the budget ends there, the items do, or it is far enough."""
+"""The reason why a forecast looks no further: the end of the budget, of the items, or far enough."""
 
 _AIMS = {
     "probability": "the answer is right with probability {}",
@@ -24,7 +24,7 @@ _WORLD = "A simulated world is one way in which the true labels of all items cou
 
 
 def aim(stop: Stop) -> str:
-    """What the rules about the answer want.
+    """The goals of the rules about the answer.
 
     >>> from fewlabels.stopping import Stop
     >>> aim(Stop(labels=300, width=0.2, overall=0.1))
@@ -36,7 +36,7 @@ def aim(stop: Stop) -> str:
 
 
 def rounded(count: float, *, up: bool = False) -> int:
-    """A label count with two digits that matter.
+    """A label count with two significant digits.
 
     >>> rounded(1234), rounded(317, up=True), rounded(42)
     (1200, 320, 42)
@@ -46,9 +46,9 @@ def rounded(count: float, *, up: bool = False) -> int:
 
 
 def more_labels(low: float, more: float, high: float, share: float, stop: Stop, most: int, end: End) -> str:
-    """How many more labels, from the quantiles of the simulated worlds; infinite ones are beyond `most`.
+    """The labels still needed, from the quantiles of the simulated worlds; infinite ones are beyond `most`.
 
-    `end` is what ended the worlds that did not get there.
+    `end` is the reason why the other worlds ended.
 
     >>> from fewlabels.stopping import Stop
     >>> more_labels(58, 123, 244, 1.0, Stop(probability=0.95), 1000, "sight")
@@ -96,7 +96,7 @@ def never(share: float, most: int, stop: Stop) -> str:
 
 
 def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
-    """What a number of labels buys, from its row of the plan's table; `sought` is the number of groups looked for.
+    """The results of a number of labels, from its row of the plan's table; `sought` is the number of groups looked for.
 
     >>> buys(200, {"right": 0.3, "found": 0.61}, 3)
     'With 200 labels, about 1.8 of the 3 groups looked for would be named on average.'
@@ -131,7 +131,7 @@ def _fact(stop: Stop) -> str:
 
 
 def alike(low: float, high: float, runs: int, source: str, has_confidence: bool, expect: float | None) -> str:
-    """What a world is, where they come from, and between which accuracies of the pool most of them lie."""
+    """A description of the worlds: what they are, where they come from, and the accuracies of most of them."""
     if source != "Learned()":
         how = f"drawn from {source}"
     elif has_confidence:
@@ -140,6 +140,6 @@ def alike(low: float, high: float, runs: int, source: str, has_confidence: bool,
         how = "of classifiers of any usual accuracy, since the pool has no confidences"
     if expect is not None:
         return f"{_WORLD} The {runs:,} here are {how}, moved to an accuracy of {expect:g} over the pool as you expect."
-    hint = "" if has_confidence else " If you know better, say what accuracy you expect (expect: 0.9, say)."
+    hint = "" if has_confidence else " If you know better, give the accuracy you expect (such as expect: 0.9)."
     span = f"{percent(low)} to {percent(high)}"
     return f"{_WORLD} The {runs:,} here are {how}; in most of them {span} of the pool is predicted right.{hint}"

@@ -1,4 +1,4 @@
-"""Worlds as a belief holds them possible: what the label of every item would show, and the truth behind it."""
+"""Worlds that are possible under a belief: the outcome of every item's label, and the truth behind it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class World:
     Parameters
     ----------
     outcome
-        What the label of each item shows, shape (items,).
+        The outcome that the label of each item shows, shape (items,).
     shares
         The share of each outcome in the population behind each cell, shape (cells, outcomes).
     """
@@ -53,7 +53,7 @@ class World:
 def draw_world(
     belief: Belief, cells: Cells, known: Outcomes, rng: np.random.Generator, expect: float | None = None
 ) -> World:
-    """A world drawn from a belief: θ first, then what the label of every unlabelled item shows.
+    """A world drawn from a belief: θ first, then the outcome of every unlabelled item.
 
     From a model of single items (the learned prior) each item has a chance of its own, by its confidence. With `expect`
     the log-odds of being right are moved by the same amount everywhere, until the pool's average is that.

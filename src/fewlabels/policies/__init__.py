@@ -1,4 +1,4 @@
-"""The policies: in which groups to ask next. A policy is a file here, and its line below."""
+"""The policies, which choose the groups to ask in next. A policy is a file here, and its line below."""
 
 from fewlabels.policies.base import Policy as Policy
 from fewlabels.policies.boundary import Boundary as Boundary

@@ -1,4 +1,4 @@
-"""What a policy is: from rewards and the room left to the groups to ask in."""
+"""The base of policies: from rewards and the room left to the groups to ask in."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Policy(Part, ABC):
-    """Chooses the groups of one step of asking. It sees arrays, never the assessment."""
+    """A policy chooses the groups of one step of asking. It sees arrays, never the assessment."""
 
     family: ClassVar[Family] = "policy"
     ignorable: ClassVar[bool] = False
     """Whether every item is equally likely to be asked, so that labels can be counted in any other groups."""
     uses_belief: ClassVar[bool] = True
-    """Whether it looks at the rewards; a policy that does not can be asked without working out a belief."""
+    """Whether it uses the rewards; a policy that does not can choose without a belief."""
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -44,7 +44,7 @@ class Policy(Part, ABC):
         room
             Items of each group that can still be asked about, shape (groups,).
         plays
-            How many groups the task wants a step to be about.
+            The number of groups that the task wants in a step.
         rng
             The generator of this step.
         """

@@ -25,10 +25,10 @@ class Boundary(Policy):
     """For `Identify`: ask where the answer is most likely to change.
 
     The m extreme groups at the belief's mean are on one side and the others on the other. A label in g is worth
-    drop_g · max_h N(0; value_g − value_h, Var_g + Var_h) over the groups h of the other side: how much it is expected
-    to lower the variance of g, times how probable it is that g and h are just equal. To first order that is by how
-    much the label lowers the expected loss of taking the wrong one of the two.
-    For other tasks, whose reward already is what a label is worth, it asks as `Greedy` does.
+    drop_g · max_h N(0; value_g − value_h, Var_g + Var_h) over the groups h of the other side: the expected fall
+    in the variance of g, times how probable it is that g and h are just equal. To first order this is the fall in the
+    expected loss of taking the wrong one of the two.
+    For other tasks, whose reward already is the worth of a label, it asks as `Greedy` does.
 
     >>> import fewlabels as fl
     >>> fl.Boundary()
@@ -40,13 +40,13 @@ class Boundary(Policy):
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """The group with the most to settle, or the best ones at the mean where no boundary is looked for."""
+        """The group where a label settles most, or the best groups at the mean if the task has no boundary."""
         if rewards.task.sought is None:
             return best(rewards.mean(), room, plays, rng)
         belief, cells = rewards.belief, rewards.cells
         theta = belief.mean()
         value, variance = rewards.task.reward(belief, cells, theta), value_variance(rewards.task, belief, cells, theta)
-        # Groups that are fully labelled hold their place in the order: they too are on one side or the other.
+        # Groups that are fully labelled keep their place in the order: they too are on one side or the other.
         ranked = best(value, cells.partition.sizes, len(room), rng)
         members, others = ranked[:plays], ranked[plays:]
         both = np.maximum(variance[members][:, None] + variance[others], _LEAST)

@@ -1,4 +1,4 @@
-"""The policy that is taken if none is named."""
+"""The policy that is used if none is named."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def default_policy(task: Task, prior: Prior) -> Policy:
-    """`Boundary()` to find groups by one share, such as accuracy, with a learned prior; else `Thompson()`.
+    """The default: `Boundary()` to find groups by one share, such as accuracy, with a learned prior; else `Thompson()`.
 
-    There Boundary needed fewer labels than Thompson on five of six pools, and as many on one (docs/learned-prior.md):
-    Thompson goes on asking in groups that are among the worst for certain. Without a learned prior, where nothing is
-    known, asking at the boundary settles on early mistakes, and for other metrics it was not measured.
+    In this case Boundary needed fewer labels than Thompson on five of six pools, and as many on one
+    (docs/learned-prior.md): Thompson keeps asking in groups that are certainly among the worst. Without a learned
+    prior, asking at the boundary settles on early mistakes. For other metrics it was not measured.
 
     >>> import fewlabels as fl
     >>> default_policy(fl.Identify(fl.Accuracy(), lowest=3), fl.Learned())

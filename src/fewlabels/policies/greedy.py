@@ -27,7 +27,7 @@ class Greedy(Policy):
     Greedy()
     """
 
-    phrase: ClassVar[str] = "Each label was asked where, going by the best guess so far, it would help the answer most."
+    phrase: ClassVar[str] = "Each label was asked where, by the best guess so far, it would help the answer most."
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
@@ -51,7 +51,7 @@ class EpsilonGreedy(Policy):
     cli_name: ClassVar[str] = "epsilon"
     takes: ClassVar[Takes] = "NUMBER"
     phrase: ClassVar[str] = (
-        "Each label was asked where, going by the best guess so far, it would help the answer most; now "
+        "Each label was asked where, by the best guess so far, it would help the answer most; now "
         "and then, at random, it was asked anywhere."
     )
 
@@ -60,7 +60,7 @@ class EpsilonGreedy(Policy):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Often enough at random to be seen in a short run."""
+        """A share of random steps that is large enough to show in a short run."""
         return (cls(0.3),)
 
     def choose(
@@ -76,8 +76,8 @@ class EpsilonGreedy(Policy):
 class UCB(Policy):
     """Bayesian upper confidence bound: ask where the q-quantile of the reward is largest.
 
-    Exact where a group's value is one share of the population, such as accuracy; for the share in a pool that of the
-    Beta with the same mean and variance; elsewhere from 1,000 draws.
+    The quantile is exact where a group's value is one share of the population, such as accuracy. For the share in a
+    pool it is that of the Beta with the same mean and variance; elsewhere it comes from 1,000 draws.
 
     >>> import fewlabels as fl
     >>> fl.UCB()

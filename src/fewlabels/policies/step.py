@@ -26,10 +26,10 @@ class FreeItems(Protocol):
 
     @property
     def room(self) -> NDArray[np.int64]:
-        """How many there are in each group, shape (groups,)."""
+        """The number of free items in each group, shape (groups,)."""
 
     def take(self, group: int, rng: np.random.Generator) -> int:
-        """Take an item of a group that has room, uniformly at random: it is free no longer."""
+        """Take an item of a group that has room, uniformly at random; it is then no longer free."""
 
 
 def ask_step(
@@ -37,8 +37,8 @@ def ask_step(
 ) -> list[int]:
     """Take the items of one step, at most `most`; none if no group has room.
 
-    A step may be about several groups: the m worst. If fewer items are wanted they are from the best of these groups,
-    or with `best_first=False` from a random part of them, so that batches of any size ask everywhere alike.
+    A step may be about several groups: the m worst. If fewer items are wanted, they come from the best of these
+    groups, or with `best_first=False` from a random part of them, so that batches of any size ask everywhere alike.
     """
     groups = policy.choose(rewards, free.room, rewards.task.plays, rng)
     if len(groups) > most and not best_first:
@@ -73,7 +73,7 @@ class Queue:
         askable
             Which groups can be asked about, shape (groups,).
         taken
-            Items that cannot: labelled or asked for before.
+            Items that cannot be asked about: labelled or asked for before.
         """
         free = np.ones(len(partition.group), dtype=bool)
         for items in taken:

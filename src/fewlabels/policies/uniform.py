@@ -1,4 +1,4 @@
-"""The policies that do not look at the belief: the baselines."""
+"""The baselines: policies that do not use the belief."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class UniformItems(Policy):
-    """Every item that is left is equally likely: the plain random sample, and the baseline of the paper's tables.
+    """A policy under which every item left is equally likely: the plain random sample, the baseline of the paper.
 
     >>> import fewlabels as fl
     >>> fl.UniformItems()
@@ -48,7 +48,7 @@ class UniformItems(Policy):
 @register
 @dataclass(frozen=True)
 class UniformGroups(Policy):
-    """Every group that has room is equally likely.
+    """A policy under which every group that has room is equally likely.
 
     >>> import fewlabels as fl
     >>> fl.UniformGroups()

@@ -21,7 +21,7 @@ def ask_and_tell(truth: Truth, method: Method, rng: np.random.Generator, labels:
 
     A step of an assessment: belief from prior and labels, rewards from the belief, groups from the policy, an
     item of each group at random. A step about several groups takes the best first if the labels run out.
-    It is slow and obvious; the kernels must agree with it in distribution.
+    This loop is slow and obvious; the kernels must agree with it in distribution.
 
     >>> import fewlabels as fl
     >>> from fewlabels.simulation.methods import method

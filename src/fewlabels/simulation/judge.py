@@ -1,4 +1,4 @@
-"""How well a method did in one run, from the order in which it asked: the scores of the paper."""
+"""The scores of a method in one run, from the order in which it asked: those of the paper."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Better = Literal["low", "high"]
 
-# How close λ must be to what it is with all labels, relative to it (the paper's supplement, on success).
+# How close λ must be to its value with all labels, relative to it (the paper's supplement, on success).
 _LOOKS = 200  # at the MRR of a run whose beliefs are fits
 _TOLERANCE = 0.05
 _DRAWS = 2_000
@@ -38,7 +38,7 @@ _DRAWS = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What one run is worth.
+    """The scores of one run.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Verdict:
 
 
 class Judge(ABC):
-    """Scores the orders of asking on one labelled pool."""
+    """A judge scores the orders of asking on one labelled pool."""
 
     better: Mapping[str, Better]
     """The scores at a budget, and whether low or high ones are good."""
@@ -71,17 +71,17 @@ class Judge(ABC):
     def verdict(
         self, method: Method, order: NDArray[np.int64], budgets: NDArray[np.int64], rng: np.random.Generator
     ) -> Verdict:
-        """The worth of a run that asked for items in this order, of shape (labels,), at ascending budgets."""
+        """The scores of a run that asked for items in this order, of shape (labels,), at ascending budgets."""
 
     def belief(self, method: Method, items: NDArray[np.int64]) -> Belief:
-        """What the method believes once it has the labels of these items."""
+        """The belief of the method after the labels of these items."""
         if self._prepared is None or self._prepared[0] is not method:  # nearly always the one of the last call
             self._prepared = method, method.prior.on(self.truth.cells, method.target)
         return self._prepared[1].belief(self.truth.outcomes(items))
 
 
 def judge(truth: Truth) -> Judge:
-    """The judge of a task: that of the paper where it has one, else by right answers, or by errors where none is."""
+    """The judge of a task: the paper's if it has one, else by right answers, or by errors if no answer is right."""
     kind = _JUDGES.get(type(truth.task)) or (AnswerJudge if truth.task.conclusive else EstimateJudge)
     return kind(truth)
 
@@ -118,14 +118,14 @@ class EstimateJudge(Judge):
         """The errors at the budgets."""
         cells, metric = self.truth.cells, self.truth.task.metric
         beliefs = [self.belief(method, order[:n]) for n in budgets.tolist()]
-        scores = {"rmse": self._unit * np.array([self._rmse(metric.value(one.mean(), cells)) for one in beliefs])}
+        scores = {"rmse": self._unit * np.array([self._rmse(metric.value(b.mean(), cells)) for b in beliefs])}
         if "ece-error" in self.better:
-            guesses = np.array([self._guess(one, rng) for one in beliefs])
+            guesses = np.array([self._guess(belief, rng) for belief in beliefs])
             scores["ece-error"] = 100 * np.abs(guesses - self._ece) / self._ece
         return Verdict(scores)
 
     def _guess(self, belief: Belief, rng: np.random.Generator) -> float:
-        """ECE^: the value at the mean, or the median where that is not enough to go by."""
+        """ECE^: the value at the mean, or the median where the mean is not good enough."""
         metric, cells = self.truth.task.metric, self.truth.cells
         if belief.conjugate:
             return float(self._gap(metric.value(belief.mean(), cells)))
@@ -168,8 +168,8 @@ class IdentifyJudge(Judge):
         gauge = self.truth.gauge
         if method.prior.uses_items:
             some = np.unique(np.append(np.linspace(0, len(order), _LOOKS).astype(int), budgets))
-            found = np.array([self._mrr(method, order[:n]) for n in some.tolist()])
-            curve = found[np.searchsorted(some, np.arange(len(order) + 1), side="right") - 1]
+            sampled = np.array([self._mrr(method, order[:n]) for n in some.tolist()])
+            curve = sampled[np.searchsorted(some, np.arange(len(order) + 1), side="right") - 1]
         elif gauge is None:
             curve = np.array([self._mrr(method, order[:n]) for n in range(len(order) + 1)])
         else:
@@ -193,9 +193,9 @@ class IdentifyJudge(Judge):
 
 
 class CompareJudge(Judge):
-    """Success: the most probable region η is the right one and its probability λ within 5 % of what it should be.
+    """Success: the most probable region η is the right one and its probability λ within 5% of its value.
 
-    Right is what the uniform prior concludes from all labels; for the pool's own items, what is then certain.
+    The right region is the uniform prior's conclusion from all labels; for the pool's own items it is then certain.
     """
 
     counted = "labels-to-decide"
@@ -208,7 +208,7 @@ class CompareJudge(Judge):
         self._layout = layout(truth)
         everything, rng = np.arange(len(truth.outcome)), np.random.default_rng(0)
         known = method_named("uniform+items"), method_named("uniform+items+pool")
-        self._right = {one.target: self._regions(one, everything, rng) for one in known}
+        self._right = {candidate.target: self._regions(candidate, everything, rng) for candidate in known}
 
     def verdict(
         self,

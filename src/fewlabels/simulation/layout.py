@@ -1,4 +1,4 @@
-"""A labelled pool as the kernels want it: only the groups that can be asked about, items sorted by group."""
+"""A labelled pool in the form that the kernels need: only groups that can be asked about, items sorted by group."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Layout:
         return start(self.known, belief.prior[self.cells], pool=belief.target == "pool")
 
     def places(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The kernels' positions of items of the pool; the opposite of `known.items`."""
+        """The kernels' positions of items of the pool; the inverse of `known.items`."""
         back = np.full(int(self.known.items.max()) + 1, -1, dtype=np.int64)
         back[self.known.items] = np.arange(len(self.known.items))
         return back[items]

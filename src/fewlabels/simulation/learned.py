@@ -25,7 +25,7 @@ _GROWTH = 0.05
 def next_fit(labels: int, plays: int = 1) -> int:
     """The number of labels at which to fit again after a fit with `labels`, in whole steps of `plays` labels.
 
-    After every step at first, then whenever the labels grew by a twentieth.
+    A fit is made after every step at first, and later whenever the labels have grown by a twentieth.
 
     >>> next_fit(0), next_fit(39), next_fit(1000), next_fit(1000, plays=3)
     (1, 40, 1050, 1051)
@@ -41,14 +41,14 @@ def ask_between_fits(
 
     An assessment fits before every request. Here a fit's independent match, with the same mean and variance in each
     cell, takes the next few labels as its own counts, in a kernel; what they say about other cells waits for the next
-    fit. The tests hold it against the assessment's own loop.
+    fit. The tests compare it with the assessment's own loop.
 
     Parameters
     ----------
     prior
-        The method's prior, made ready for the cells and the target.
+        The method's prior, prepared for the cells and the target.
     kernel
-        What asks as the method does, from the prior counts of a run.
+        The kernel that asks as the method does, from the prior counts of a run.
     plays
         How many labels a step asks for.
     """

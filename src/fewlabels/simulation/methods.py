@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to assess: what is believed beforehand, where is asked, and what the question is about.
+    """A way to assess: the prior, the policy that chooses where to ask, and the target of the question.
 
-    `method` makes one from its name; anything that has no name of its own is made here.
+    `method` makes one from its name; a method without such a name is made with this class.
 
     >>> from fewlabels import Thompson, Uniform
     >>> Method("weak and curious", Uniform(strength=1e-6), Thompson(plays=1)).target
@@ -54,8 +54,11 @@ def method(name: str) -> Method:
 def methods_from(given: Sequence[str | Method] | str) -> tuple[Method, ...]:
     """Methods from names (a list, or a text with commas) and methods; each name once."""
     listed = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else list(given)
-    made = tuple(method(one.strip()) if isinstance(one, str) else one for one in listed)
-    names = [one.name for one in made]
+    made = tuple(
+        method(name_or_method.strip()) if isinstance(name_or_method, str) else name_or_method
+        for name_or_method in listed
+    )
+    names = [name_or_method.name for name_or_method in made]
     if not names:
         raise SpecError(f"no method was named. {_known()}")
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:

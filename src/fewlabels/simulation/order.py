@@ -62,7 +62,7 @@ _CODES: dict[Policy, int] = {
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What a kernel is made for: the pool, and how to ask."""
+    """The case that a kernel is made for: the pool, and how to ask."""
 
     truth: Truth
     view: Layout
@@ -102,7 +102,7 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
 
 
 def is_compiled(truth: Truth, method: Method) -> bool:
-    """Whether there is a kernel for all that a method does."""
+    """Whether there is a kernel for everything that a method does."""
     return not _is_fitted(method) and _kernel(truth, method, layout(truth)) is not None
 
 
@@ -112,7 +112,7 @@ def _is_fitted(method: Method) -> bool:
 
 
 def _plays(truth: Truth, policy: Policy) -> int:
-    """How many labels a step of a policy asks for."""
+    """The number of labels that a step of a policy asks for."""
     if isinstance(policy, (TopTwo, Boundary)):
         return 1
     return (policy.plays if isinstance(policy, Thompson) else None) or truth.task.plays

@@ -1,4 +1,4 @@
-"""Runs in parallel, on threads, processes or a cluster, with the same results whatever does the work."""
+"""Runs in parallel, on threads, processes or a cluster, with the same results everywhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run_generator(seed: int, run: int) -> np.random.Generator:
 
 
 def chunks(runs: int) -> list[range]:
-    """The runs in at most 64 pieces of about the same size, which do not depend on who does the work.
+    """The runs in at most 64 pieces of about the same size, which do not depend on where the work is done.
 
     >>> chunks(3), len(chunks(1000))
     ([range(0, 1), range(1, 2), range(2, 3)], 64)
@@ -52,7 +52,7 @@ def gather(
     work
         Functions without arguments; `functools.partial` of a module's function goes to other processes too.
     jobs
-        How many threads; None for as many as there are processors for this process. Kernels let go of Python's
+        How many threads; None for as many as there are processors for this process. Kernels release Python's
         lock, so that threads are enough for them.
     executor
         Anything of the standard kind instead: a process pool, or that of a Dask client.
@@ -77,7 +77,7 @@ def gather(
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
@@ -92,7 +92,7 @@ def _on(
             if progress is not None:
                 progress(done, len(work))
     finally:
-        # After an error or an interruption nobody waits for the rest.
+        # After an error or an interruption the rest is not awaited.
         for future in futures:
             future.cancel()
     return [future.result() for future in futures]

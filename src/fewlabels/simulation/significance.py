@@ -1,4 +1,4 @@
-"""Which methods are the best: Wilcoxon's signed-rank test against the best by mean."""
+"""The choice of the best methods: Wilcoxon's signed-rank test against the best by mean."""
 
 from __future__ import annotations
 

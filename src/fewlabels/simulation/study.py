@@ -81,7 +81,7 @@ def simulate(
     -------
     Columns method, budget, score, mean, se (standard error), q10, q50, q90 (quantiles over runs), p (Wilcoxon
     signed-rank test against the best by mean, run by run) and best (whether it is that, or not
-    significantly worse at 0.05). What the scores are is in docs/simulate.md.
+    significantly worse at 0.05). docs/simulate.md describes the scores.
 
     Examples
     --------
@@ -103,23 +103,23 @@ def simulate(
     partition = by_predicted(pool) if groups is None else groups
     case = truth_of(pool, labels, partition, task, tried)
     at = _budgets(budgets, int(case.room.sum()))
-    work = [partial(run_chunk, case, one, at, seed, chunk) for one in tried for chunk in chunks(runs)]
+    work = [partial(run_chunk, case, tried_method, at, seed, chunk) for tried_method in tried for chunk in chunks(runs)]
     if progress is not None:
         progress(0, len(work))
     done = gather(work, jobs=jobs, executor=executor, progress=progress)
     per = len(chunks(runs))
-    found = {one.name: _joined(done[i * per : (i + 1) * per]) for i, one in enumerate(tried)}
+    results = {tried_method.name: _joined(done[i * per : (i + 1) * per]) for i, tried_method in enumerate(tried)}
     settings = {
         "task": to_json(task),
         "groups": to_json(partition.recipe),
-        "methods": [one.name for one in tried],
+        "methods": [tried_method.name for tried_method in tried],
         "budgets": at.tolist(),
         "runs": runs,
         "seed": seed,
         "pool": pool.source,
         "items": len(pool),
     }
-    return Table(_columns(judge(case), tried, at, found), settings)
+    return Table(_columns(judge(case), tried, at, results), settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class Chunk:
 
 
 def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: int, runs: range) -> Chunk:
-    """Do some runs of a method. Only sums are kept of what there is one of for each label."""
+    """Do some runs of a method. Of curves with a value for each label only sums are kept."""
     ask, judging = asker(truth, method), judge(truth)
     scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in judging.better}
     total: NDArray[np.float64] | None = None
@@ -168,10 +168,10 @@ def _joined(parts: Sequence[Chunk]) -> Chunk:
 
 
 def _budgets(given: Iterable[int | str], most: int) -> NDArray[np.int64]:
-    """Label counts, ascending, each once, shape (budgets,); SpecError if there are none or too many labels."""
-    counts = sorted({_budget(one, most) for one in given})
+    """Label counts, ascending, each once, shape (budgets,). No budget, or too large a one, is a SpecError."""
+    counts = sorted({_budget(given_budget, most) for given_budget in given})
     if not counts:
-        raise SpecError("no budget was named. Say how many labels, such as 200 or 10%.")
+        raise SpecError("no budget was named. Give a number of labels, such as 200 or 10%.")
     if counts[-1] > most:
         raise SpecError(
             f"a budget of {counts[-1]:,} labels is more than the {most:,} items that can be asked about. "
@@ -180,36 +180,38 @@ def _budgets(given: Iterable[int | str], most: int) -> NDArray[np.int64]:
     return np.array(counts, dtype=np.int64)
 
 
-def _budget(one: int | str, most: int) -> int:
-    text = str(one).strip()
+def _budget(given_budget: int | str, most: int) -> int:
+    text = str(given_budget).strip()
     try:
         if text.endswith("%") and 0 <= float(text[:-1]) <= 100:
             return round(float(text[:-1]) / 100 * most)
-        if int(text) >= 0 and not isinstance(one, bool):
+        if int(text) >= 0 and not isinstance(given_budget, bool):
             return int(text)
     except ValueError:
         pass
-    raise SpecError(f"The budgets must be numbers of labels, such as 200, or percentages, such as 10%. Got {one!r}.")
+    raise SpecError(
+        f"The budgets must be numbers of labels, such as 200, or percentages, such as 10%. Got {given_budget!r}."
+    )
 
 
 def _columns(
-    judging: Judge, methods: Sequence[Method], budgets: NDArray[np.int64], found: Mapping[str, Chunk]
+    judging: Judge, methods: Sequence[Method], budgets: NDArray[np.int64], results: Mapping[str, Chunk]
 ) -> dict[str, list[Any]]:
     """The tidy columns: a row for each score, method and budget, then one for each method's label count."""
     rows: list[dict[str, Any]] = []
     for score, better in judging.better.items():
         tests = [
-            against_best({name: chunk.scores[score][:, i] for name, chunk in found.items()}, better)
+            against_best({name: chunk.scores[score][:, i] for name, chunk in results.items()}, better)
             for i in range(len(budgets))
         ]
-        for one in methods:
+        for tried_method in methods:
             for i, budget in enumerate(budgets.tolist()):
-                row = _row(one.name, budget, score, found[one.name].scores[score][:, i])
-                rows.append(row | tests[i][one.name])
+                row = _row(tried_method.name, budget, score, results[tried_method.name].scores[score][:, i])
+                rows.append(row | tests[i][tried_method.name])
     if judging.counted and isinstance(judging, IdentifyJudge):
-        rows += _identified(judging, methods, found)
+        rows += _identified(judging, methods, results)
     elif judging.counted:
-        counts = {name: np.array(chunk.labels) for name, chunk in found.items()}
+        counts = {name: np.array(chunk.labels) for name, chunk in results.items()}
         test = against_best(counts, "low")
         most = int(budgets[-1])
         rows += [_row(name, most, judging.counted, counts[name]) | test[name] for name in counts]
@@ -223,20 +225,22 @@ def _row(method: str, budget: int, score: str, values: NDArray[np.float64]) -> d
     return row | dict(zip(("q10", "q50", "q90"), quantiles, strict=True))
 
 
-def _identified(judging: IdentifyJudge, methods: Sequence[Method], found: Mapping[str, Chunk]) -> list[dict[str, Any]]:
-    """Labels to identify, with a standard error by leaving out one piece of the runs at a time (jackknife)."""
+def _identified(
+    judging: IdentifyJudge, methods: Sequence[Method], results: Mapping[str, Chunk]
+) -> list[dict[str, Any]]:
+    """The labels to identify, with a standard error by leaving out one piece of the runs at a time (jackknife)."""
     rows: list[dict[str, Any]] = []
-    for one in methods:
-        curves = found[one.name].curves
+    for tried_method in methods:
+        curves = results[tried_method.name].curves
         runs, total = sum(n for n, _ in curves), np.sum([curve for _, curve in curves], axis=0)
-        ceiling = judging.ceiling(one)
+        ceiling = judging.ceiling(tried_method)
         first = labels_to_identify(total / runs, ceiling)
         without = [labels_to_identify((total - curve) / (runs - n), ceiling) for n, curve in curves if runs > n]
         known = np.array([n for n in without if n is not None], dtype=float)
         se = None
         if first is not None and len(known) == len(curves) > 1:
             se = float(np.sqrt((len(known) - 1) * known.var()))
-        row = {"method": one.name, "budget": len(total) - 1, "score": judging.counted, "mean": first, "se": se}
+        row = {"method": tried_method.name, "budget": len(total) - 1, "score": judging.counted, "mean": first, "se": se}
         rows.append(row | dict.fromkeys(("q10", "q50", "q90", "p", "best")))
     reached = [row["mean"] for row in rows if row["mean"] is not None]
     for row in rows:

@@ -1,4 +1,4 @@
-"""A question about a pool whose labels are all known: what the methods are tried on, and the right answer."""
+"""A question about a pool whose labels are all known, on which methods are tried, and the right answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Labels = Mapping[str, str] | Sequence[object]
 
 
 class Gauge(NamedTuple):
-    """How the value of a group is read from shares: Σ_c Σ_j weight_cj |θ_cj − centre_cj|, c over its cells.
+    """The value of a group as a sum over shares: Σ_c Σ_j weight_cj |θ_cj − centre_cj|, c over its cells.
 
     weight, centre: shape (cells, outcomes). Calibration error: the cell's share of its group and its confidence, for
     right; cost: that share times the price, and 0.
@@ -43,9 +43,9 @@ class Gauge(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """A task on the cells of a pool, and what the label of every item shows.
+    """A task on the cells of a pool, and the outcome of every item's label.
 
-    It goes to other processes, so it does not hold the pool.
+    It is sent to other processes, so it does not contain the pool.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Truth:
     cells
         The cells of the task's metric.
     outcome
-        What the label of each item shows, shape (items,).
+        The outcome that the label of each item shows, shape (items,).
     """
 
     task: Task
@@ -67,7 +67,7 @@ class Truth:
         return self.outcomes(np.arange(len(self.outcome))).counts
 
     def outcomes(self, items: NDArray[np.int64]) -> Outcomes:
-        """What the labels of some items show."""
+        """The outcomes that the labels of some items show."""
         return Outcomes.of(self.cells, items, self.outcome[items])
 
     @cached_property
@@ -83,13 +83,13 @@ class Truth:
     @cached_property
     def members(self) -> NDArray[np.int64]:
         """The groups that an identification looks for, the most extreme first, shape (m,)."""
-        there = np.flatnonzero(self.room)
-        value = self.value[there]
-        return there[np.argsort(value if self.task.sought == "lowest" else -value, kind="stable")[: self.task.plays]]
+        askable = np.flatnonzero(self.room)
+        value = self.value[askable]
+        return askable[np.argsort(value if self.task.sought == "lowest" else -value, kind="stable")[: self.task.plays]]
 
     @cached_property
     def gauge(self) -> Gauge | None:
-        """The gauge if a large value by one is looked for, else None; its weights are negative for the lowest."""
+        """The gauge if the task looks for large values of one, else None; its weights are negative for the lowest."""
         cells, metric = self.cells, self.task.metric
         sign = -1.0 if self.task.sought == "lowest" else 1.0
         zero = np.zeros_like(self.counts)
@@ -114,10 +114,12 @@ class Truth:
 
 
 def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods: Sequence[Method]) -> Truth:
-    """The task on a labelled pool; SpecError if task, metric, groups and methods do not go together."""
+    """The task on a labelled pool. Task, metric, groups and methods that do not go together are a SpecError."""
     if len(partition.group) != len(pool):
-        raise SpecError("the groups are not of this pool: they have another number of items.")
-    specs = [Spec(task, partition.recipe, one.prior, one.policy, one.target) for one in methods]
+        raise SpecError(
+            "the groups belong to another pool: they have another number of items. Make them from this pool."
+        )
+    specs = [Spec(task, partition.recipe, candidate.prior, candidate.policy, candidate.target) for candidate in methods]
     task.metric.check(pool, partition)
     cells = task.metric.cells(pool, partition)
     task.check(cells)
@@ -130,7 +132,7 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
 def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     """The position of each item's true class, shape (items,); a missing label is a LabelError.
 
-    Labels are class names by id, or a sequence in the order of the pool. Where none of them is the name of a class,
+    Labels are class names by id, or a sequence in the order of the pool. If none of them is the name of a class,
     whole numbers are positions in the list of classes.
 
     >>> import fewlabels as fl

@@ -1,4 +1,4 @@
-"""Where labels are kept: the append-only log, the database under it, pools as bytes, and who may label."""
+"""The store of labels: the append-only log, the database under it, pools as bytes, and the people who label."""
 
 from fewlabels.store.log import Event, Kind, Record, Store, Transaction
 

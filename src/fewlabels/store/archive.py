@@ -1,4 +1,4 @@
-"""Turning a pool into bytes, to keep it beside its assessments, and back."""
+"""Packing a pool into bytes, to store it beside its assessments, and unpacking it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import psycopg
     from sqlalchemy.engine import URL, Connection, Engine
 
-_WAIT = 60  # seconds to wait for whoever holds the lock; a transaction takes milliseconds
+_WAIT = 60  # seconds to wait for a lock; a transaction takes milliseconds
 _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
 
@@ -121,7 +121,7 @@ class Database:
                 version = schema.version_of(connection)
         if version != schema.VERSION:
             raise StoreError(
-                f"{self.shown} has tables of version {version}, and this fewlabels knows version "
+                f"{self.shown} has tables of version {version}, but this fewlabels knows version "
                 f"{schema.VERSION}. Upgrade fewlabels, or use another database."
             )
 
@@ -139,7 +139,7 @@ def _url(address: str | os.PathLike[str] | None) -> URL:
                 f"{text} is not a fewlabels database. The database comes first, and its name ends in .db, as in "
                 "'audit.db'; a file of predictions comes after it."
             ) from None
-        # Not shown and not chained: the address may hold a password.
+        # Not shown and not chained: the address may contain a password.
         raise StoreError(f"the address of the database cannot be understood. {_ADDRESSES}") from None
     driver = {
         "sqlite": "sqlite",
@@ -175,14 +175,14 @@ def _shown(url: URL) -> str:
 
 
 def _check_exists(url: URL) -> None:
-    """Raise a NoFileError if a file that should exist does not; what a server has is asked later."""
+    """Raise NoFileError if a file that should exist does not; a server is asked later."""
     path = url.database or ""
     if url.get_backend_name() == "sqlite" and "uri" not in url.query and not Path(path).exists():
         raise NoFileError(f"there is no file {path}. Check the path; create() makes a new one.")
 
 
 def _engine(url: URL, in_memory: bool) -> Engine:
-    """Make an engine. What the address itself says about waiting (timeout, connect_timeout) takes precedence."""
+    """Make an engine. Time limits in the address itself (timeout, connect_timeout) take precedence."""
     if url.get_backend_name() != "sqlite":
         wait = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
         try:
@@ -230,7 +230,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
             if sqlite_code(error) == sqlite3.SQLITE_READONLY:
-                return  # reading goes without
+                return  # not needed for reading
             # SQLite gives up at once, whatever the timeout, when two processes switch the same file.
             if sqlite_code(error) not in _HELD or time.monotonic() > patience:
                 raise

@@ -1,4 +1,4 @@
-"""The append-only log of assessments in SQLite or PostgreSQL: what was asked, and what was told."""
+"""The append-only log of assessments in SQLite or PostgreSQL: requests and answers."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ class Event:
     Parameters
     ----------
     kind
-        What happened to an item. Of one person: it was handed out (request), answered (label) or found impossible to
-        answer (skip), the answer was taken back (retract), or the request was (expire). Of the item as a whole:
-        the owner has spoken (decide), or everything about it was taken back (withdraw).
+        The event. For one person: the item was handed out (request), answered (label) or found impossible to answer
+        (skip), the answer was taken back (retract), or the request was (expire). For the item as a whole: the owner has
+        decided (decide), or everything about it was taken back (withdraw).
     item
         The id of the item.
     step
-        Of a request: the step of asking that chose the item.
+        For a request, the step of asking that chose the item.
     label
-        Of a label or decision: the name of the class.
+        For a label or decision, the name of the class.
     annotator
-        Who; of an expired request, whose it was.
+        The person; for an expired request, the person who had it.
     note
-        Anything they wished to say; of a skip, why.
+        Any remark; for a skip, the reason.
     at
-        When, with a time zone. The store fills it in when appending.
+        The time, with a time zone. The store fills it in when appending.
     seq
         1, 2, 3, ... per assessment, without gaps; given by the store.
     key
-        What the client called this call, so that the same call sent twice is noticed.
+        The client's name for this call, by which a call that is sent twice is noticed.
     """
 
     kind: Kind
@@ -75,7 +75,7 @@ _COLUMNS = tuple(events.c[field.name] for field in fields(Event))
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What defines an assessment, and which pool it is about: everything but its log."""
+    """The definition of an assessment, and the pool it is about: everything but its log."""
 
     name: str
     spec: dict[str, Any]
@@ -121,9 +121,9 @@ class Store:
     ----------
     address
         None keeps everything in memory, until the store is closed. `"audit.db"` or `"sqlite:///audit.db"` is
-        a file, made if it is not there; `"postgresql://user@host/database"` a server.
+        a file, which is made if it does not exist; `"postgresql://user@host/database"` is a server.
     existing
-        Refuse a file that is not there, instead of making it.
+        Refuse a file that does not exist, instead of making it.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class Store:
             connection.execute(assessments.insert(), row)
 
     def open(self, name: str) -> Record:
-        """What defines an assessment."""
+        """The definition of an assessment."""
         with self.database.reading() as connection:
             row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
             if row is None:
@@ -171,12 +171,12 @@ class Store:
             return Record(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
 
     def names(self) -> list[str]:
-        """The names of the assessments, the oldest first."""
+        """The names of the assessments, oldest first."""
         with self.database.reading() as connection:
             return _names(connection)
 
     def pool(self, fingerprint: str) -> Pool:
-        """A stored pool, checked to be the one that was asked for."""
+        """A stored pool; its fingerprint is checked."""
         with self.database.reading() as connection:
             if not _has_pool(connection, fingerprint):
                 raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
@@ -185,19 +185,19 @@ class Store:
         pool = unpack_pool(data)
         if pool.fingerprint != fingerprint:
             raise PoolChangedError(
-                f"the pool kept in {self.database.shown} is not the one the assessment was made with "
+                f"the pool stored in {self.database.shown} is not the one the assessment was made with "
                 f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
                 "from a backup, or create the assessment again."
             )
         return pool
 
     def events(self, name: str, after: int = 0) -> list[Event]:
-        """The log of an assessment, or what is new in it: the events with `seq` above `after`."""
+        """The log of an assessment, or the new events in it: those with `seq` above `after`."""
         with self.database.reading() as connection:
-            found = _read(connection, name, after + 1)
-            if not found and name not in _names(connection):
+            events = _read(connection, name, after + 1)
+            if not events and name not in _names(connection):
                 raise self._unknown(connection, name)
-            return found
+            return events
 
     def log(self, name: str, after: int = 0) -> Table:
         """The events of an assessment after event number `after`, in order, even if its parts are missing.
@@ -208,7 +208,7 @@ class Store:
         return Table({column: [getattr(event, column) for event in rows] for column in _LOG})
 
     def labels(self, name: str) -> dict[str, str]:
-        """The labels of an assessment that count now, id to class name, even if its parts are missing."""
+        """The labels of an assessment that are valid now, id to class name, even if its parts are missing."""
         from fewlabels.labelling.settled import settled_labels
 
         record = self.open(name)
@@ -216,10 +216,10 @@ class Store:
 
     @contextmanager
     def transaction(self, name: str, after: int = 0) -> Iterator[Transaction]:
-        """Look at the log and add to it, while nobody else can add to the log of this assessment.
+        """Read the log and add to it, while nobody else can add to the log of this assessment.
 
-        What the `with` block appends is on disk when the block has ended, and none of it if the block
-        raised. `Transaction.events` are those with `seq` above `after`: what others did meanwhile.
+        All events that the `with` block appends are on disk when the block has ended, or none if it raised.
+        `Transaction.events` are those with `seq` above `after`, which others added in the meantime.
         """
         with self.database.writing() as connection:
             # On PostgreSQL the row is the lock; assessments do not keep each other waiting.
@@ -229,7 +229,7 @@ class Store:
             yield Transaction(connection, name, after)
 
     def close(self) -> None:
-        """Close the connections; what was in memory is gone."""
+        """Close the connections; a store in memory is lost."""
         self.database.close()
 
     def _unknown(self, connection: Connection, name: str) -> StoreError:

@@ -32,9 +32,9 @@ class Person:
     role
         An annotator labels; an owner also sees the results and decides.
     invited_at
-        When the last token was made.
+        The time at which the last token was made.
     revoked_at
-        Since when the token is no longer valid, or None.
+        The time since which the token is no longer valid, or None.
     """
 
     name: str
@@ -46,8 +46,8 @@ class Person:
 class People:
     """The people of a database.
 
-    A token is 256 random bits, shown once. Only its SHA-256 is stored: a slow hash, as for passwords, protects what
-    can be guessed, and a token cannot.
+    A token is 256 random bits, shown once. Only its SHA-256 is stored. A slow hash, as for passwords, is not needed: it
+    protects secrets that can be guessed, and a token cannot.
 
     Examples
     --------
@@ -69,10 +69,10 @@ class People:
         return f"<People of {self._database.shown}>"
 
     def invite(self, name: str, role: Role | None = None, *, again: bool = False) -> str:
-        """Make a token for somebody and return it: the only time it can be seen.
+        """Make a token for somebody and return it. It cannot be seen again.
 
-        A name is one person's. With `again` they get a new token in place of the old one, which is not valid from then
-        on; they keep what they labelled, and their role unless one is given. A new person is an annotator if none is.
+        A name belongs to one person. With `again` they get a new token in place of the old one, which becomes invalid.
+        They keep their labels, and their role unless another is given. A new person is an annotator by default.
         """
         _check(name, role)
         token = secrets.token_urlsafe(32)
@@ -82,7 +82,7 @@ class People:
             columns = people.c.role, people.c.revoked_at
             known = connection.execute(sa.select(*columns).where(people.c.name == name)).one_or_none()
             if known is None and again:
-                raise StoreError(f"there is nobody called {name!r} to invite again. Look at the list of people.")
+                raise StoreError(f"there is nobody called {name!r} to invite again. See the list of people.")
             if known is None:
                 connection.execute(people.insert().values(name=name, role=role or "annotator", **row))
             elif known.revoked_at is None and not again:
@@ -93,28 +93,28 @@ class People:
         return token
 
     def who(self, token: str) -> Person | None:
-        """The person whose token this is; None if it is nobody's, or no longer valid.
+        """The person with this token; None if nobody has it, or it is no longer valid.
 
         All digests are compared, each in constant time, so the time taken says nothing about them.
         """
-        digest, found = _digest(token), None
+        digest, person = _digest(token), None
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(people).where(people.c.revoked_at.is_(None))).all()
         for row in rows:
             if hmac.compare_digest(row.digest, digest):
-                found = Person(row.name, row.role, row.invited_at)
-        return found
+                person = Person(row.name, row.role, row.invited_at)
+        return person
 
     def revoke(self, name: str) -> None:
-        """Make the token of somebody invalid, at once. What they labelled stays."""
+        """Make somebody's token invalid, at once. Their labels stay."""
         with self._database.writing() as connection:
             valid = people.c.name == name, people.c.revoked_at.is_(None)
             done = connection.execute(people.update().where(*valid).values(revoked_at=datetime.now(UTC)))
             if not done.rowcount:
-                raise StoreError(f"there is nobody called {name!r} with a valid token. Look at the list of people.")
+                raise StoreError(f"there is nobody called {name!r} with a valid token. See the list of people.")
 
     def list(self) -> tuple[Person, ...]:
-        """Everybody, the revoked too, the first invited first."""
+        """Everybody, including revoked people, in the order of invitation."""
         columns = people.c.name, people.c.role, people.c.invited_at, people.c.revoked_at
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(*columns).order_by(people.c.invited_at, people.c.name)).all()

@@ -1,4 +1,4 @@
-"""What a database refuses, in one line: which database, what it said, and what to do by the code of its error."""
+"""Errors of a database in one line: which database, its message, and what to do according to the error code."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as QueueTimeoutError
 
-_HELD = "Another program holds it: close that, or try again."
+_HELD = "Another program has locked it: close that program, or try again."
 _FULL = "Make room on the disk. Nothing was written."
 _APPEND_ONLY = "Tell another label instead: it replaces the earlier one."
 _CONNECT = "Check that the server runs and that host, port, user, password and database are right."
 
 # SQLite's primary result codes: https://www.sqlite.org/rescode.html
 _SQLITE = {
-    sqlite3.SQLITE_NOTADB: "The file is of another kind: choose another name.",
+    sqlite3.SQLITE_NOTADB: "The file is not a database: choose another name.",
     sqlite3.SQLITE_CORRUPT: "The file is damaged: restore it from a backup.",
     sqlite3.SQLITE_CANTOPEN: "It must be a file that you may write, in a directory that you may write.",
     sqlite3.SQLITE_READONLY: "Make the file and its directory writable, or work on a copy.",
@@ -37,7 +37,7 @@ _POSTGRES = {
 
 
 def refusal(error: SQLAlchemyError, shown: str) -> str:
-    """The message for what a database refused. It never holds the statement or its parameters."""
+    """The message for an error of a database. It never contains the statement or its parameters."""
     cause: Any = error.orig if isinstance(error, DBAPIError) else error
     words = " ".join(str(cause).split())
     stop = "" if words.endswith((".", "?", "!")) else "."
@@ -45,7 +45,7 @@ def refusal(error: SQLAlchemyError, shown: str) -> str:
 
 
 def sqlite_code(error: BaseException) -> int | None:
-    """SQLite's primary result code, without what its extended codes add; None if the error has none."""
+    """SQLite's primary result code; None if the error has none."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 

@@ -1,4 +1,4 @@
-"""The tables, their version, and the way from older versions to this one."""
+"""The tables, their version, and the upgrade from older versions."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ events = sa.Table(
     sa.Column("note", sa.Text),
     sa.Column("at", UtcTime, nullable=False),
     sa.Column("key", sa.Text),
-    sqlite_with_rowid=False,  # the rows lie in the order in which they are read
+    sqlite_with_rowid=False,  # the rows are stored in the order in which they are read
 )
 # Whatever a client sends twice is in the log once. Most events have no key, and cost this index nothing.
 _has_key = events.c.key.is_not(None)
@@ -94,7 +94,7 @@ people = sa.Table(
     sa.Column("revoked_at", UtcTime),
 )
 
-# The log can be added to and nothing else, whoever is connected and with whatever program.
+# Events can only be added to the log, whoever is connected and with whatever program.
 _APPEND_ONLY = {
     "sqlite": tuple(
         f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events "
@@ -111,7 +111,7 @@ _APPEND_ONLY = {
 
 
 def version_of(connection: Connection) -> int | None:
-    """The version of the tables in a database, None if our tables are not in it."""
+    """The version of the tables in a database; None if it does not have our tables."""
     if not sa.inspect(connection).has_table(version.name):
         return None
     return int(connection.execute(sa.select(version.c.version)).scalar_one())
@@ -119,10 +119,10 @@ def version_of(connection: Connection) -> int | None:
 
 def bring_up_to_date(connection: Connection, shown: str) -> None:
     """Create the tables, or change those of an older version to this one; nothing in them is lost."""
-    found = version_of(connection)
-    if found is None:
+    current = version_of(connection)
+    if current is None:
         _create(connection, shown)
-    elif found == 1:
+    elif current == 1:
         _from_1_to_2(connection, shown)
 
 
@@ -137,7 +137,7 @@ def _from_1_to_2(connection: Connection, shown: str) -> None:
     """Several annotators: more kinds of events, the keys of clients, and people."""
     _refuse_others(connection, {people.name}, shown)
     if connection.dialect.name == "sqlite":
-        # SQLite cannot change a check: the table is made anew. Its triggers go with the old one.
+        # SQLite cannot change a check: the table is made again. Its triggers go with the old one.
         columns = "assessment, seq, kind, step, item, label, annotator, note, at"
         _run(connection, "DROP TRIGGER events_no_update", "DROP TRIGGER events_no_delete")
         _run(connection, "ALTER TABLE events RENAME TO events_version_1")
@@ -157,9 +157,9 @@ def _from_1_to_2(connection: Connection, shown: str) -> None:
 
 
 def _refuse_others(connection: Connection, names: set[str], shown: str) -> None:
-    if there := names & set(sa.inspect(connection).get_table_names()):
+    if foreign := names & set(sa.inspect(connection).get_table_names()):
         raise StoreError(
-            f"{shown} has a table {min(there)!r} of another program. Use a database of its own for fewlabels."
+            f"{shown} has a table {min(foreign)!r} of another program. Use a database of its own for fewlabels."
         )
 
 

@@ -1,4 +1,4 @@
-"""What holds for every part, whatever its family; and how a broken law is told."""
+"""The laws of every part, whatever its family, and the message about a broken law."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fewlabels.parts import Part
 
 CHANCE = 1e-6
-"""How improbable a random outcome must be to count as a broken law."""
+"""The probability below which a random outcome counts as a broken law."""
 
 
 def must(holds: bool | np.bool_, law: str) -> None:
@@ -45,7 +45,7 @@ def must_be_even(observed: NDArray[np.int64], share: NDArray[np.float64], law: s
 
 
 def check_part(part: Part, family: type[Part]) -> None:
-    """It is registered, goes to JSON and back, prints as the code that makes it, and has a phrase for pages."""
+    """Check that a part is registered, survives JSON, prints as the code that makes it, and has a phrase for pages."""
     kind = type(part)
     must(isinstance(part, family), f"{part!r} must be a {family.__name__}")
     must(
@@ -56,7 +56,7 @@ def check_part(part: Part, family: type[Part]) -> None:
         written = json.dumps(to_json(part), allow_nan=False)
         again = from_json(json.loads(written))
     except (SpecError, TypeError, ValueError) as error:
-        raise AssertionError(f"{part!r} must go to JSON and back: {error}") from error
+        raise AssertionError(f"{part!r} must survive being saved as JSON: {error}") from error
     must(type(again) is kind and bool(again == part), f"{part!r} must come back from JSON as it was, not as {again!r}")
     must(hash(again) == hash(part), f"{part!r} must have the same hash when it comes back from JSON")
     must(json.dumps(to_json(again)) == written, f"{part!r} must be written the same when it comes back from JSON")

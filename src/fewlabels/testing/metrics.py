@@ -31,7 +31,7 @@ _STEP = 1e-6
 def check_metric(metric: Metric) -> None:
     """Check the laws of a metric on small pools, or raise an AssertionError that names the law that it breaks.
 
-    It goes to JSON and back; every label shows an outcome that its cell can have; values have the right shape and range
+    It survives JSON; every label shows an outcome that its cell can have; values have the right shape and range
     and, where it says so, are linear in θ or one share; its slope is that of its value; a label never makes its
     variance larger; labels for all items leave no doubt; true values rank evenly among draws from their posterior;
     and every task can be asked about it until nothing is left.
@@ -43,7 +43,7 @@ def check_metric(metric: Metric) -> None:
     must(bool(metric.name), f"{metric!r} must have a name")
     known = zoo()
     groupings = sensible(metric, known.pool)
-    must(bool(groupings), f"{metric!r} must take one of the ways to group the zoo, and it refuses all")
+    must(bool(groupings), f"{metric!r} must accept one of the ways to group the zoo, but it refuses all")
     for partition, cells in groupings.values():
         _check_outcomes(metric, cells, known)
         _check_values(metric, cells, partition)
@@ -85,7 +85,10 @@ def _check_outcomes(metric: Metric, cells: Cells, known: Known) -> None:
             bool(((shown >= 0) & (shown < len(cells.outcomes))).all()),
             f"{metric!r}.outcome must give positions in cells.outcomes",
         )
-        must(bool((cells.blank[cells.cell, shown] > 0).all()), f"{metric!r} must hold possible what a label can show")
+        must(
+            bool((cells.blank[cells.cell, shown] > 0).all()),
+            f"{metric!r} must treat every outcome that a label can show as possible",
+        )
     some = items[1::6]
     must_equal(
         metric.outcome(known.pool, some, known.true[some]),
@@ -98,7 +101,7 @@ def _check_values(metric: Metric, cells: Cells, partition: Partition) -> None:
     theta = _thetas(cells, 5, seed=1)
     value = metric.value(theta, cells)
     shape = (5, len(partition), len(cells.outcomes)) if metric.vector else (5, len(partition))
-    must(value.shape == shape, f"{metric!r}.value must have the shape {shape}, and has {value.shape}")
+    must(value.shape == shape, f"{metric!r}.value must have the shape {shape}, but has {value.shape}")
     must(bool(np.isfinite(value).all()), f"{metric!r}.value must be finite, also for empty groups")
     some = value[:, partition.sizes > 0]
     low, high = range_of(metric)
@@ -131,7 +134,7 @@ def _check_slope(metric: Metric, cells: Cells) -> None:
         moved = theta[0].copy()
         moved[c] = others[0, c]
         change = np.flatnonzero(metric.value(moved, cells) != metric.value(theta[0], cells))
-        must({*change.tolist()} <= {int(cells.group[c])}, f"{metric!r}: a cell must bear on its own group only")
+        must({*change.tolist()} <= {int(cells.group[c])}, f"{metric!r}: a cell must affect its own group only")
 
 
 def _check_drop(metric: Metric, cells: Cells, known: Known) -> None:
@@ -148,5 +151,5 @@ def _check_full_knowledge(metric: Metric, cells: Cells, known: Known) -> None:
     belief = believed(Uniform(), metric, cells, known, everything, "pool")
     exact = metric.value(belief.counts / belief.size[:, None], cells)
     drawn = metric.value(belief.draws(np.random.default_rng(6), 3), cells)
-    for one in drawn:
-        must_equal(one, exact, f"{metric!r}: labels for all items must leave no doubt about these items")
+    for values in drawn:
+        must_equal(values, exact, f"{metric!r}: labels for all items must leave no doubt about these items")

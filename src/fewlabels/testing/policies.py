@@ -26,17 +26,17 @@ _CHOICES = 2_000
 
 
 class _Hidden:
-    """Rewards that must not be looked at."""
+    """Rewards that must not be used."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AssertionError("a policy with uses_belief = False must not look at the rewards")
+        raise AssertionError("a policy with uses_belief = False must not use the rewards")
 
 
 def check_policy(policy: Policy) -> None:
     """Check the laws of a policy on a small pool, or raise an AssertionError that names the law that it breaks.
 
-    It goes to JSON and back; it chooses different groups that have room, some as long as there is room, and the same
-    ones with the same generator; it leaves its arguments alone; where it says so, it never looks at the rewards, or
+    It survives JSON; it chooses different groups that have room, some as long as there is room, and the same
+    ones with the same generator; it leaves its arguments alone; where it says so, it never uses the rewards, or
     asks for every item with the same probability; and with every task it asks until nothing is left.
 
     >>> import fewlabels as fl

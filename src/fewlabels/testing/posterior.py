@@ -86,11 +86,11 @@ def _ranks(
     rng: np.random.Generator, value: NDArray[np.float64], draws: NDArray[np.float64], cells: Cells
 ) -> NDArray[np.int64]:
     """How often the true value of a group had a rank in each bin, equal ones in random order, shape (bins,)."""
-    there = np.flatnonzero(cells.partition.sizes)
-    value, draws = np.round(value[there], 9), np.round(draws[:, there], 9)
+    filled = np.flatnonzero(cells.partition.sizes)
+    value, draws = np.round(value[filled], 9), np.round(draws[:, filled], 9)
     if value.ndim == 2:
         # The shares of a row depend on each other: one of them, taken at random, is a rank of its own.
-        one, row = rng.integers(0, value.shape[1], len(value)), np.arange(len(value))
-        value, draws = value[row, one], draws[:, row, one]
+        column, row = rng.integers(0, value.shape[1], len(value)), np.arange(len(value))
+        value, draws = value[row, column], draws[:, row, column]
     rank = (draws < value).sum(axis=0) + rng.integers(0, (draws == value).sum(axis=0) + 1)
     return np.bincount(rank * _BINS // (_DRAWS + 1), minlength=_BINS)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _DRAWS = 2_000
 _SIGMAS = 6.0  # standard errors that a mean of draws may be off: by chance once in a thousand million times
 
-_ROUGH = 0.2  # how far the variance of a belief that is worked out by points may be off
+_ROUGH = 0.2  # the error allowed in the variance of a belief that is computed from points
 
 
 def check_prior(prior: Prior) -> None:
     """Check the laws of a prior on small pools, or raise an AssertionError that names the law that it breaks.
 
-    It goes to JSON and back; its beliefs are shares of the outcomes that are possible, before any label and after;
+    It survives JSON; its beliefs are shares of the outcomes that are possible, before any label and after;
     means and variances are those of the draws; labels for all items leave no doubt about them; the order of labels does
     not matter; and every task can be asked with it until nothing is left.
 
@@ -47,7 +47,7 @@ def check_prior(prior: Prior) -> None:
                 if _takes(prior, cells):
                     accepted += 1
                     _check_beliefs(prior, metric, cells, known)
-    must(accepted > 0, f"{prior!r} must take the cells of some metric, and it refuses all")
+    must(accepted > 0, f"{prior!r} must accept the cells of some metric, but it refuses all")
     _check_runs(prior, zoo())
 
 
@@ -81,7 +81,7 @@ def _check_belief(prior: Prior, belief: Belief, cells: Cells) -> None:
     for shares in (mean, draws):
         must(bool((shares >= -1e-12).all()), f"{prior!r}: shares must not be negative")
         must_equal(shares.sum(axis=-1), np.ones(shares.shape[:-1]), f"{prior!r}: the shares of a cell must sum to 1")
-        must(not np.any(shares[..., cells.blank == 0] > 1e-9), f"{prior!r}: what is impossible must stay impossible")
+        must(not np.any(shares[..., cells.blank == 0] > 1e-9), f"{prior!r}: an impossible outcome must stay impossible")
     must(bool((variance >= -1e-12).all()), f"{prior!r}: a variance must not be negative")
     error = draws.std(axis=0) / np.sqrt(_DRAWS)
     _must_be_near(mean, draws.mean(axis=0), error, f"{prior!r}: the mean must be that of the draws")

@@ -1,4 +1,4 @@
-"""A whole assessment: ask and tell until nothing is left, and look at the results on the way."""
+"""A whole assessment: ask and tell until nothing is left, and check the results on the way."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
     target: Target,
     look: Callable[[Assessment, int], None] | None = None,
 ) -> list[str]:
-    """Ask and tell until nothing is left; the ids that were asked for, in order.
+    """Ask and tell until nothing is left; returns the ids that were asked for, in order.
 
     Results are checked before the first label, after three, and at the end; `look` is called there too, with the
     assessment and the number of labels.
@@ -60,7 +60,9 @@ def run(
     cells = audit.spec.cells(known.pool, partition)
     bearing = task.askable(cells)[partition.group]
     wanted = [item for item, bears in zip(known.truth, bearing.tolist(), strict=True) if bears]
-    must(sorted(asked) == sorted(wanted), f"{task!r} with {policy!r} must ask once for each item that bears on it")
+    must(
+        sorted(asked) == sorted(wanted), f"{task!r} with {policy!r} must ask once for each item that affects its answer"
+    )
     check(len(asked))
     audit.close()
     return asked
@@ -69,7 +71,7 @@ def run(
 def check_reproducible(
     known: Known, partition: Partition, *, task: Task, prior: Prior, policy: Policy, target: Target
 ) -> None:
-    """The same seed and labels give the same requests, also for an assessment that was loaded again in between."""
+    """Check that equal seeds and labels give equal requests, even if the assessment is loaded again in between."""
     settings: dict[str, Any] = {"task": task, "prior": prior, "policy": policy, "target": target, "seed": 5}
     asked: list[list[str]] = []
     for again in (False, True):
@@ -88,7 +90,7 @@ def check_reproducible(
 
 
 def check_results(audit: Assessment, labels: int) -> None:
-    """The estimates have a row for each group, with a mean inside its interval and inside the metric's range."""
+    """Check that the estimates have a row for each group, with a mean inside its interval and the metric's range."""
     table, metric, groups = audit.estimates(draws=200), audit.spec.task.metric, audit.groups
     lines = len(set(table["true"])) if metric.vector else 1
     must(table["group"] == [name for name in groups.names for _ in range(lines)], "each group must have its rows")
@@ -104,7 +106,7 @@ def check_results(audit: Assessment, labels: int) -> None:
 
 
 def _check_answer(audit: Assessment) -> None:
-    """The answer has words, a probability if it can be right or wrong, and numbers that are finite."""
+    """Check that the answer has words, a probability if it can be right or wrong, and finite numbers."""
     task, answer = audit.spec.task, audit.answer(draws=200)
     must(isinstance(answer.words, str) and bool(answer.words), f"the answer of {task!r} must have words")
     if task.conclusive:
@@ -121,12 +123,12 @@ def _check_answer(audit: Assessment) -> None:
 
 
 def check_interval(row: dict[str, Any], least: float, most: float) -> None:
-    """Finite, in order, and between the least and the most that the value can be."""
+    """Check that an interval is finite, in order, and within the range of the value."""
     must(all(math.isfinite(row[name]) for name in ("mean", "low", "high")), f"not finite: {row}")
     must(row["low"] <= row["mean"] <= row["high"], f"an interval must contain its mean: {row}")
     must(least - _SLACK <= row["low"] and row["high"] <= most + _SLACK, f"outside {least} to {most}: {row}")
 
 
 def range_of(metric: Metric) -> tuple[float, float]:
-    """Where the values of a metric lie, as far as it says."""
+    """The range of the values of a metric, as far as it is known."""
     return (0.0, 1.0) if metric.in_unit_interval else (-math.inf, math.inf)

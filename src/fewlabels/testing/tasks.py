@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def check_task(task: Task) -> None:
     """Check the laws of a task on a small pool, or raise an AssertionError that names the law that it breaks.
 
-    It goes to JSON and back; a label in each group has a finite reward, under one θ as under many; its answer has
+    It survives JSON; a label in each group has a finite reward, under one θ as under many; its answer has
     words, a probability if it can be right or wrong, and numbers that are finite; and it asks until nothing is left
-    that bears on it. A task that names groups is asked about those of `testing.zoo()` by predicted class: ant, bee,
+    that affects it. A task that names groups is asked about those of `testing.zoo()` by predicted class: ant, bee,
     cat, cow and eel.
 
     >>> import fewlabels as fl
@@ -50,7 +50,7 @@ def check_task(task: Task) -> None:
             for policy, target in zip((Thompson(), Greedy()), TARGETS, strict=True):
                 run(known, partition, task=task, prior=Uniform(), policy=policy, target=target)
                 check_reproducible(known, partition, task=task, prior=Uniform(), policy=policy, target=target)
-    must(accepted > 0, f"{task!r} must take one of the ways to group the zoo, and it refuses all")
+    must(accepted > 0, f"{task!r} must accept one of the ways to group the zoo, but it refuses all")
 
 
 def check_rewards(task: Task, cells: Cells, belief: Belief) -> None:

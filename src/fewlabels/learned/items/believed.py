@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Summary:
-    """What was learned about the classifier's scores.
+    """A summary of what was learned about the classifier's scores.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ class LearnedBelief(Belief):
 
     @abstractmethod
     def summary(self) -> Summary:
-        """What was learned about the classifier's scores, in words and numbers."""
+        """A summary of what was learned about the classifier's scores, in words and numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemBelief(LearnedBelief):
-    """What a model of single items believes about the cells.
+    """The belief of a model of single items about the cells.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class ItemBelief(LearnedBelief):
 
     @property
     def numbers(self) -> int:
-        """How many numbers one draw takes."""
+        """The number of values in one draw."""
         return 2 * len(self.free)
 
     @cached_property
@@ -95,7 +95,7 @@ class ItemBelief(LearnedBelief):
         return (self.counts + np.stack([rights, self.left - rights], axis=-1)) / self.size[:, None]
 
     def summary(self) -> Summary:
-        """What was learned about the classifier's confidences, in words and numbers.
+        """A summary of what was learned about the classifier's confidences, in words and numbers.
 
         >>> import fewlabels as fl
         >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])

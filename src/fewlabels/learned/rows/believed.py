@@ -93,7 +93,7 @@ class RowBelief(LearnedBelief):
         return rng.permutation(np.concatenate(parts))
 
     def summary(self) -> Summary:
-        """What was learned about the classifier's scores, in words and numbers.
+        """A summary of what was learned about the classifier's scores, in words and numbers.
 
         >>> import fewlabels as fl
         >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])

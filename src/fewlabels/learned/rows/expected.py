@@ -1,4 +1,4 @@
-"""What a classifier expects of cells whose outcomes are classes, as it is and tempered."""
+"""The outcome shares that a classifier expects in cells whose outcomes are classes, as given and tempered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """What the classifier expects in each cell.
+    """The outcome shares that the classifier expects in each cell.
 
     With scores to the power b the log-odds of being right are b·log e_cr − log Σ_{j≠r} e_cj^b, and given that it is
     wrong the other outcomes share what is left as e_cj^b.
@@ -49,7 +49,7 @@ class Expectation:
     known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def rows(self, cells: slice | NDArray[np.intp]) -> Expectation:
-        """The same for some of the cells."""
+        """The expectation for some of the cells."""
         known = self._levels, self._log_rest[:, cells]
         return Expectation(self.log_share[cells], self.right[cells], self.size[cells], self.said, known)
 
@@ -120,7 +120,7 @@ class Expectation:
 def expectation(
     shares: NDArray[np.float64] | None, blank: NDArray[np.float64], right: NDArray[np.int64], size: NDArray[np.int64]
 ) -> Expectation:
-    """From the shares that the classifier expects, if it says any; all of shape (cells, outcomes) but right."""
+    """Make the expectation from the classifier's expected shares, if it has any, shape (cells, outcomes)."""
     said = shares is not None
     if shares is None:
         shares = (1 - _RIGHT) * blank

@@ -34,7 +34,7 @@ LEVEL = 0.95
 def believed(
     pool: PaperPool, metric: Metric, partition: Partition, prior: Prior, items: NDArray[np.int64] | None = None
 ) -> tuple[Belief, Cells]:
-    """What is believed of the cells of a metric once some items are labelled; all for None."""
+    """The belief about the cells of a metric after some items are labelled; all items for None."""
     cells = metric.cells(pool.pool, partition)
     items = np.arange(len(pool.pool)) if items is None else items
     outcomes = metric.outcomes(pool.pool, cells, items, pool.labels[items].astype(np.int32))

@@ -1,4 +1,4 @@
-"""The drawing of the figures that show beliefs; what they show is computed in beliefs.py."""
+"""The drawing of the figures that show beliefs; their numbers are computed in beliefs.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def draw_scatter(panels: Sequence[Scatter]) -> Figure:
-    """Accuracy against ECE of each class with 95 % intervals; the least accurate m red, the most accurate m blue."""
+    """Accuracy against ECE of each class with 95% intervals; the least accurate m red, the most accurate m blue."""
     figure, axes = frames(1, len(panels), 3.1, 3.0)
     for axis, panel in zip(axes[0], panels, strict=True):
         for side, colour, order in ((0, GREY, 1), (1, BLUE, 3), (-1, RED, 2)):
@@ -109,7 +109,7 @@ def draw_differences(panels: Sequence[Difference]) -> Figure:
 
 
 def draw_ranks(panel: Ranks, top: int = 10) -> Figure:
-    """The mean rank of the most and the least accurate classes, with 95 % intervals."""
+    """The mean rank of the most and the least accurate classes, with 95% intervals."""
     shown = np.r_[0:top, len(panel.names) - top : len(panel.names)]
     figure, axes = frames(1, 1, 4.6, 5.0)
     axis, y = axes[0, 0], np.arange(len(shown))
@@ -140,7 +140,7 @@ def draw_extremes(panel: Ranks, top: int = 10) -> Figure:
 
 
 def draw_costs(matrices: Mapping[str, NDArray[np.float64]]) -> Figure:
-    """The cost matrices: what an error costs by true and predicted class."""
+    """The cost matrices: the price of an error by true and predicted class."""
     figure, axes = frames(1, len(matrices), 3.6, 3.4)
     for axis, (name, costs) in zip(axes[0], matrices.items(), strict=True):
         axis.spines[["top", "right"]].set_visible(True)

@@ -1,4 +1,4 @@
-"""How every figure looks: its colours, its frames, and how it becomes a file."""
+"""The style of every figure: its colours, its frames, and its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every driver shares: the policies' codes, picking the best groups, and the two uniform policies."""
+"""The common part of all drivers: the policies' codes, picking the best groups, and the two uniform policies."""
 
 from __future__ import annotations
 

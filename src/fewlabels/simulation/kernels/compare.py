@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE, INFORMATION, NEYMAN = range(3)
 REWARDS = {"confidence": CONFIDENCE, "information": INFORMATION, "neyman": NEYMAN}
-_FRESH = 64  # labels after which μ is computed anew, so that errors of rounding do not add up
+_FRESH = 64  # labels after which μ is computed again, so that rounding errors do not add up
 _LEAST = 1e-12  # of μ now: a region of probability 0 to the last digit, and 1e-16 after the label, is not infinite news
 
 
@@ -82,7 +82,7 @@ def _set_worths(
     moves: NDArray[np.float64],
     worth: NDArray[np.float64],
 ) -> None:
-    """What a right and a wrong label in each group is worth, into `worth` of shape (2 groups, 2 outcomes).
+    """The worth of a right and a wrong label in each group, into `worth` of shape (2 groups, 2 outcomes).
 
     now: μ, shape (3,); moves: where `_set_moves` writes, shape (2 groups, 2 outcomes, 2).
     """

@@ -126,7 +126,7 @@ def _weigh(contest: Contest, g: int, value: float) -> None:
 
 @formula
 def leave(contest: Contest, g: int) -> None:
-    """Let g take part no more."""
+    """Take g out of the contest."""
     contest.mark[g] = -np.inf
     _climb(contest, g)
     _weigh(contest, g, 0.0)
@@ -169,13 +169,13 @@ def _insert(
 
 @formula
 def _many(m: int) -> int:
-    """The number of draws not spared by the marks at which the marks are set anew."""
+    """The number of draws not spared by the marks at which the marks are set again."""
     return 4 * (m + _AIM)
 
 
 @formula
 def _follow(contest: Contest, reward: float, m: int, walked: int, out: int) -> None:
-    """Move the common level towards a low quantile of the steps' m-th best rewards, or start it anew."""
+    """Move the common level towards a low quantile of the steps' m-th best rewards, or start it again."""
     common = contest.common
     if common[_LEVEL] == np.inf:
         common[_LEVEL], common[_SCALE] = reward, 0.1 * abs(reward)
@@ -183,7 +183,7 @@ def _follow(contest: Contest, reward: float, m: int, walked: int, out: int) -> N
     common[_SCALE] += _GAIN * (abs(gap) - common[_SCALE])
     common[_LEVEL] += common[_SCALE] * (common[_BELOW] - (1.0 if gap < 0.0 else 0.0))
     if walked > _many(m):
-        # So many draws tell where the level should be for a few groups to be above it.
+        # This many draws show where the level should be for a few groups to be above it.
         aim = out - (m + _AIM)
         common[_LEVEL] = np.partition(contest.drawn[:out], aim)[aim]
     elif contest.weight[1] > 3.0 * (m + _AIM):

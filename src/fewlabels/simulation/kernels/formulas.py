@@ -1,4 +1,4 @@
-"""The scalar formulas that the kernels share: variances, and what one more label takes off them."""
+"""The scalar formulas that the kernels share: variances, and their fall by one more label."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def beta_drops(a: float, b: float, size: int, left: int, pool: bool) -> tuple[fl
 
 @formula
 def dirichlet_drop(s: float, squares: float, overlap: float, size: int, left: int, pool: bool) -> float:
-    """How much one label is expected to take off Σ_j Var θ_j for θ ~ Dirichlet(α).
+    """The expected fall in Σ_j Var θ_j by one label for θ ~ Dirichlet(α).
 
     With s = Σα, q = `squares` = Σα² and `overlap` = θ~·α, Σ_j Var_j = (1 − q/s²)·spread(s), and after one label
     (1 − (q + 1 + 2 θ~·α)/(s+1)²)·spread(s+1) on average.

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def need_compiler() -> None:
-    """FewlabelsError if numba is missing."""
+    """Raise FewlabelsError if numba is missing."""
     if numba is None:
         raise FewlabelsError(needs("simulating", "numba", "sim"))
 

@@ -1,4 +1,4 @@
-"""What a run knew at each number of labels, from the places it asked in."""
+"""The state of a run after each number of labels, from the places it asked in."""
 
 from __future__ import annotations
 

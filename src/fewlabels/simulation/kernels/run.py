@@ -1,4 +1,4 @@
-"""A run over a labelled pool, as the kernels see it: what is believed beforehand, and how far it has got."""
+"""A run over a labelled pool, as the kernels see it: the prior counts, and the progress of the run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def room(run: Run, g: int) -> int:
 
 @formula
 def record(run: Run, place: int) -> None:
-    """Take note of the label at a place."""
+    """Record the label at a place."""
     run.taken[run.group[place]] += 1
     run.counts[run.cell[place], run.outcome[place]] += 1.0
     run.asked[run.done[0]] = place

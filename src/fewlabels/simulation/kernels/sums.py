@@ -34,7 +34,7 @@ _SURE = 0.5  # a chance above this makes a bad mark: drawing from below it would
 
 
 class Sums(NamedTuple):
-    """What the values are. Cells have a place here: by group, and in it those with the largest w_c first.
+    """The values of the groups. Cells have a place here: by group, and within it those with the largest w_c first.
 
     Few arrays, because compiled code counts the users of each whenever it hands them on.
 
@@ -200,7 +200,7 @@ def _rare_units(field: Sums, g: int) -> int:
 
 @formula
 def learn(field: Sums, c: int, g: int, right: bool) -> None:
-    """Take note of a label in cell c of group g."""
+    """Record a label in cell c of group g."""
     p, spot, cell = field.place[c], field.spot, field.cell
     edge = field.edge[:, spot[p, _START] : spot[p + 1, _START]]
     a, b = cell[p, _A], cell[p, _B]
@@ -272,7 +272,7 @@ def _over(rng: np.random.Generator, field: Sums, g: int, chance: float, floor: f
         if strips < 2:
             theta = draw_beta(rng, cell[p, _A], cell[p, _B])
         else:
-            # Which of the two strips with so many units.
+            # The choice between the two strips with this many units.
             low, high = start + spot[p, _BELOW] - 1 - u, start + spot[p, _BELOW] + u
             first = edge[_LESS, low + 1] - edge[_LESS, low] if low >= start else 0.0
             second = edge[_LESS, high + 1] - edge[_LESS, high] if high < start + strips else 0.0
