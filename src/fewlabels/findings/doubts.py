@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Grounds
 
 
+_INSTEAD = "If it is what you need, ask for items at random (--policy items)."
+
+
 def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
     """List the caveats: too few labels, no overall number, labels from elsewhere, and missing items."""
     sentences = []
@@ -20,6 +23,9 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
         # If the task looks for no group, the headline itself is about all items.
         if not grounds.overall.enough and task.sought is not None:
             sentences.append(f"There is no number for all items together: {grounds.overall.words}.")
+        # Beside a group that is looked for, the doubt stands with the number itself.
+        if grounds.overall.enough and grounds.overall.doubt and task.sought is None and task.pair is None:
+            sentences.append(f"About the number over all items: {grounds.overall.doubt}. {_INSTEAD}")
     if labels.adopted:
         sentences.append(
             f"{counted(labels.adopted, 'label')} came from elsewhere, for items that were not asked for. If those "

@@ -26,8 +26,8 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
 
     Each group has its own prior, and the average of many groups depends on these priors without its interval showing
     it. If the priors decide the number (`prior_pull.swayed`), it is not shown. A learned prior has no such pull. But
-    if labels were steered to the groups that the task looks for, the learned prior judges the others by analogy. The
-    number then always has a doubt beside it, and is not shown if most items are in such groups.
+    if labels were steered to some groups, the learned prior judges the others by analogy. The number then always has a
+    doubt beside it, and is not shown if most items are in such groups.
     """
     audit, everything = reading.audit, whole(reading.audit.pool)
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
@@ -51,5 +51,9 @@ def _doubt(reading: Reading) -> str:
     unscored = audit.pool.confidence is None or isinstance(audit.spec.prior, Uniform)
     depends_on = "what was assumed before any label" if unscored else "the scores"
     return audit.spec.task.overall_doubt(
-        reading.nouns, depends_on, steered=audit.spec.policy.uses_belief, everywhere=asks_everywhere(audit)
+        reading.nouns,
+        depends_on,
+        steered=audit.spec.policy.uses_belief,
+        everywhere=asks_everywhere(audit),
+        borrows=audit.spec.prior.uses_items and int((audit.groups.sizes > 0).sum()) > 1,
     )

@@ -243,7 +243,7 @@ class Compare(Task):
         """A sentence on whether the comparison is settled enough to act on."""
         return compare_words.next_steps(grounds, ahead)
 
-    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
+    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool, borrows: bool) -> str:
         """A note that only the two groups were labelled, unless there are no others."""
         doubt = f"only the two {nouns} compared were labelled; elsewhere this number depends on {leans_on}"
         return "" if everywhere else doubt

@@ -41,7 +41,8 @@ def headline(task: Estimate, grounds: Grounds) -> str:
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """Sentences on whether the number over all items can be used, and which groups need more labels."""
     rows = grounds.rows
-    steps = ["The number over all items can be used, with its range."] if grounds.overall.enough else []
+    usable = grounds.overall.enough and not grounds.overall.doubt
+    steps = ["The number over all items can be used, with its range."] if usable else []
     few = sum(row.evidence == "few" for row in rows)
     until = f"{ahead.labels} until {ahead.goal}" if ahead.goal else ""
     if few and len(rows) > 1:

@@ -164,7 +164,7 @@ class Identify(Task):
         """Sentences on which groups are settled enough to act on, and which need more labels."""
         return identify_words.next_steps(grounds, ahead)
 
-    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool) -> str:
+    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool, borrows: bool) -> str:
         """A note that labels were steered to the groups looked for."""
         return identify_words.overall_doubt(self, nouns, leans_on) if steered else ""
 
