@@ -81,7 +81,7 @@ def test_files_by_their_ending(tmp_path) -> None:
     display = assessment().plot("ranking")
     for suffix, begins in ((".svg", b"<svg "), (".PNG", b"\x89PNG"), (".pdf", b"%PDF")):
         assert display.save(tmp_path / f"ranking{suffix}").read_bytes().startswith(begins)
-    with pytest.raises(fl.InputError, match=r"ends in .svg, .png, .pdf"):
+    with pytest.raises(fl.InputError, match=r"must end in .svg, .png, .pdf"):
         display.save(tmp_path / "ranking.gif")
 
 

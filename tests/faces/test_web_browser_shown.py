@@ -153,7 +153,7 @@ def test_pictures_by_address_are_shown_from_the_hosts_that_the_owner_named(house
             all_saved(page)
     assert seen == {
         f"image {allowed}/here.png",
-        "This image could not be loaded. Skip the item, and tell the owner.",
+        "This image could not be loaded. Skip the item and tell the owner.",
         f"link {other}/here.png",
         f"image {inline}",
     }

@@ -299,7 +299,7 @@ def test_content_over_http(folder: Path) -> None:
     "origin", ["images.example.com", "https://a.com/x", "https://a.com; script-src *", "ftp://a.com", "https://*.com"]
 )
 def test_an_image_host_must_be_an_origin(origin: str) -> None:
-    with pytest.raises(InputError, match="is no origin"):
+    with pytest.raises(InputError, match="is not an origin"):
         Settings(image_hosts=(origin,))
 
 

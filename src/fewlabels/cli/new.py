@@ -126,8 +126,8 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     from fewlabels.findings.phrases import asked
 
     sizes = groups.sizes[groups.sizes > 0]
-    each = f"{sizes.min():,} to {sizes.max():,} items" if sizes.min() < sizes.max() else f"{sizes.min():,} each"
-    about = f"{len(groups):,} {groups.words}, of {each}"
+    each = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
+    about = f"{len(groups):,} {groups.words}, with {each} items each"
     empty = f"; {len(groups) - len(sizes):,} without items" if len(sizes) < len(groups) else ""
     rules = ", ".join(f"{name} {value:g}" for name, value in stop.rules.items()) or "when you say so"
     return [

@@ -84,7 +84,7 @@ class _CsvFile:
     def line(self, row: int) -> int | None:
         try:
             return next((line for line, _ in islice(self.records(), row - 1, row)), None)
-        except csv.Error:  # a field beyond the limit of Python's reader; the row number has to do
+        except csv.Error:  # a field beyond the limit of Python's reader; the row number must do
             return None
 
     def explained(self, error: Exception, numbers: list[str]) -> InputError:
@@ -109,14 +109,14 @@ class _CsvFile:
         except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
             return not_unpacked(self.name, broken)
         except csv.Error:
-            pass  # then Arrow's own words have to do
+            pass  # then Arrow's own message must do
         return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
 
     def _ragged(self, at: Place, fields: list[str]) -> InputError:
         where = f"column {self.columns[len(fields)]!r} and after" if len(fields) < len(self.columns) else "the end"
         what = "missing" if len(fields) < len(self.columns) else "too many"
         return InputError(
-            f"{len(fields):,} fields where the header has {len(self.columns):,} columns; {what} at {where}. "
+            f"{len(fields):,} fields, but the header has {len(self.columns):,} columns; {what} at {where}. "
             f"Correct the row; a text that contains {self.delimiter!r} must be in double quotes.",
             at=at,
         )
@@ -129,10 +129,10 @@ def open_csv(path: Path, name: str) -> Source:
         with _text(path) as stream:
             first = next((line for line in stream if line.strip()), "")
             stream.seek(0)
-            told = _TOLD.fullmatch(first.strip())  # Excel's own first line that names the delimiter
-            delimiter = told["gap"] if told else _delimiter(first, path)
+            named = _TOLD.fullmatch(first.strip())  # Excel's own first line that names the delimiter
+            delimiter = named["gap"] if named else _delimiter(first, path)
             rows = csv.reader(stream, delimiter=delimiter)
-            names = next((fields for fields in rows if fields and not (told and rows.line_num == 1)), [])
+            names = next((fields for fields in rows if fields and not (named and rows.line_num == 1)), [])
             header, empty = rows.line_num, not any(line.strip() for line in stream)
     except UnicodeDecodeError:
         check_encoding(path, name)
@@ -159,7 +159,7 @@ def _with_spelling(file: _CsvFile) -> _CsvFile:
     try:
         rows = [row for _, row in islice(file.records(), 100)]
     except (csv.Error, UnicodeDecodeError):
-        return file  # said when the rows are read
+        return file  # reported when the rows are read
     fields = [field.strip().removesuffix("%").rstrip() for row in rows for field in row]
     comma = file.delimiter != "," and any(_COMMA.fullmatch(field) for field in fields)
     comma = comma and not any(_POINT.fullmatch(field) for field in fields)

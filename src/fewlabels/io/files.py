@@ -1,4 +1,4 @@
-"""Files, opened as sources by their endings. What is broken in a file becomes one clear error."""
+"""Files, opened as sources by their endings. A broken file becomes one clear error."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_file(path: Path, name: str) -> Source:
 
 @contextmanager
 def _readable(name: str, suffix: str) -> Iterator[None]:
-    """Turn what the libraries say about a broken file into an error with its name."""
+    """Turn the libraries' messages about a broken file into an error that names the file."""
     try:
         yield
     except InputError:
@@ -85,7 +85,7 @@ def _open_parquet(path: Path, name: str) -> Source:
 
 
 def _open_arrow(path: Path, name: str) -> Source:
-    """Feather, or another Arrow IPC file or stream."""
+    """Open a Feather file, or another Arrow IPC file or stream."""
 
     def reader(file: pa.NativeFile, columns: list[int] | None) -> Any:
         options = pa.ipc.IpcReadOptions(included_fields=columns)
@@ -137,7 +137,7 @@ def _json_row(line: str, at: Place) -> dict[str, object]:
 
 
 def _open_json(path: Path, name: str) -> Source:
-    """A list of objects, alone or as "rows" (as `--json` prints them), lists by column, or labels by id."""
+    """Read a list of objects, alone or as "rows" (as `--json` prints it), lists by column, or labels by id."""
     check_start(path, name)
     check_encoding(path, name)
     text = path.read_text(encoding="utf-8-sig")
@@ -182,7 +182,7 @@ def _open_npy(path: Path, name: str) -> Source:
 
 @contextmanager
 def _no_objects(path: Path, name: str) -> Iterator[None]:
-    """Explain that NumPy refuses to unpickle, as it was told to: a pickle can run any code."""
+    """Explain that Python objects are refused, because unpickling them could run any code."""
     try:
         yield
     except InputError:
@@ -196,7 +196,7 @@ def _no_objects(path: Path, name: str) -> Iterator[None]:
 
 
 def _needs_pickle(path: Path) -> bool:
-    """Whether NumPy would have to unpickle something: an array of Python objects, or a file of another kind."""
+    """Return whether NumPy would have to unpickle something: an array of Python objects, or another kind of file."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             kinds = [_array_kind(archive.open(member)) for member in archive.namelist()]
@@ -207,7 +207,7 @@ def _needs_pickle(path: Path) -> bool:
 
 
 def _array_kind(stream: IO[bytes]) -> np.dtype[Any] | None:
-    """The type that the header of an array in NumPy's format names; None if the stream has no such header."""
+    """Return the type in the header of an array in NumPy's format; None if the stream has no such header."""
     try:
         version = np.lib.format.read_magic(stream)
     except ValueError:

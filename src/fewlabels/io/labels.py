@@ -1,4 +1,4 @@
-"""Labels from a file, frame or mapping, and which of them a pool cannot take."""
+"""Reading labels from a file, frame or mapping, and finding those that a pool cannot take."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Trouble:
 
 
 def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict[str, str]:  # noqa: A002
-    """Labels by item: ids to class names, both as text, in the order of the rows.
+    """Read labels by item: ids to class names, both as text, in the order of the rows.
 
     A row with an empty label has not been labelled yet and is skipped. The same item twice is fine if
     both rows agree. Whether the ids and class names exist is checked where the labels are told.
@@ -93,7 +93,7 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
 
 
 def said(source: object, *, id: str = "id", label: str = "label") -> list[LabelRow]:  # noqa: A002
-    """The rows that have a label, in their order, from any source that `read_labels` takes."""
+    """Return the rows that have a label, in their order, from any source that `read_labels` takes."""
     if isinstance(source, Mapping) and not _has_columns(source, id, label):
         return [LabelRow(item, name) for item, name in _from_mapping(source).items()]
     if isinstance(source, (list, tuple, set)):
@@ -105,7 +105,7 @@ def said(source: object, *, id: str = "id", label: str = "label") -> list[LabelR
 
 
 def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[LabelRow]:  # noqa: A002
-    """All rows of a source; the label is empty where there is none yet.
+    """Return all rows of a source; the label is empty if there is none yet.
 
     >>> from fewlabels.io.opening import open_source
     >>> [(row.item, row.label) for row in label_rows(open_source({"id": ["a", "b"], "label": ["cat", None]}))]
@@ -124,7 +124,7 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
 
 
 def plain(name: str) -> str:
-    """Reduce a class name to what somebody in a hurry types: case and spaces do not count.
+    """Reduce a class name to what somebody in a hurry types, without case and spaces.
 
     >>> plain(" Wild  DOG")
     'wild dog'
@@ -133,7 +133,7 @@ def plain(name: str) -> str:
 
 
 def skip_reason(label: str, classes: Collection[str]) -> str | None:
-    """The reason for a skip, if a label is the mark of a skip and not a class; otherwise None.
+    """Return the reason for a skip, if a label is the mark of a skip and not a class; otherwise None.
 
     >>> skip_reason("(skip)", ["cat"]), skip_reason("(Skip: too dark)", ["cat"]), skip_reason("cat", ["cat"])
     ('unclear', 'too dark', None)

@@ -1,4 +1,4 @@
-"""Opening whatever read_pool and read_labels are given: a path, a frame, arrays by name, one array."""
+"""Opening the sources that read_pool and read_labels accept: a path, a frame, arrays by name, one array."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def read_pool(
     normalize: bool = False,
     logits: bool = False,
 ) -> Pool:
-    """Read a classifier's predictions and check them; what is wrong is an InputError that names its place.
+    """Read a classifier's predictions and check them; an InputError names the place of anything wrong.
 
     Scores are read in blocks and never kept whole, so a file may be larger than memory.
 
@@ -66,7 +66,7 @@ def read_pool(
         Which further columns to keep. By default all that are left and hold text, numbers or dates, except
         "label" and "labels": a pool never holds labels.
     content
-        The column that an annotator looks at: text, image path or address.
+        The column that an annotator sees: text, image path or address.
     normalize
         Divide each row of scores by its sum, or a confidence by 100: for weights and percentages.
     logits
@@ -130,7 +130,7 @@ def read_pool(
 
 
 def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[Any] | None:
-    """The ids as text, checked: none is missing and no two are alike."""
+    """Read the ids as text, and check that none is missing and no two are the same."""
     if name is None or table is None:
         return None
     ids = as_text(source, name, table[name]).combine_chunks()
@@ -162,7 +162,7 @@ def _classes_and_predicted(
         width = vector_width(source, roles.scores[0])
         if not 2 <= width <= MOST_SCORE_COLUMNS:
             raise InputError(
-                f"{width:,} scores. One for each class is needed, of which there must be 2 to {MOST_SCORE_COLUMNS:,}.",
+                f"{width:,} scores. One is needed per class, and 2 to {MOST_SCORE_COLUMNS:,} classes are allowed.",
                 at=source.at(1, roles.scores[0]),
             )
         known = tuple(str(k) for k in range(width))
@@ -170,7 +170,7 @@ def _classes_and_predicted(
         assert known is not None
         return known, None
     name = roles.predicted
-    # Spaces around a class are a slip of whoever wrote the file, and labels are taken without them too.
+    # Spaces around a class are a slip in the file, and labels are read without them too.
     text = pc.utf8_trim_whitespace(as_text(source, name, table[name]).combine_chunks())
     missing = _missing(text)
     if missing:
@@ -263,7 +263,7 @@ def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputErro
 
 
 def _confidence(source: Source, name: str, table: pa.Table, unit: float) -> NDArray[np.float64]:
-    """The confidences as shares, shape (items,); `unit` is what a certain one is called, 1 or 100."""
+    """Read the confidences as shares, shape (items,); `unit` is the value that means certain, 1 or 100."""
     values = as_numbers(source, name, table[name]) / unit
     wrong = np.flatnonzero(~((values >= -EDGE) & (values <= 1 + EDGE)))
     if len(wrong):

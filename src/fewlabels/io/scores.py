@@ -1,4 +1,4 @@
-"""Score vectors, block by block: checked, and reduced to what the method needs of them."""
+"""Score vectors, read block by block, checked, and reduced to what the method needs."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _unpacked(source: Source, name: str, column: pa.Array[Any], width: int, firs
     wrong = np.flatnonzero(length != width)
     if len(wrong):
         raise InputError(
-            f"{length[wrong[0]]:,} scores where {width:,} are needed. Every row needs one score for each class.",
+            f"{length[wrong[0]]:,} scores, but {width:,} are needed. Every row needs one score for each class.",
             at=source.at(first + int(wrong[0]) + 1, name),
         )
     flat = pc.list_flatten(column).to_numpy(zero_copy_only=False)

@@ -19,7 +19,7 @@ Style = Literal["csv", "tsv", "jsonl", "json"]
 
 # A spreadsheet takes a text that begins like this for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-# What `tell` reads back must be as it was. Neither can be made up by annotators: both are checked against the pool.
+# `tell` reads these columns back, so they stay unchanged. Annotators cannot invent values: the pool checks both.
 _TOLD = {"id", "label"}
 
 
@@ -69,7 +69,7 @@ def write_rows(
 def _style(path: Path, name: str) -> Style:
     styles: dict[str, Style] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json"}
     if path.suffix.lower() not in styles:
-        raise InputError(f"the ending of {name} does not say how to write it. End the name in {', '.join(styles)}.")
+        raise InputError(f"the ending of {name} is not a known format. End the name in {', '.join(styles)}.")
     return styles[path.suffix.lower()]
 
 

@@ -1,4 +1,4 @@
-"""What a file of predictions seems to hold, by the names of its columns and by its first rows."""
+"""Guessing what a file of predictions contains, by the names of its columns and by its first rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Guess:
-    """The arguments of `read_pool` that a file seems to need, and columns that look like labels already there.
+    """The arguments of `read_pool` that a file seems to need, and columns that look like labels.
 
     >>> from fewlabels.io.finder import guess
     >>> guess({"Image": ["a.png", "b.png"], "cat": [60, 5], "dog": [40, 95], "truth": ["cat", "cat"]})
@@ -38,7 +38,7 @@ class Guess:
 
     @property
     def call(self) -> Call:
-        """The call of `read_pool` that says it.
+        """The call of `read_pool` with these arguments.
 
         >>> from fewlabels.io.finder import guess
         >>> print(guess({"Ticket ID": ["a", "b"], "pred": ["cat", "dog"], "conf": [60, 95]}).call)
@@ -58,7 +58,7 @@ def guess(
     content: str | None = None,
     not_content: Sequence[str] = (),
 ) -> Guess:
-    """Guess what is not given. Columns that look like labels are never taken for predictions."""
+    """Guess the columns that are not given. Columns that look like labels are never taken for predictions."""
     look = Look(open_source(source))
     look.source.need_all(id=id, predicted=predicted, confidence=confidence, content=content)
     truth = look.named(names.TRUTH)

@@ -1,4 +1,4 @@
-"""The first rows of a source, and what they say about its columns."""
+"""Looking at the first rows of a source, to find out what its columns contain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fewlabels.io.source import Source
 
-_ROWS = 300  # looked at to tell what a column holds
+_ROWS = 300  # looked at to find out what a column contains
 
 
 class Look:
@@ -57,7 +57,7 @@ class Look:
         return float(value) if isinstance(value, (int, float, Decimal)) else np.nan
 
     def scores(self, without: set[str | None]) -> str | list[str] | None:
-        """A column of vectors, columns with a usual name, or neighbours whose rows sum to 1 or 100."""
+        """Find the scores: a column of vectors, columns with usual names, or neighbours whose rows sum to 1 or 100."""
         schema = self.source.schema
         for name in self.source.columns:
             if name not in without and is_vector(schema.field(name).type):
@@ -80,7 +80,7 @@ class Look:
         return [name for name, ok in zip(columns, good.tolist(), strict=True) if ok]
 
     def unit(self, scores: str | Sequence[str] | None, confidence: str | None) -> str:
-        """Whether scores are shares, percent or logits, by the first rows; "unclear" if they are none of these."""
+        """Judge by the first rows whether scores are shares, percent or logits; "unclear" if they are none of these."""
         if confidence is not None:
             if confidence in self.source.percent:
                 return "percent"
@@ -105,9 +105,9 @@ class Look:
         return "logits" if named and (values < -EDGE).any() else "unclear"
 
     def identifier(self, without: set[str | None]) -> tuple[str | None, str | None]:
-        """A column whose name says that it is the id; other than "id" itself it must also tell all items apart.
+        """Find a column whose name says that it is the id; unless it is "id" itself, its values must all differ.
 
-        The second value says in words why the first column with such a name does not; None if it does.
+        The second value says in words why the first column with such a name is not the id; None if it is.
         """
         named = [(name == "id", self.named([name], without=without)) for name in (*names.IDS, *names.FILES)]
         ending = [name for name in self.source.columns if names.ENDS_IN_ID.search(name) and name not in without]
@@ -125,7 +125,7 @@ class Look:
         return None, why
 
     def _not_apart(self, name: str) -> str | None:
-        """Why a column does not tell all items apart: None if it does, empty if it does not hold ids at all."""
+        """Explain why a column does not identify every item: None if it does, empty if it has no ids at all."""
         kind = self.source.schema.field(name).type
         if is_vector(kind) or not (self.source.untyped or is_number(kind) or str(kind).endswith("string")):
             return ""
@@ -141,7 +141,7 @@ class Look:
         return f"{value} occurs {'twice' if count == 2 else f'{count:,} times'}"
 
     def content(self, id: str | None, without: set[str | None]) -> str | None:  # noqa: A002
-        """A column by its usual name; or else the one with the longest text, if that is long enough to read."""
+        """Find the content: a column with a usual name, or else the one with the longest text, if long enough."""
         column = self.named(names.CONTENT, without=without)
         if column is not None and not looks_numeric(self.source, column):
             return column

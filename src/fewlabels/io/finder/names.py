@@ -1,4 +1,4 @@
-"""What people call the columns of a file of predictions, and how names and patterns are compared."""
+"""Usual names for the columns of a file of predictions, and how names and patterns are compared."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _UNIT = re.compile(
 
 
 def plain(name: str) -> str:
-    """Reduce a name to what counts: no case, spaces, points, -, _ or unit.
+    """Reduce a name to its essentials: no case, spaces, points, -, _ or unit.
 
     >>> plain("Predicted_Class"), plain("Confidence (%)")
     ('predictedclass', 'confidence')

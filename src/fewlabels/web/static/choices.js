@@ -5,7 +5,7 @@ const KEYS = [..."123456789", ..."abcdefghijklmnopqrstuvwxyz".split("").filter((
 export const MOST_BUTTONS = 24;
 const SHOWN = 8;
 
-// How well a class matches what was typed: 0 is best, null is no match.
+// How well a class matches what was typed: 0 is best, null means no match.
 export function fit(name, typed) {
   const text = name.toLocaleLowerCase();
   if (text === typed) return 0;
