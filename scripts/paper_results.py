@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from textwrap import fill
 
 from fewlabels.paper import footnotes
 from fewlabels.paper.plan import PaperPlan
@@ -21,7 +22,7 @@ RESULTS, PAGE = ROOT / "results", ROOT / "docs" / "paper-results.md"
 # A command, the table that it made, and the footnotes of that.
 BLOCK = re.compile(
     r"^`fewlabels paper (?P<name>[a-z-]+) --data DIR --runs \d+(?P<published> --as-published)? [^\n]*`\n\n"
-    r"```text\n.*?\n```\n(?:\n(?:\d+\. [^\n]*\n)+)?",
+    r"```text\n.*?\n```\n(?:\n(?:\d+\. [^\n]*\n(?:   [^\n]*\n)*)+)?",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -50,7 +51,7 @@ def block(match: re.Match[str]) -> str:
     plan = PaperPlan(Path(), as_published=published)
     notes_of = getattr(footnotes, match["name"].replace("-", "_"))
     told = notes_of() if match["name"] == "least-accurate" else notes_of(plan)
-    numbered = "\n".join(f"{i}. {note}" for i, note in enumerate(told, 1))
+    numbered = "\n".join(fill(f"{i}. {note}", 120, subsequent_indent="   ") for i, note in enumerate(told, 1))
     return f"`{command(MADE[file])}`\n\n```text\n{side_by_side(read_csv(RESULTS / file))}\n```\n\n{numbered}\n"
 
 

@@ -89,7 +89,7 @@ def least_accurate() -> tuple[str, ...]:
     noisy = (
         "percent-to-identify is the paper's statistic: the first label count where the MRR averaged over runs exceeds "
         "min(0.99, 0.99 of its maximum). It is very noisy (SVHN, IPrior+TS: 55 to 96 at 100 runs). The mean MRR at 5, "
-        "10, 20 and 50 % of the labels is stable; the paper does not print it."
+        "10, 20 and 50% of the labels is stable; the paper does not print it."
     )
     return (
         noisy,
@@ -103,7 +103,7 @@ def least_calibrated(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the table of least calibrated classes."""
     if plan.as_published:
         made = (
-            "As published: non-active methods draw a group and then an item, runs end at 90 % of the pool (so the MRR "
+            "As published: non-active methods draw a group and then an item, runs end at 90% of the pool (so the MRR "
             "may never come near 1, and 0.99 of its maximum counts), and the MRR is looked at every hundred labels. "
             "The last two are inferred from the printed numbers. How the authors "
             "binned the scores is not known for sure: ten bins of equal width here."
@@ -111,7 +111,7 @@ def least_calibrated(plan: PaperPlan) -> tuple[str, ...]:
     else:
         made = (
             "Non-active methods draw from all items here, as the text says; the published ones draw a group first and "
-            "end at 90 % of the pool, so that none of the printed numbers is above 90.3."
+            "end at 90% of the pool, so that none of the printed numbers is above 90.3."
         )
     return (made, _FEWER, OTHER_POOLS)
 
