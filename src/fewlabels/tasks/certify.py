@@ -64,6 +64,7 @@ class Certify(Task):
     """
 
     conclusive: ClassVar[bool] = True
+    wants: ClassVar[str] = "greedy"
 
     at_least: float | None = None
     at_most: float | None = None
