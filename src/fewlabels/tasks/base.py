@@ -151,7 +151,7 @@ class Task(Part, ABC):
         """What is concluded, with intervals of the given level from that many draws."""
 
     def unguaranteed(self) -> Task:
-        """The same question without a promise that needs items drawn at random; itself, if it makes none."""
+        """Drop a promise that needs items drawn at random; a task that makes none stays as it is."""
         return self
 
     @property

@@ -160,7 +160,7 @@ class Certify(Task):
         return reach >= one, miss >= many
 
     def unguaranteed(self) -> Certify:
-        """The same question, answered by the posterior."""
+        """Drop the guarantee: the posterior answers."""
         return replace(self, guarantee=None)
 
     @property
