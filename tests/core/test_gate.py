@@ -141,8 +141,8 @@ def test_a_forecast_says_how_many_more_labels_it_will_take() -> None:
 
 def test_junit_has_a_case_for_each_rule_and_group() -> None:
     checks = [told_exactly(one, asked=True).check("accuracy >= 0.8") for one in (BAD, OPEN)]
-    bad, unsure = ET.fromstring(junit(checks, 'an <"audit">\x07')).findall("testsuite")  # noqa: S314
-    assert [case.get("name") for case in bad][0] == "every: accuracy >= 0.8"
+    bad, unsure = ET.fromstring(junit(checks, 'an <"audit">\x07')).findall("testsuite")
+    assert next(case.get("name") for case in bad) == "every: accuracy >= 0.8"
     assert {case.get("name") for case in bad} == {*CLASSES, "every: accuracy >= 0.8"}
     assert (bad.get("failures"), bad.get("skipped")) == ("2", "0")
     assert (unsure.get("failures"), unsure.get("skipped")) == ("0", "2")
@@ -265,7 +265,7 @@ def test_older_versions_read_stops_without_a_guarantee_and_old_stops_load() -> N
 
 
 def test_a_forecast_goes_by_the_guarantee() -> None:
-    few = {name: (9, 1) for name in CLASSES}
+    few = dict.fromkeys(CLASSES, (9, 1))
     plain, sure = (
         fl.forecast(told_exactly(few, stop=fl.Stop(width=0.3, guarantee=guarantee), asked=False), runs=9)
         for guarantee in (None, "anytime")

@@ -12,8 +12,8 @@ import pytest
 import fewlabels as fl
 from fewlabels import parts
 from fewlabels.cli.parsing import policy_from, prior_from, task_from
-from fewlabels.named import metric_from
 from fewlabels.metrics import Metric
+from fewlabels.named import metric_from
 from fewlabels.simulation.methods import method
 from fewlabels.spec import Spec, from_json, to_json
 from fewlabels.testing.zoo import zoo

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.cli.parsing import labels_from, task_from
-from fewlabels.named import groups_from, metric_from
 from fewlabels.io.opening import open_source
+from fewlabels.named import groups_from, metric_from
 from fewlabels.simulation.study import simulate
 
 CLASSES = ("ant", "bee", "cat")
