@@ -101,7 +101,7 @@ def _prices(file: str, pool: Pool) -> list[list[float]]:
             f"{missing[0]!r} is missing" if missing else f"it has {len(rows):,} rows for {len(pool.classes):,} classes"
         )
         raise InputError(
-            f"{file} is no cost matrix for these classes: {what}. It needs the column 'true' with every class, and a "
+            f"{file} is not a cost matrix of these: {what}. It needs the column 'true' with every class, and a "
             "column of costs for every predicted class."
         )
     columns = [as_numbers(source, name, source.table([name])[name]) for name in pool.classes]

@@ -17,7 +17,7 @@ GOOD = dict.fromkeys(CLASSES, (60, 2))
 
 
 def verdict(counts: dict[str, tuple[int, int]], task: fl.Certify, **spec) -> fl.Answer:
-    return told_exactly(counts, task=task, **spec).answer(draws=4_000)
+    return told_exactly(counts, asked=True, task=task, **spec).answer(draws=4_000)
 
 
 def groups_of(audit: fl.Assessment, n: int) -> list[str]:
@@ -52,6 +52,30 @@ def test_a_group_without_labels_of_its_own_never_passes_nor_fails() -> None:
     assert verdict(enough, reached(sure=0.5), prior=fl.Learned()).settings["verdict"] == "pass"
     bad = {**GOOD, "coat": (0, FEWEST - 1)}
     assert verdict(bad, reached(sure=0.6)).settings["verdict"] == "open"
+
+
+def test_labels_that_were_not_asked_for_end_the_guarantee() -> None:
+    task = reached(guarantee="anytime")
+    words = told_exactly(GOOD, task=task).answer().words
+    assert words.startswith("Pass")
+    assert "guaranteed" not in words
+    assert "guaranteed at 95%" in told_exactly(GOOD, asked=True, task=task).answer().words
+
+
+def test_with_the_guarantee_it_asks_where_bets_are_not_won() -> None:
+    counts = {**GOOD, "coat": (20, 2)}
+    items, _ = pool()
+    task = reached(guarantee="anytime")
+    cells = task.metric.cells(items, fl.by_predicted(items))
+    shown = np.array([counts[name] for name in CLASSES], dtype=float)
+    belief = fl.Uniform().on(cells, "population").belief(Outcomes(shown))
+    assert (task.reward(belief, cells, belief.mean()) > 0).tolist() == [name == "coat" for name in CLASSES]
+    # If a group misses the line, the one that will be found out soonest is worth most.
+    theta = np.array([[share, 1 - share] for share in (0.5, 0.75, 0.9, 0.9)])
+    belief = fl.Uniform().on(cells, "population").belief(Outcomes(np.full((4, 2), 3.0)))
+    worth = task.reward(belief, cells, theta)
+    assert worth.argmax() == 0
+    assert (worth[2:] == 0).all()
 
 
 def test_at_most_and_only() -> None:

@@ -45,18 +45,24 @@ def told(n: int, classes: tuple[str, ...] = CLASSES, place: bool = False, **spec
     return audit
 
 
-def told_exactly(counts: dict[str, tuple[int, int]], **spec: Any) -> fl.Assessment:
-    """An assessment with so many right and wrong labels in each class."""
+def told_exactly(
+    counts: dict[str, tuple[int, int]], *, asked: bool = False, where: Any = None, **spec: Any
+) -> fl.Assessment:
+    """An assessment with so many right and wrong labels in each class; of items that were `asked` for, or adopted."""
     items, _ = pool()
-    audit = fl.create(None, "counts", items, **{"prior": fl.Uniform()} | spec)
+    audit = fl.create(where, "counts", items, **{"prior": fl.Uniform()} | spec)
     free = {name: np.flatnonzero(items.predicted == k).tolist() for k, name in enumerate(CLASSES)}
     labels: dict[str, str] = {}
     for name, (right, wrong) in counts.items():
         other = next(c for c in CLASSES if c != name)
         for label, n in ((name, right), (other, wrong)):
             labels |= {f"i{free[name].pop()}": label for _ in range(n)}
+    if asked:
+        audit.ask(len(items))  # as many as the task wants: those without a label stay pending
+        wanted = set(audit.pending())
+        labels = {item: label for item, label in labels.items() if item in wanted}
     if labels:
-        audit.tell(labels, adopt=True)
+        audit.tell(labels, adopt=not asked)
     return audit
 
 

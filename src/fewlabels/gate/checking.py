@@ -68,7 +68,7 @@ class Check:
         return self.verdict == "pass"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "rule": self.rule.title,
             "line": self.rule.line,

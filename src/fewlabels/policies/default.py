@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fewlabels.parts import registered
 from fewlabels.policies.boundary import Boundary
 from fewlabels.policies.thompson import Thompson
 from fewlabels.priors import Learned
@@ -21,12 +22,19 @@ def default_policy(task: Task, prior: Prior) -> Policy:
     (docs/learned-prior.md): Thompson keeps asking in groups that are certainly among the worst. Without a learned
     prior, asking at the boundary settles on early mistakes. For other metrics it was not measured.
 
+    A task may say which policy it wants: `Certify` is done with the fewest labels by `Greedy()` (docs/gate.md).
+
     >>> import fewlabels as fl
+    >>> default_policy(fl.Certify(fl.Accuracy(), at_least=0.9), fl.Learned())
+    Greedy()
     >>> default_policy(fl.Identify(fl.Accuracy(), lowest=3), fl.Learned())
     Boundary()
     >>> default_policy(fl.Identify(fl.Accuracy(), lowest=3), fl.Uniform())
     Thompson(plays=None)
     """
     # What is not a task at all is refused later, by Spec.
+    if isinstance(task, Task) and task.wants:
+        wanted: Policy = registered("policy")[task.wants]()
+        return wanted
     finds = isinstance(task, Task) and task.sought is not None and isinstance(prior, Learned) and task.metric.marginal
     return Boundary() if finds else Thompson()

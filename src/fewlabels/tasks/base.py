@@ -110,6 +110,9 @@ class Task(Part, ABC):
     conclusive: ClassVar[bool] = False
     """Whether its answer is right or wrong, and so has a probability. Then `right` says which answer is right."""
 
+    wants: ClassVar[str] = ""
+    """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
+
     metric: Metric
 
     @classmethod
@@ -148,7 +151,7 @@ class Task(Part, ABC):
         """The conclusion, with intervals of the given level from that many draws."""
 
     def unguaranteed(self) -> Task:
-        """The same question without a promise that needs items drawn at random; itself, if it makes none."""
+        """Drop a promise that needs items drawn at random; a task that makes none stays as it is."""
         return self
 
     @property

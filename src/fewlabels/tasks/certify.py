@@ -64,6 +64,7 @@ class Certify(Task):
     """
 
     conclusive: ClassVar[bool] = True
+    wants: ClassVar[str] = "greedy"
 
     at_least: float | None = None
     at_most: float | None = None
@@ -161,7 +162,7 @@ class Certify(Task):
         return reach >= one, miss >= many
 
     def unguaranteed(self) -> Certify:
-        """The same question, answered by the posterior."""
+        """Drop the guarantee: the posterior answers."""
         return replace(self, guarantee=None)
 
     @property

@@ -1,0 +1,274 @@
+"""The gate: rules in words, verdicts from labels, intervals and stops that hold at every look, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.gate import Rule, junit, read_rules, worst
+from fewlabels.gate.rules import split
+from fewlabels.outcomes import Outcomes
+from fewlabels.spec import Spec, from_json, to_json
+from tests.support.reports import CLASSES, pool, told, told_exactly
+
+GOOD = dict.fromkeys(CLASSES, (60, 2))
+BAD = {**GOOD, "coat": (20, 30)}
+OPEN = {**GOOD, "coat": (9, 2)}
+
+
+# --- rules
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("accuracy >= 0.9", ("accuracy", "at_least", 0.9)),
+        ("accuracy>=90%", ("accuracy", "at_least", 0.9)),
+        ("recall:a >= b ≥ 80 %", ("recall:a >= b", "at_least", 0.8)),
+        ("cost:prices.csv <= 2.5", ("cost:prices.csv", "at_most", 2.5)),
+    ],
+)
+def test_a_rule_is_a_metric_a_side_and_a_number(text: str, parts: tuple[str, str, float]) -> None:
+    assert split(text) == parts
+
+
+@pytest.mark.parametrize("text", ["accuracy", "accuracy > 0.9", "accuracy >= ", ">= 0.9", "accuracy >= 0.9.1", "", 7])
+def test_what_is_not_a_rule_is_refused(text) -> None:
+    with pytest.raises(fl.SpecError, match="is not a rule"):
+        Rule(text)
+
+
+def test_a_line_that_was_meant_in_percent_is_refused() -> None:
+    with pytest.raises(fl.SpecError, match=r"Write 0\.9, or 90%"):
+        told_exactly(GOOD).check("accuracy >= 90")
+
+
+def test_rules_are_read_from_a_file(tmp_path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(
+        '[[rule]]\nevery = "accuracy >= 0.8"\nname = "classes"\nonly = "coat"\nsure = 0.9\n'
+        '[[rule]]\noverall = "accuracy >= 90%"\nguarantee = "anytime"\n'
+    )
+    assert read_rules(file) == [
+        Rule("accuracy >= 0.8", name="classes", only=("coat",), sure=0.9),
+        Rule("accuracy >= 90%", overall=True, guarantee="anytime"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no rules"),
+        ("rule = 3", "has no rules"),
+        ("[[rule]", "is not TOML"),
+        ('[[rule]]\nname = "x"', "either every or overall"),
+        ('[[rule]]\nevery = "accuracy >= 0.8"\noverall = "accuracy >= 0.8"', "either every or overall"),
+        ('[[rule]]\nevery = "accuracy >= 0.8"\nfoo = 1', "'foo', which is not known"),
+        ('[[rule]]\nevery = "accuracy"', "rule 1 of .*is not a rule"),
+        ('[[rule]]\nevery = "accuracy >= 0.8"\nsure = 2', "'sure' of a rule"),
+        ('[[rule]]\nevery = "accuracy >= 0.8"\nguarantee = "x"', "'guarantee' of a rule"),
+        ('[[rule]]\noverall = "accuracy >= 0.8"\nonly = ["coat"]', "all items together"),
+    ],
+)
+def test_a_wrong_file_of_rules_is_refused(tmp_path, text: str, said: str) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(text)
+    with pytest.raises(fl.FewlabelsError, match=said):
+        read_rules(file)
+    with pytest.raises(fl.InputError, match="cannot read the rules"):
+        read_rules(tmp_path / "none.toml")
+
+
+# --- verdicts
+
+
+@pytest.mark.parametrize("guarantee", [None, "anytime"])
+def test_the_verdict_names_the_groups_that_decide_it(guarantee) -> None:
+    checks = [told_exactly(one, asked=True).check("accuracy >= 80%", guarantee=guarantee) for one in (GOOD, BAD, OPEN)]
+    assert [one.verdict for one in checks] == ["pass", "fail", "open"]
+    assert [bool(one) for one in checks] == [True, False, False]
+    passed, failed, unsure = (one.words for one in checks)
+    assert passed.startswith("Pass: every one of the 4 classes has an accuracy of at least 80%")
+    assert passed.endswith("(60 of 62 right).")
+    assert failed.endswith("Below it: coat (20 of 50 right).")
+    assert "1 class may or may not" in unsure
+    assert unsure.endswith("Undecided: coat (9 of 11 right).")
+    assert "<table" in checks[0]._repr_html_()
+    assert checks[1].table["right"][0] == 20
+    json.dumps(checks[1].to_json(), allow_nan=False)
+
+
+def test_the_worst_verdict_counts() -> None:
+    passed, failed, unsure = (told_exactly(one).check("accuracy >= 0.8") for one in (GOOD, BAD, OPEN))
+    assert worst([passed]) == "pass"
+    assert worst([passed, unsure]) == "open"
+    assert worst([unsure, failed, passed]) == "fail"
+
+
+def test_a_group_without_labels_never_passes() -> None:
+    audit = told_exactly({**GOOD, "coat": (0, 0)}, prior=fl.Learned())
+    every, overall = audit.check("accuracy >= 0.1"), audit.check("accuracy >= 0.1", overall=True)
+    assert every.verdict == overall.verdict == "open"
+    assert "coat (no label)" in every.words
+    assert overall.words == "Not enough evidence: 1 of 4 classes has no label, and counts towards the whole."
+    assert overall.table["verdict"] == ["open"]
+
+
+def test_named_groups_other_groups_other_metrics_and_all_items() -> None:
+    audit = told_exactly(BAD, asked=True)
+    assert audit.check("accuracy >= 0.8", only=["bag"]).verdict == "pass"
+    assert audit.check("accuracy <= 0.6", only=["coat"]).verdict == "pass"
+    assert audit.check("accuracy >= 0.6", overall=True).verdict == "pass"
+    assert set(audit.check("accuracy >= 0.6", groups="column:place").table["group"]) == {"north", "south"}
+    assert "right" not in audit.check("recall:bag >= 0.1", overall=True).table.columns
+    with pytest.raises(fl.SpecError, match="cannot find the group 'sock'"):
+        audit.check("accuracy >= 0.8", only=["sock"])
+
+
+def test_a_forecast_says_how_many_more_labels_it_will_take() -> None:
+    audit = told_exactly({**GOOD, "coat": (3, 0)}, prior=fl.Learned())
+    check = audit.check("accuracy >= 0.3", foresee=True)
+    assert check.verdict == "open"
+    assert "more label" in check.forecast
+    # One label is never said to be enough where a group lacks five.
+    assert not check.forecast.startswith("Probably 1 more label")
+    assert audit.check("accuracy >= 0.3").forecast == ""
+
+
+def test_junit_has_a_case_for_each_rule_and_group() -> None:
+    checks = [told_exactly(one, asked=True).check("accuracy >= 0.8") for one in (BAD, OPEN)]
+    bad, unsure = ET.fromstring(junit(checks, 'an <"audit">\x07')).findall("testsuite")
+    assert next(case.get("name") for case in bad) == "every: accuracy >= 0.8"
+    assert {case.get("name") for case in bad} == {*CLASSES, "every: accuracy >= 0.8"}
+    assert (bad.get("failures"), bad.get("skipped")) == ("2", "0")
+    assert (unsure.get("failures"), unsure.get("skipped")) == ("0", "2")
+    message = bad.find("testcase/failure").get("message")
+    assert message is not None
+    assert "coat (20 of 50 right)" in message
+
+
+# --- what is promised for every look
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_guaranteed_intervals_are_longer_and_hold_the_mean(target) -> None:
+    audit = told_exactly(BAD, asked=True, target=target)
+    usual, each = audit.estimates(), audit.estimates(guarantee="anytime")
+    all_at_once = audit.estimates(guarantee="anytime", together=True)
+    widths = [np.subtract(table["high"], table["low"]) for table in (usual, each, all_at_once)]
+    assert (widths[0] < widths[1]).all()
+    assert (widths[1] < widths[2]).all()
+    for low, mean, high in zip(each["low"], each["mean"], each["high"], strict=True):
+        assert low <= mean <= high
+    assert "guarantee" not in usual.settings
+    assert (each.settings["guarantee"], each.settings["holds"]) == ("anytime", "each group")
+    assert all_at_once.settings["holds"] == "all groups together"
+
+
+def test_a_guarantee_is_refused_where_it_would_not_hold() -> None:
+    asked = told_exactly(BAD, asked=True)
+    place = fl.by_column(asked.pool, "place")
+    for message, audit, more in (
+        ("one share", asked, {"metric": fl.CalibrationError()}),
+        ("groups in which items were asked", asked, {"groups": place}),
+        ("218 labels came from elsewhere", told_exactly({**GOOD, "coat": (30, 2)}), {}),
+    ):
+        with pytest.raises(fl.SpecError, match=message):
+            audit.estimates(guarantee="anytime", **more)
+    with pytest.raises(fl.SpecError, match="came from elsewhere"):
+        told_exactly(GOOD).check("accuracy >= 0.8", guarantee="anytime")
+    with pytest.raises(fl.SpecError, match="groups in which items were asked"):
+        asked.check("accuracy >= 0.8", guarantee="anytime", overall=True)
+    with pytest.raises(fl.SpecError, match="together=True"):
+        asked.estimates(together=True)
+    with pytest.raises(fl.SpecError, match="must be 'anytime' or None"):
+        asked.estimates(guarantee="always")  # type: ignore[arg-type]
+
+
+def test_at_random_over_the_pool_a_guarantee_holds_in_any_groups() -> None:
+    audit = told(100, policy=fl.UniformItems())
+    table = audit.estimates(guarantee="anytime", groups=fl.by_column(audit.pool, "place"))
+    assert table["group"] == ["north", "south"]
+    assert audit.check("accuracy >= 0.1", guarantee="anytime", overall=True).verdict == "pass"
+
+
+def test_a_stop_with_a_guarantee_waits_for_the_longer_intervals() -> None:
+    width = max(np.subtract(*(told_exactly(GOOD).estimates()[end] for end in ("high", "low"))))
+    task = fl.Estimate(fl.Accuracy())
+    plain, sure = (
+        told_exactly(GOOD, asked=True, task=task, stop=fl.Stop(width=width + 0.01, guarantee=guarantee)).standing()
+        for guarantee in (None, "anytime")
+    )
+    assert plain.reached
+    assert "guarantee" not in plain.to_json()
+    assert not sure.reached
+    assert sure.words.endswith("This holds at every look, however often one looks.")
+    assert sure.to_json()["guarantee"] == "anytime"
+    widest = fl.Stop(width=0.9, guarantee="anytime")
+    assert told_exactly(GOOD, asked=True, task=task, stop=widest).standing().reached
+    adopted = told_exactly(GOOD, task=task, stop=widest).standing()
+    assert not adopted.reached
+    assert "came from elsewhere" in adopted.words
+
+
+def test_a_comparison_is_guaranteed_by_two_sequences() -> None:
+    task, stop = fl.Compare(fl.Accuracy(), "coat", "bag"), fl.Stop(probability=0.95, guarantee="anytime")
+    clear = told_exactly(BAD, asked=True, task=task, stop=stop).standing()
+    close = told_exactly({**GOOD, "coat": (50, 12)}, asked=True, task=task, stop=stop).standing()
+    assert clear.reached
+    assert not close.reached
+    # By the posterior it would be enough.
+    assert told_exactly({**GOOD, "coat": (47, 15)}, task=task, stop=fl.Stop(probability=0.95)).standing().reached
+
+
+def test_two_groups_that_are_alike_are_told_apart_as_rarely_as_promised() -> None:
+    """Both at 0.8, no rope, a look after every fourth label, 100 runs: a wrong region at some look."""
+    items, _ = pool()
+    task = fl.Compare(fl.Accuracy(), "shirt", "coat", rope=0.0)
+    cells = task.metric.cells(items, fl.by_predicted(items))
+    rng, prior, wrong = np.random.default_rng(8), fl.Uniform().on(cells, "population"), 0
+    for _ in range(100):
+        right = np.cumsum(rng.random((80, 2)) < 0.8, axis=0)
+        for n in range(4, 80, 4):
+            counts = np.zeros((4, 2))
+            counts[:2, 0], counts[:2, 1] = right[n - 1], n - right[n - 1]
+            if (task.assurance(prior.belief(Outcomes(counts)), cells) or 0) >= 0.8:
+                wrong += 1
+                break
+    assert wrong / 100 <= 0.2 + 4.5 * np.sqrt(0.2 * 0.8 / 100)
+
+
+def test_a_stop_that_cannot_be_guaranteed_is_refused() -> None:
+    accuracy = fl.Accuracy()
+    for stop, task, message in (
+        (fl.Stop(overall=0.1, guarantee="anytime"), fl.Estimate(accuracy), "is not possible"),
+        (fl.Stop(labels=10, guarantee="anytime"), fl.Estimate(accuracy), "a width or a probability"),
+        (fl.Stop(width=0.1, guarantee="anytime"), fl.Estimate(fl.CalibrationError()), "one share"),
+        (fl.Stop(probability=0.9, guarantee="anytime"), fl.Identify(accuracy, lowest=1), "guaranteed at every look"),
+        (fl.Stop(probability=0.9, guarantee="anytime"), fl.Certify(accuracy, at_least=0.5), "guaranteed at every"),
+    ):
+        with pytest.raises(fl.SpecError, match=message):
+            stop.check(task)
+
+
+def test_older_versions_read_stops_without_a_guarantee_and_old_stops_load() -> None:
+    assert "guarantee" not in to_json(fl.Stop(labels=5))
+    assert from_json({"kind": "Stop", "labels": 5, "probability": None, "width": None, "overall": None}) == fl.Stop(5)
+    promised = fl.Stop(width=0.2, guarantee="anytime")
+    assert from_json(to_json(promised)) == promised
+    audit = told_exactly(GOOD, stop=promised)
+    assert Spec.from_json(audit.spec.to_json()).stop == promised
+
+
+def test_a_forecast_goes_by_the_guarantee() -> None:
+    few = dict.fromkeys(CLASSES, (9, 1))
+    plain, sure = (
+        fl.forecast(told_exactly(few, stop=fl.Stop(width=0.3, guarantee=guarantee), asked=False), runs=9)
+        for guarantee in (None, "anytime")
+    )
+    assert plain.more is not None
+    assert sure.more is None or sure.more > plain.more

@@ -1,0 +1,148 @@
+"""`fewlabels check`, and --certify and --guarantee of the other commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import fewlabels as fl
+from fewlabels.cli.main import cli
+from tests.support.reports import CLASSES, told_exactly
+
+GOOD = dict.fromkeys(CLASSES, (60, 2))
+
+
+@pytest.fixture
+def database(tmp_path):
+    """An assessment in which all classes are good but coat, which is bad or open."""
+
+    def make(coat: tuple[int, int] = (60, 2), **more) -> str:
+        path = tmp_path / "audit.db"
+        told_exactly({**GOOD, "coat": coat}, where=path, **{"asked": True} | more).close()
+        return str(path)
+
+    return make
+
+
+def run(*words: str):
+    return CliRunner().invoke(cli, words, standalone_mode=False)
+
+
+def code(result) -> int:
+    return result.return_value if isinstance(result.return_value, int) else 0
+
+
+@pytest.mark.parametrize(("coat", "wanted"), [((60, 2), 0), ((20, 30), 3), ((9, 2), 4)])
+@pytest.mark.parametrize("more", [(), ("--guarantee", "anytime")])
+def test_the_exit_code_is_the_verdict(database, coat, wanted: int, more) -> None:
+    result = run("check", database(coat), "--every", "accuracy >= 80%", "--no-forecast", *more)
+    assert result.exception is None
+    assert code(result) == wanted
+    assert result.stdout.startswith({0: "Pass", 3: "Fail", 4: "Not enough evidence"}[wanted])
+
+
+def test_a_program_ends_with_the_code(database) -> None:
+    words = [sys.executable, "-m", "fewlabels", "check", database((20, 30)), "--every"]
+    assert subprocess.run([*words, "accuracy >= 0.8"], capture_output=True, check=False).returncode == 3
+    wrong = subprocess.run([*words, "accuracy"], capture_output=True, check=False, text=True)
+    assert wrong.returncode == 2
+    assert "is not a rule" in wrong.stderr
+
+
+def test_the_worst_of_several_rules_counts(database, tmp_path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rule]]\nevery = "accuracy >= 0.8"\nname = "All classes"\n')
+    report = tmp_path / "report.xml"
+    words = ("--every", "accuracy >= 0.1", "--overall", "accuracy >= 0.1", "--rules", str(rules))
+    result = run("check", database((20, 30)), *words, "--junit", str(report), "--json")
+    assert code(result) == 3
+    said = json.loads(result.stdout)
+    assert said["verdict"] == "fail"
+    assert [one["verdict"] for one in said["rules"]] == ["pass", "pass", "fail"]
+    assert said["rules"][2]["rule"] == "All classes"
+    assert "<failure" in report.read_text()
+
+
+def test_groups_can_be_named(database) -> None:
+    address = database((20, 30))
+    assert code(run("check", address, "--every", "accuracy >= 0.8", "--group", "bag", "--group", "boot")) == 0
+    assert code(run("check", address, "--every", "accuracy >= 0.5", "--groups", "column:place")) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "a rule is needed"),
+        (("--overall", "accuracy >= 0.5", "--group", "bag"), "are about --every"),
+        (("--every", "speed >= 0.5"), "is not known"),
+        (("--every", "accuracy >= 0.5", "--rules", "none.toml"), "cannot read the rules"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error(database, words, said: str) -> None:
+    assert said in str(run("check", database(), *words).exception)
+
+
+def test_adopted_labels_are_no_ground_for_a_guarantee(database) -> None:
+    result = run("check", database(asked=False), "--every", "accuracy >= 0.8", "--guarantee", "anytime")
+    assert "came from elsewhere" in str(result.exception)
+
+
+def test_show_with_a_guarantee(database) -> None:
+    address = database()
+    usual, sure = (
+        json.loads(run("show", address, "--json", *more).stdout) for more in ((), ("--guarantee", "anytime"))
+    )
+    assert sure["settings"]["guarantee"] == "anytime"
+    assert all(one["low"] < other["low"] for one, other in zip(sure["rows"], usual["rows"], strict=True))
+    assert "headline" not in sure
+    together = run("show", address, "--guarantee", "anytime", "--together")
+    assert "However often one looks, all true values lie" in together.stderr
+    assert "together=True is about a guarantee" in str(run("show", address, "--together").exception)
+
+
+@pytest.fixture
+def predictions(tmp_path) -> str:
+    file = tmp_path / "predictions.csv"
+    lines = [f"{i},{'ab'[i % 2]},0.9,{'ab'[i % 2] if i % 10 else 'b'}" for i in range(200)]
+    file.write_text("\n".join(["id,predicted,confidence,label", *lines]))
+    return str(file)
+
+
+def test_an_assessment_that_certifies_is_begun(predictions: str, tmp_path) -> None:
+    address = str(tmp_path / "audit.db")
+    words = ("--certify", "accuracy >= 90%", "--sure", "0.9", "--guarantee", "anytime", "--group", "a")
+    assert run("new", address, "c", predictions, *words).exception is None
+    wanted = fl.Certify(fl.Accuracy(), at_least=0.9, only=("a",), sure=0.9, guarantee="anytime")
+    audit = fl.load(address, "c")
+    assert audit.spec.task == wanted
+    audit.close()
+    assert run("new", address, "w", predictions, "--stop-width", "0.2", "--guarantee", "anytime").exception is None
+    audit = fl.load(address, "w")
+    assert audit.spec.stop == fl.Stop(width=0.2, guarantee="anytime")
+    audit.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--task", "certify"), "needs a line"),
+        (("--certify", "accuracy >= 0.9", "--lowest", "1"), "does not go with --lowest"),
+        (("--certify", "accuracy >= 0.9", "--task", "estimate"), "does not go with --task estimate"),
+        (("--certify", "accuracy >= 0.9", "--metric", "calibration"), "names the metric itself"),
+        (("--sure", "0.9"), "are about --certify"),
+        (("--guarantee", "anytime"), "--guarantee is about"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(predictions: str, tmp_path, words, said: str) -> None:
+    assert said in str(run("new", str(tmp_path / "a.db"), predictions, *words).exception)
+
+
+def test_certifying_is_simulated(predictions: str) -> None:
+    words = ("--certify", "accuracy >= 0.5", "--methods", "uniform+thompson", "--budgets", "40", "--runs", "2")
+    result = run("simulate", predictions, "--labels", "label", *words, "--jobs", "1")
+    assert result.exception is None, result.exception
+    assert "right" in result.stdout
