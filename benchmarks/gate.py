@@ -130,7 +130,7 @@ def promise(runs: int) -> None:
     rng = np.random.default_rng(11)
     for line in (0.5, 0.8, 0.9, 0.95):
         for expected in (line - 0.2, line + 0.04):
-            right = np.cumsum(rng.random((runs, 1_000)) < line - 0.005, axis=1)
+            right = np.cumsum(rng.random((runs, 1_000)) < line - 0.005, axis=1, dtype=np.int64)
             wrong = np.arange(1, 1_001) - right
             bets = Bets.on(np.full(right.size, expected))
             won = evidence_above(line, right.ravel(), wrong.ravel(), bets).reshape(right.shape) >= np.log(20)

@@ -197,7 +197,8 @@ def test_at_random_over_the_pool_a_guarantee_holds_in_any_groups() -> None:
 
 
 def test_a_stop_with_a_guarantee_waits_for_the_longer_intervals() -> None:
-    width = max(np.subtract(*(told_exactly(GOOD).estimates()[end] for end in ("high", "low"))))
+    table = told_exactly(GOOD).estimates()
+    width = max(np.subtract(table["high"], table["low"]))
     task = fl.Estimate(fl.Accuracy())
     plain, sure = (
         told_exactly(GOOD, asked=True, task=task, stop=fl.Stop(width=width + 0.01, guarantee=guarantee)).standing()

@@ -71,7 +71,7 @@ class Fit:
     def log_posterior(
         self, fits: NDArray[np.float64], ab: NDArray[np.float64], u: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Without its constants, shape (points,)."""
+        """The log posterior at each point, up to its constants; shape (points,)."""
         distance = (self.inverse * (ab - self.mean) ** 2).sum(axis=1) + (u**2).sum(axis=1) / self.tau**2
         return fits.sum(axis=1) - distance / 2
 
@@ -159,7 +159,7 @@ class Fit:
     def everywhere(
         self, effect: NDArray[np.float64], spread: NDArray[np.float64], lean: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The same for all cells: those without labels keep their prior."""
+        """Effects, spreads and leans of all cells: those without labels keep their prior."""
         points, cells = len(self.tau), int(self.strips.cell.max()) + 1
         effects, leans = np.zeros((points, cells)), np.zeros((points, 2, cells))
         spreads = np.repeat(self.tau[:, None] ** 2, cells, axis=1)

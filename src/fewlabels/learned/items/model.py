@@ -49,7 +49,7 @@ class Trust:
     lean: NDArray[np.float64]
 
     def pruned(self) -> Trust:
-        """Without the points that have next to no weight, of which there are most once there are labels."""
+        """This posterior without the points that have next to no weight: most of them, once there are labels."""
         keep = self.weight > _NEGLIGIBLE * self.weight.max()
         weight = self.weight[keep] / self.weight[keep].sum()
         parts = (self.tau, self.mode, self.precision, self.effect, self.spread, self.lean)
@@ -70,7 +70,7 @@ class Trust:
     # --- in closed form
 
     def moments(self, items: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of the share right in each cell, among so many items of each strip; two of shape (cells,).
+        """Mean and variance of the share right in each cell, among these numbers of items of each strip; two of shape (cells,).
 
         The log-odds of a strip are Gaussian at each point of the grid, so the mean is a Gauss-Hermite sum; the variance
         is by the slope of the share in a, b and u. A cell with none of those items is taken with all it has.
@@ -136,7 +136,7 @@ class Trust:
 
     @cached_property
     def _covariance(self) -> NDArray[np.float64]:
-        """Of (a, b) at each point, shape (points, 2, 2)."""
+        """The covariance of (a, b) at each point, shape (points, 2, 2)."""
         covariance: NDArray[np.float64] = np.linalg.inv(self.precision).astype(np.float64)
         return covariance
 
@@ -161,7 +161,7 @@ class Trust:
         return expit(ab[:, :1] + ab[:, 1:] * self.strips.x + u[:, self.strips.cell])
 
     def shares(self, rng: np.random.Generator, n: int, items: NDArray[np.int64]) -> NDArray[np.float64]:
-        """n draws of the share right in each cell, among so many items of each strip; shape (n, cells)."""
+        """n draws of the share right in each cell, among these numbers of items of each strip; shape (n, cells)."""
         return self._total(self.draws(rng, n) * self._weights(items))
 
     def rights(self, rng: np.random.Generator, n: int, left: NDArray[np.int64]) -> NDArray[np.int64]:
