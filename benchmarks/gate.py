@@ -1,6 +1,6 @@
 """How many labels a verdict takes, and how often a pass is false: `Certify` by policy.
 
-python benchmarks/gate.py [--what labels,near,promise] [--data DIR] [--pools fashion,newsgroups,cifar10h] [--runs 20]
+python benchmarks/gate.py [--what labels,near,promise,length] [--data DIR] [--pools fashion,newsgroups] [--runs 20]
 
 labels:  real classifiers, groups by predicted class, the learned prior, a look after every tenth label. The line lies
          twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels
@@ -9,6 +9,7 @@ near:    the line lies one point above the worst class, so that every pass is a 
          some look in 1,000 labels.
 promise: made-up populations, one group half a point below the line, a look after every label, the guarantee at 0.95:
          how often the bets of this group are ever won. That is the most that false passes can be, whatever the policy.
+length:  how many times as long as the posterior's the guaranteed interval of one group is.
 
 DIR has NPZ files of predictions with labels; fashion is built in.
 """
@@ -22,9 +23,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy.special import betaincinv
 
 import fewlabels as fl
-from fewlabels.anytime import Bets, evidence_above
+from fewlabels.anytime import Bets, evidence_above, population_sequence
 from fewlabels.outcomes import Outcomes
 from fewlabels.policies.step import Queue, ask_step
 from fewlabels.tasks import Rewards
@@ -139,9 +141,21 @@ def promise(runs: int) -> None:
             print(f"promise  line {line} bets on {expected:.2f}  ever passed {share:.1%} ± {error:.1%} of {runs} runs")
 
 
+def length() -> None:
+    """Print how many times as long as the posterior's the guaranteed interval of one group is, at 20 to 400 labels."""
+    labels = np.array([20, 50, 100, 200, 400])
+    for share in (0.5, 0.8, 0.9, 0.95):
+        right = np.rint(share * labels).astype(np.int64)
+        wrong = labels - right
+        low, high = population_sequence(right, wrong, Bets.on(np.full(len(labels), share)), 0.95)
+        usual = betaincinv(right + 1, wrong + 1, 0.975) - betaincinv(right + 1, wrong + 1, 0.025)
+        times = ", ".join(f"{ratio:.2f}" for ratio in (high - low) / usual)
+        print(f"length   share {share}  at 20, 50, 100, 200, 400 labels: {times} times")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--what", default="labels,near,promise")
+    parser.add_argument("--what", default="labels,near,promise,length")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default="fashion")
     parser.add_argument("--runs", type=int, default=20)
@@ -151,6 +165,8 @@ def main() -> None:
     lines = (*(("pass", "fail") if "labels" in wanted else ()), *(("near",) if "near" in wanted else ()))
     if lines:
         real(given.pools.split(","), given.data, lines, given.runs, given.jobs)
+    if "length" in wanted:
+        length()
     if "promise" in wanted:
         promise(given.runs * 100)
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from fewlabels.belief import Belief, Strata
 from fewlabels.checks import check_guarantee
-from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
+from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
-from fewlabels.labelling import progress
-from fewlabels.labelling.ask_and_tell import Labelling
+from fewlabels.labelling.record import Record
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.partition import Partition, by_predicted, by_score, columns_of, cross
+from fewlabels.partition import Partition, by_predicted, by_score, cross
 from fewlabels.policies import Policy, default_policy
 from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
@@ -22,7 +21,6 @@ from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
 from fewlabels.tasks import Answer, Estimate, Task
-from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
     from fewlabels.gate import Check, Rule
-    from fewlabels.labelling.agreement import Agreement
-    from fewlabels.labelling.progress import Dispute
     from fewlabels.plots import Display
     from fewlabels.table import Table
 
@@ -43,7 +39,7 @@ if TYPE_CHECKING:
 _RESULTS = 0x726573
 
 
-class Assessment(Labelling):
+class Assessment(Record):
     """One question about one pool, from the first request to the answer. Made by `create` and `load`.
 
     The log of requests and labels in the store is the whole truth: several processes can ask and tell at the
@@ -185,31 +181,6 @@ class Assessment(Labelling):
             self.spec.stop, task, self.belief(), self._cells, self._results_rng, draws=draws, adopted=adopted
         )
 
-    def check_promise(self, metric: Metric | None = None, groups: Partition | None = None) -> None:
-        """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
-
-        Such a promise needs a metric that is one share, and labels that are a random sample within each group.
-        """
-        metric = metric or self.spec.task.metric
-        if not metric.marginal:
-            raise SpecError(
-                f"guarantee='anytime' needs a metric that is one share, as Accuracy() is. With {type(metric).__name__}"
-                "() leave the guarantee out."
-            )
-        with self._current() as ledger:
-            adopted = ledger.adopted
-        if adopted:
-            raise SpecError(
-                f"guarantee='anytime' cannot be given: {counted(adopted, 'label')} came from elsewhere, for items that "
-                "were not asked for, and the promise needs items drawn at random. Leave the guarantee out, or withdraw "
-                "those labels."
-            )
-        if groups is not None and groups.recipe != self.groups.recipe and not self._is_random_sample:
-            raise SpecError(
-                f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "
-                "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."
-            )
-
     def reliability(
         self,
         bins: int = 10,
@@ -234,70 +205,6 @@ class Assessment(Labelling):
         """The belief about the cells of the assessment's own metric and groups."""
         with self._current() as ledger:
             return self._believe(ledger)
-
-    def labels(self) -> dict[str, str]:
-        """The labels that are valid now: id to class name."""
-        with self._current() as ledger:
-            items, true = ledger.labels()
-            return {self._id(item): self.pool.classes[k] for item, k in zip(items.tolist(), true.tolist(), strict=True)}
-
-    def pending(self) -> list[str]:
-        """The items that were asked for and have no valid label yet; `held` shows who has them."""
-        with self._current() as ledger:
-            return [self._id(item) for item in np.flatnonzero(ledger.pending).tolist()]
-
-    def item(self, item: str, *, columns: Sequence[str] | None = None) -> dict[str, Any]:
-        """The parts of an item that an annotator may see, by column: its content, or the columns named.
-
-        They never include the prediction and its scores, nor a column that makes the groups.
-        """
-        position = int(self.pool.positions([item])[0])
-        shown = columns if columns is not None else [self.pool.content] if self.pool.content is not None else []
-        if telling := sorted({*shown} & columns_of(self.groups.recipe) - {self.pool.content}):
-            raise InputError(f"{telling[0]!r} makes the groups: an annotator who sees it is not blind. Leave it out.")
-        return {name: self.pool.column(name)[position].as_py() for name in shown}
-
-    def answers(self, annotator: str | None = None, most: int = 20) -> Table:
-        """A person's latest answers, newest first: columns id, label (None for a skip), note and at."""
-        with self._current() as ledger:
-            return progress.answers(ledger, self.pool, annotator, most)
-
-    def disputed(self) -> list[Dispute]:
-        """The items that wait for the owner, oldest first: everybody has answered, and the votes settle nothing."""
-        with self._current() as ledger:
-            return progress.disputes(ledger, self.pool, self.groups)
-
-    def agreement(self) -> Agreement:
-        """The agreement between people who labelled the same items."""
-        with self._current() as ledger:
-            return progress.agreed(ledger)
-
-    def by_person(self) -> Table:
-        """The work of each person: columns annotator, labels, skips, held, decided and last."""
-        with self._current() as ledger:
-            return progress.by_person(ledger)
-
-    def by_group(self) -> Table:
-        """Progress in each group: columns group, n, labelled, pending, and unresolved (a part of pending).
-
-        Unresolved items wait for the owner. Until they are decided, a report can show the number of a group if all of
-        them were wrong, or right.
-        """
-        with self._current() as ledger:
-            return progress.by_group(ledger, self.groups)
-
-    @property
-    def seq(self) -> int:
-        """The number of the last event in the log: it grows whenever anything happens."""
-        with self._current() as ledger:
-            return ledger.seq
-
-    def log(self, *, after: int = 0) -> Table:
-        """All events after event number `after`, in order.
-
-        Columns seq, at, kind, item, label, step, annotator, note.
-        """
-        return self._store.log(self.name, after)
 
     def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
         """A plot: a notebook shows it with values where you point, `.plot(ax)` draws it, `.save(path)` writes it.
@@ -368,11 +275,6 @@ class Assessment(Labelling):
         fine = metric.cells(self.pool, cross(groups, self.groups))
         first = np.unique(fine.cell, return_index=True)[1]
         return metric, Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size), cells
-
-    @property
-    def _is_random_sample(self) -> bool:
-        """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""
-        return self.spec.policy.ignorable and bool(self._askable[self.groups.sizes > 0].all())
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {

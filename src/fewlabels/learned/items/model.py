@@ -49,7 +49,7 @@ class Trust:
     lean: NDArray[np.float64]
 
     def pruned(self) -> Trust:
-        """This posterior without the points that have next to no weight: most of them, once there are labels."""
+        """The posterior without the points that have next to no weight: most of them, once there are labels."""
         keep = self.weight > _NEGLIGIBLE * self.weight.max()
         weight = self.weight[keep] / self.weight[keep].sum()
         parts = (self.tau, self.mode, self.precision, self.effect, self.spread, self.lean)
@@ -70,7 +70,7 @@ class Trust:
     # --- in closed form
 
     def moments(self, items: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of the share right in each cell, among these numbers of items of each strip; two of shape (cells,).
+        """Mean and variance of the share right in each cell, among `items` of each strip; two of shape (cells,).
 
         The log-odds of a strip are Gaussian at each point of the grid, so the mean is a Gauss-Hermite sum; the variance
         is by the slope of the share in a, b and u. A cell with none of those items is taken with all it has.
