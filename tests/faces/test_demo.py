@@ -35,7 +35,9 @@ def test_the_demo_answers_measures_and_writes_its_report(tmp_path, monkeypatch) 
     monkeypatch.chdir(tmp_path)
     found = CliRunner().invoke(cli, ["demo", "--runs", "1", "--keep", "demo.db"])
     assert found.exit_code == 0
-    assert re.search(r"After \d+ labels it is \d+% sure: the class it gets wrong most often is Shirt\.", found.stdout)
+    assert re.search(
+        r"After \d+ labels it is \d+% sure: the class that the network gets wrong most often is Shirt\.", found.stdout
+    )
     assert "Here the truth is known. That is right" in found.stdout
     said = re.search(
         r"Random sampling would have needed about (\d+) labels .*; fewlabels needs about (\d+)", found.stdout
@@ -72,7 +74,7 @@ def test_the_demo_says_where_it_cannot_write_before_it_works() -> None:
     [
         ((100, 200, 300), (400, 400, 500), "needed about 400 labels .* needs about 200"),
         ((300,), (200,), "needed about 200 labels .* needs about 300"),
-        ((50,), (1200, 1200, 90), "needed about more than 1200 labels"),
+        ((50,), (1200, 1200, 90), "needed more than 1200 labels"),
     ],
 )
 def test_the_saving_is_the_middle_of_the_runs_whoever_won(ours, theirs, said) -> None:

@@ -164,9 +164,9 @@ OBJECTS = {
     "nothing": ([], {}, ["empty"]),
     "one class": ([[1.0], [1.0]], {}, ["1 scores", "2 to"]),
     "row of an array": ([[0.5, 0.5], [0.5, np.nan]], {}, ["an array, row 2", "'scores[1]'", "missing"]),
-    "ragged vectors": ({"scores": [[0.5, 0.5], [1.0]]}, {}, ["row 2", "'scores'", "1 scores where 2"]),
-    "missing vector": ({"scores": [[0.5, 0.5], None]}, {}, ["row 2", "'scores'", "0 scores where 2"]),
-    "wrong number of names": ([[0.5, 0.5]], {"classes": ["a", "b", "c"]}, ["row 1", "2 scores where 3"]),
+    "ragged vectors": ({"scores": [[0.5, 0.5], [1.0]]}, {}, ["row 2", "'scores'", "1 scores, but 2"]),
+    "missing vector": ({"scores": [[0.5, 0.5], None]}, {}, ["row 2", "'scores'", "0 scores, but 2"]),
+    "wrong number of names": ([[0.5, 0.5]], {"classes": ["a", "b", "c"]}, ["row 1", "2 scores, but 3"]),
     "text as scores": (pd.DataFrame({"p_a": ["x"], "p_b": ["y"]}), {}, ["a pandas frame", "'p_a'", "not numbers"]),
     "missing in a frame": (
         pl.DataFrame({"p_a": [1, None], "p_b": [0.0, 1]}), {}, ["a Polars frame", "row 2", "'p_a'", "missing"],
