@@ -37,23 +37,14 @@ FRAGMENT = re.compile(r"(?:Of|That|From|As|The same|Without)\b")
 
 # How many places are still to be mended, by folder. Numbers may only go down: at nothing, delete this and its test.
 STILL: dict[str, int] = {
-    "cli": 16,
-    "docs": 98,
-    "findings": 14,
-    "interop": 2,
-    "io": 5,
-    "labelling": 3,
-    "learned": 8,
-    "metrics": 1,
+    "cli": 5,
+    "docs": 66,
+    "findings": 12,
+    "learned": 6,
     "pages": 9,
-    "paper": 12,
-    "planning": 11,
     "plots": 11,
-    "report": 7,
-    "simulation": 6,
-    "store": 3,
-    "top": 11,
-    "web": 4,
+    "report": 4,
+    "web": 3,
 }
 
 
