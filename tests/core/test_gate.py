@@ -92,7 +92,7 @@ def test_the_verdict_names_the_groups_that_decide_it(guarantee) -> None:
     assert [one.verdict for one in checks] == ["pass", "fail", "open"]
     assert [bool(one) for one in checks] == [True, False, False]
     passed, failed, unsure = (one.words for one in checks)
-    assert passed.startswith("Pass: every one of the 4 classes has an accuracy of at least 80%")
+    assert passed.startswith("Pass: each of the 4 classes has an accuracy of at least 80%")
     assert passed.endswith("(60 of 62 right).")
     assert failed.endswith("Below it: coat (20 of 50 right).")
     assert "1 class may or may not" in unsure

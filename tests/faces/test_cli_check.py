@@ -100,7 +100,7 @@ def test_show_with_a_guarantee(database) -> None:
     assert all(one["low"] < other["low"] for one, other in zip(sure["rows"], usual["rows"], strict=True))
     assert "headline" not in sure
     together = run("show", address, "--guarantee", "anytime", "--together")
-    assert "However often one looks, all true values lie" in together.stderr
+    assert "However often you look, all true values are" in together.stderr
     assert "together=True is about a guarantee" in str(run("show", address, "--together").exception)
 
 

@@ -56,7 +56,7 @@ def audit(registry: None) -> fl.Assessment:
 
 def test_its_own_words_are_the_headline(audit: fl.Assessment) -> None:
     finding = find(audit)
-    assert finding.question == "AllAbove: what can be said of the classifier's accuracy, in each class?"
+    assert finding.question == "AllAbove: what can be said about the classifier's accuracy, in each class?"
     assert finding.headline == audit.answer().words
     assert repr(audit.answer()).startswith(audit.answer().words)
     assert finding.named == ()

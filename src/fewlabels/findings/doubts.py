@@ -23,8 +23,8 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
         # If the task looks for no group, the headline itself is about all items.
         if not grounds.overall.enough and task.sought is not None:
             sentences.append(f"There is no number for all items together: {grounds.overall.words}.")
-        # Beside a group that is looked for, the doubt stands with the number itself.
-        if grounds.overall.enough and grounds.overall.doubt and task.sought is None and task.pair is None:
+        # The headline of a task that concludes something is not about all items.
+        if grounds.overall.enough and grounds.overall.doubt and not task.conclusive:
             sentences.append(f"About the number over all items: {grounds.overall.doubt}. {_INSTEAD}")
     if labels.adopted:
         sentences.append(

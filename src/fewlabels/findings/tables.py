@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 _VALUES = ("mean", "low", "high", "median")
-_CHANCES = ("chance", *REGIONS)
+_CHANCES = ("chance", "reaches", *REGIONS)
 
 
 def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:

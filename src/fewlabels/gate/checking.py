@@ -15,6 +15,7 @@ from fewlabels.partition import whole
 from fewlabels.planning import forecast
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
+from fewlabels.tasks.certify_words import in_words
 from fewlabels.wording import counted, listed, plural, shortened
 
 if TYPE_CHECKING:
@@ -89,13 +90,14 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
     task = certify_from(rule.line, audit.pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
     groups = _groups(audit, rule)
     answer = audit.put(task, groups, draws=draws)
-    table, verdict, words = _with_right(audit, task, groups, answer.table), answer.settings["verdict"], answer.words
+    table, verdict = _with_right(audit, task, groups, answer.table), answer.settings["verdict"]
     if rule.overall and (why := _lacks(audit)):
         verdict = "open"
         words = f"Not enough evidence: {why}."
         table = Table({**table.columns, "verdict": ["open"]}, dict(table.settings) | {"verdict": "open"})
     else:
-        words = f"{_called(words, groups)} {_deciding(table, verdict)}"
+        words = f"{in_words(task, answer, noun_of(groups))} {_deciding(table, verdict)}"
+        words += _steered(audit) if rule.overall else ""
     ahead = _ahead(audit, task, groups) if foresee and verdict == "open" else ""
     return Check(rule, verdict, words, table, ahead)
 
@@ -136,15 +138,14 @@ def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Tabl
     return Table(columns, table.settings)
 
 
-def _called(words: str, groups: Partition) -> str:
-    """The words with classes called classes."""
-    if noun_of(groups) == "class":
-        return (
-            words.replace(" groups has", " classes has")
-            .replace(" groups may", " classes may")
-            .replace(" group may", " class may")
-        )
-    return words
+def _steered(audit: Assessment) -> str:
+    """A doubt about all items together: groups that few labels went to are judged by the labels of others."""
+    several = int((audit.groups.sizes > 0).sum()) > 1
+    if not (several and audit.spec.policy.uses_belief and audit.spec.prior.uses_items):
+        return ""
+    nouns = plural(noun_of(audit.groups))
+    steered = f"Labels were steered to some {nouns}, so this can be off."
+    return f" {steered} To be sure, ask for items at random (--policy items)."
 
 
 def _deciding(table: Table, verdict: Verdict) -> str:

@@ -227,7 +227,7 @@ class Certify(Task):
         Labels or won bets may be missing, and a high posterior probability alone must not meet a stopping rule.
         """
         if verdict == "open":
-            return min(max(together, 1 - together), float(np.nextafter(self.sure, 0)))
+            return min(max(together, 1 - together), self.sure - 0.01)
         return together if verdict == "pass" else 1 - together
 
     def _thresholds(self, cells: Cells) -> tuple[float, float]:

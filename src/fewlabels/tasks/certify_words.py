@@ -9,6 +9,7 @@ from fewlabels.wording import Style, counted, listed, plural, probability, short
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fewlabels.tasks.base import Answer
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
 
@@ -36,27 +37,38 @@ def question(task: Certify, noun: str, groups: int) -> str:
 
 
 def answer(
-    task: Certify, verdict: Verdict, sure: float, failed: Sequence[str], columns: Mapping[str, Sequence[Any]]
+    task: Certify,
+    verdict: Verdict,
+    sure: float,
+    failed: Sequence[str],
+    columns: Mapping[str, Sequence[Any]],
+    noun: str = "group",
 ) -> str:
-    """The verdict in a sentence."""
+    """The verdict in a sentence, with groups called by their noun."""
     if verdict == "pass":
-        return f"Pass: {_every(task, len(columns['group']))} {goal(task)}{_how_sure(task, sure)}."
+        return f"Pass: {_every(task, len(columns['group']), noun)} {goal(task)}{_how_sure(task, sure)}."
     if verdict == "fail":
         verb = "does" if len(failed) == 1 else "do"
         return f"Fail: {_names(failed)} {verb} not have {goal(task)}{_how_sure(task, sure)}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
-    return f"Not enough evidence: {counted(unsure, 'group')} may or may not have {goal(task)}."
+    return f"Not enough evidence: {counted(unsure, noun)} may or may not have {goal(task)}."
+
+
+def in_words(task: Certify, given: Answer, noun: str) -> str:
+    """The sentence of an answer that was given before, with groups called by their noun."""
+    table = given.table
+    return answer(task, table.settings["verdict"], given.probability or 0.0, given.groups, table.columns, noun)
 
 
 def headline(task: Certify, grounds: Grounds) -> str:
     """The verdict, and the group that decides it."""
-    words = grounds.answer.words
+    words = in_words(task, grounds.answer, grounds.noun)
     rows = list(grounds.answer.table.rows())
     if not any(row["labelled"] for row in rows):
         return "Nothing can be said yet: no item has a label so far."
     worst = next(row for row in grounds.rows if row.group == rows[0]["group"])
     if len(rows) == 1 or not worst.labelled:
-        return words.replace("group", grounds.noun, 1) if len(rows) > 1 else words
+        return words
     style = Style(task.metric.in_percent)
     shown = f"{style.value(worst.mean)}, {style.between(worst.low, worst.high)}; {worst.support}"
     return f"{words} The {grounds.noun} least likely to reach the line is {worst.short} ({shown})."
@@ -74,10 +86,10 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
     return (f"A verdict probably needs {ahead.labels}.{missing}",)
 
 
-def _every(task: Certify, groups: int) -> str:
+def _every(task: Certify, groups: int, noun: str) -> str:
     if task.only:
         return f"{_names(task.only)} {'has' if len(task.only) == 1 else 'have'}"
-    return "the classifier has" if groups == 1 else f"each of the {groups:,} {plural('group')} has"
+    return "the classifier has" if groups == 1 else f"each of the {groups:,} {plural(noun)} has"
 
 
 def _names(names: Sequence[str]) -> str:
