@@ -385,7 +385,7 @@ def test_the_command_is_there() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["accuracy", "--data", "nowhere"], "is no folder"),
+        (["accuracy", "--data", "nowhere"], "is not a folder"),
         (["figures", "--data", "."], "say with --out"),
         (["confusion", "--data", ".", "--datasets", "imagenet"], "none of the data sets"),
         (["accuracy", "--data", ".", "--datasets", "mnist"], "the paper has no data set"),

@@ -261,7 +261,7 @@ def test_the_command_plans_from_a_file(tmp_path: Path) -> None:
     assert shown.stdout.startswith("labels  width  widest   rmse  probability  right  reached\n     5")
     assert "moved to an accuracy of 0.8 over the pool as you expect" in shown.stderr
     for wrong, said in (
-        (["--budgets", "few"], "no list of label counts"),
+        (["--budgets", "few"], "not a list of label counts"),
         (["--stop-overall", "0.1"], "two groups only"),
     ):
         refused = run.invoke(cli, [*options, *wrong])
