@@ -54,7 +54,7 @@ def test_overlap_needs_names_and_a_whole_number() -> None:
         lambda: audit.skip(["z00"]),
         lambda: audit.retract(["z00"]),
     ):
-        with pytest.raises(InputError, match=r"2 different people are asked .* a name is needed: .*annotator='ann'"):
+        with pytest.raises(InputError, match=r"2 different people are asked .* needs a name: .*annotator='ann'"):
             call()
     with pytest.raises(InputError, match="must be a name"):
         audit.ask(1, annotator=" ")

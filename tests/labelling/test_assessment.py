@@ -278,7 +278,7 @@ def test_the_views_agree_where_they_must() -> None:
     right = sum(KNOWN.pool.classes[k] == t for k, t in _predicted_and_told(audit, KNOWN))
     assert audit.estimates(groups=fl.whole(KNOWN.pool))["mean"] == [pytest.approx((1 + right) / 14)]
     assert audit.draws(50, groups=fl.whole(KNOWN.pool)).shape == (50, 1)
-    with pytest.raises(InputError, match="of another pool"):
+    with pytest.raises(InputError, match="belong to another pool"):
         audit.estimates(groups=fl.whole(fl.read_pool([[0.9, 0.1], [0.2, 0.8]])))
 
 
