@@ -154,7 +154,7 @@ class Assessment(Record):
         sure
             The probability with which a verdict is given.
         guarantee
-            "anytime": for every truth, and however often one looks, a false pass has a probability of at most
+            "anytime": for every truth, and however often you look, a false pass has a probability of at most
             1 − sure.
         foresee
             Whether to say how many more labels it will probably take, which takes some seconds.

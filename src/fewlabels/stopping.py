@@ -244,7 +244,7 @@ def _on_guarantee(stop: Stop, adopted: int) -> str:
     if adopted:
         came = f"{counted(adopted, 'label')} came from elsewhere, for items that were not asked for"
         return f" The guarantee cannot be given: {came}."
-    return " This holds at every look, however often one looks."
+    return " This holds at every look, however often you look."
 
 
 def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:

@@ -207,7 +207,7 @@ def test_a_stop_with_a_guarantee_waits_for_the_longer_intervals() -> None:
     assert plain.reached
     assert "guarantee" not in plain.to_json()
     assert not sure.reached
-    assert sure.words.endswith("This holds at every look, however often one looks.")
+    assert sure.words.endswith("This holds at every look, however often you look.")
     assert sure.to_json()["guarantee"] == "anytime"
     widest = fl.Stop(width=0.9, guarantee="anytime")
     assert told_exactly(GOOD, asked=True, task=task, stop=widest).standing().reached

@@ -30,7 +30,7 @@ Examples:
 """
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_GUARANTEE = "A false pass is this rare however often one looks, for every truth."
+_GUARANTEE = "A false pass is this rare however often you look, for every truth."
 
 
 @click.command(help=_HELP, short_help="Does it pass? Pass, fail or not enough evidence, by exit code.")

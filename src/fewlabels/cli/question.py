@@ -28,7 +28,7 @@ _POLICIES = (
     "else thompson]"
 )
 _CERTIFY = 'Does every group reach a line, such as "accuracy >= 0.9"?'
-_GUARANTEE = "With --certify, --stop-width or --stop-probability: hold however often one looks."
+_GUARANTEE = "With --certify, --stop-width or --stop-probability: hold however often you look."
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)

@@ -43,7 +43,7 @@ _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 @click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
-@click.option("--guarantee", type=click.Choice(["anytime"]), help="Intervals that hold however often one looks.")
+@click.option("--guarantee", type=click.Choice(["anytime"]), help="Intervals that hold however often you look.")
 @click.option("--together", is_flag=True, help="With --guarantee: all groups hold at once, not only each.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
 @json_option
