@@ -290,8 +290,12 @@ def test_the_average_is_not_told_by_analogy() -> None:
     """Labels in one group of many, because it was looked for: the learned prior speaks of the rest by analogy only."""
     items = many(60)
     labels = {str(i): f"class number {i % 60}" for i in range(180) if i % 60 < 20}
-    for task, enough in ((fl.Identify(fl.Accuracy(), lowest=1), False), (fl.Estimate(fl.Accuracy()), True)):
-        audit = fl.create(None, "many", items, task=task, prior=fl.Learned())
+    for task, policy, enough in (
+        (fl.Identify(fl.Accuracy(), lowest=1), fl.Boundary(), False),
+        (fl.Estimate(fl.Accuracy()), fl.Thompson(), False),
+        (fl.Estimate(fl.Accuracy()), fl.UniformItems(), True),
+    ):
+        audit = fl.create(None, "many", items, task=task, prior=fl.Learned(), policy=policy)
         audit.tell(labels, adopt=True)
         overall = read(audit, foresee=False, draws=200).overall
         assert overall.enough == enough

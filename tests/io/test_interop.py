@@ -90,8 +90,8 @@ def test_a_wrong_annotation_changes_nothing() -> None:
         (1, Annotation("other", "class 1", "bob"), "cannot tell .* never asked for. Nothing was changed"),
         (1, Annotation("other", None, "bob"), "cannot skip .* never asked for. Nothing was changed"),
         (1, Annotation("asked", "class 1", " "), "must be a name"),
-        (2, Annotation("asked", None, None), "a name is needed"),
-        (2, Annotation("asked", "class 1", None), "a name is needed"),
+        (2, Annotation("asked", None, None), "needs a name"),
+        (2, Annotation("asked", "class 1", None), "needs a name"),
     ],
 )
 def test_of_a_file_with_one_wrong_annotation_nothing_is_kept(overlap: int, wrong: Annotation, said: str) -> None:

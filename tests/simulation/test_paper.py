@@ -386,7 +386,7 @@ def test_the_command_is_there() -> None:
     ("arguments", "said"),
     [
         (["accuracy", "--data", "nowhere"], "is not a folder"),
-        (["figures", "--data", "."], "say with --out"),
+        (["figures", "--data", "."], "use --out DIR"),
         (["confusion", "--data", ".", "--datasets", "imagenet"], "none of the data sets"),
         (["accuracy", "--data", ".", "--datasets", "mnist"], "the paper has no data set"),
     ],
