@@ -71,6 +71,7 @@ def test_quadrature_in_the_corners(rope: float) -> None:
         check(corner, rope)
 
 
+@pytest.mark.slow
 def test_quadrature_on_a_wide_grid() -> None:
     for *counts, rope in sampled_grid(50):
         check(tuple(counts), rope)

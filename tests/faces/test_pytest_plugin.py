@@ -56,11 +56,13 @@ def test_each_rule_is_a_test(project) -> None:
     assert "bags PASSED" in text
 
 
+@pytest.mark.slow
 def test_without_its_options_nothing_happens(project) -> None:
     result = run(project)
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said(project) -> None:
     result = run(project, "--fewlabels-rules", "rules.toml")
     assert "add --fewlabels-db" in result.stderr.str()

@@ -85,6 +85,7 @@ def test_a_long_table_folds_searches_and_prints_whole(browser, files) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["few", "many"])
+@pytest.mark.slow
 def test_it_fits_a_phone_in_both_themes(browser, files, name, scheme) -> None:
     page, wrong = opened(browser, files[name], viewport={"width": 390, "height": 800}, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") == 390

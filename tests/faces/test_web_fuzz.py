@@ -62,6 +62,7 @@ def test_no_call_breaks_the_server(site: Site) -> None:
     assert {200, 201, 404, 422} <= codes  # the calls did reach what they were meant for
 
 
+@pytest.mark.slow
 def test_a_wrong_token_gets_nothing(site: Site) -> None:
     before = len(site.store.events("fuzzed"))
 

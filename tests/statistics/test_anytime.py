@@ -76,6 +76,7 @@ def test_a_line_is_wrongly_found_crossed_with_at_most_the_probability_promised(l
 
 
 @pytest.mark.parametrize(("line", "size"), [(0.8, 50), (0.9, 120), (0.5, 31)])
+@pytest.mark.slow
 def test_a_line_in_a_pool_is_wrongly_found_crossed_with_at_most_the_probability_promised(line, size) -> None:
     for total in (int(line * size), int(line * size) - 3):
 

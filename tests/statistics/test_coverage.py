@@ -48,6 +48,7 @@ def covered(table: fl.Table, values: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("task", "policy"), ASKING, ids=NAMES)
 @pytest.mark.parametrize("informed", [False, True], ids=["uniform", "informed"])
+@pytest.mark.slow
 def test_population(task: Task, policy: Policy, informed: bool) -> None:
     hits: list[bool] = []
     for seed in range(WORLDS):
