@@ -97,7 +97,7 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
         table = Table({**table.columns, "verdict": ["open"]}, dict(table.settings) | {"verdict": "open"})
     else:
         words = f"{in_words(task, answer, noun_of(groups))} {_deciding(table, verdict)}"
-        words += _steered(audit) if rule.overall else ""
+        words += _steered(audit) if groups.recipe != audit.groups.recipe else ""
     ahead = _ahead(audit, task, groups) if foresee and verdict == "open" else ""
     return Check(rule, verdict, words, table, ahead)
 
@@ -139,7 +139,7 @@ def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Tabl
 
 
 def _steered(audit: Assessment) -> str:
-    """A doubt about all items together: groups that few labels went to are judged by the labels of others."""
+    """A doubt about other groups than those of asking: where few labels went, the labels of others decide."""
     several = int((audit.groups.sizes > 0).sum()) > 1
     if not (several and audit.spec.policy.uses_belief and audit.spec.prior.uses_items):
         return ""
