@@ -52,8 +52,11 @@ def true_values(pool, groups, truth):
 # --- the model of items
 
 
-def strips_of(cell, x, size, kinds=((1.0, 0.5, 0.8, 0.9, 0.4),)):
-    return trust.Strips(np.empty(0, np.int64), np.array(cell), np.array(x), np.array(size), np.array(kinds))
+def strips_of(cell, x, between, size, kinds=((1.0, 0.5, 0.8, 0.9, 0.4, 0.3, 0.5),)):
+    """Strips as they are given; `between` of each cell."""
+    cell = np.array(cell)
+    z = np.array(between, dtype=float)[cell]
+    return trust.Strips(np.empty(0, np.int64), cell, np.array(x), z, np.array(size), np.array(kinds))
 
 
 def fit_of(strips, right, labels):
@@ -65,56 +68,65 @@ def fit_of(strips, right, labels):
 
 
 def test_newton_finds_the_mode_of_the_log_posterior():
-    strips = strips_of([0, 0, 1, 2], [-1.0, 0.5, 2.0, 0.0], [9, 9, 9, 9])
+    strips = strips_of([0, 0, 1, 2], [-1.0, 0.5, 2.0, 0.0], [-0.7, 1.1, 0.2], [9, 9, 9, 9])
     right, labels = np.array([1.0, 3.0, 4.0, 0.0]), np.array([3.0, 4.0, 4.0, 1.0])
     found = fit_of(strips, right, labels)
     for i, tau in enumerate(fit.TAUS):
 
         def minus(v, tau=tau):
-            eta = v[0] + v[1] * strips.x + v[2:][strips.cell]
+            eta = v[0] + v[1] * strips.x + v[2] * strips.between + v[3:][strips.cell]
             value = (right * eta - labels * np.logaddexp(0, eta)).sum()
-            away = ((v[0] - 0.5) / 0.8) ** 2 + ((v[1] - 0.9) / 0.4) ** 2 + (v[2:] ** 2).sum() / tau**2
+            away = (((v[:3] - [0.5, 0.9, 0.3]) / [0.8, 0.4, 0.5]) ** 2).sum() + (v[3:] ** 2).sum() / tau**2
             return away / 2 - value
 
-        slow = optimize.minimize(minus, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
-        assert np.concatenate([found.ab[i], found.u[i]]) == pytest.approx(slow.x, abs=2e-5)
+        slow = optimize.minimize(minus, np.zeros(6), method="BFGS", options={"gtol": 1e-9})
+        assert np.concatenate([found.shared[i], found.u[i]]) == pytest.approx(slow.x, abs=2e-5)
 
 
 def test_the_curvature_at_the_mode_is_that_of_the_log_posterior():
-    strips = strips_of([0, 0, 1], [-1.0, 0.5, 2.0], [9, 9, 9])
+    strips = strips_of([0, 0, 1], [-1.0, 0.5, 2.0], [-0.7, 1.1], [9, 9, 9])
     labels = np.array([3.0, 4.0, 5.0])
     found = fit_of(strips, [1.0, 3.0, 4.0], labels)
     point = 2
     tau = fit.TAUS[point]
-    design = np.column_stack([np.ones(3), strips.x, np.eye(2)[strips.cell]])
-    p = expit(design @ np.concatenate([found.ab[point], found.u[point]]))
+    design = np.column_stack([np.ones(3), strips.x, strips.between, np.eye(2)[strips.cell]])
+    p = expit(design @ np.concatenate([found.shared[point], found.u[point]]))
     curvature = design.T @ ((labels * p * (1 - p))[:, None] * design)
-    curvature += np.diag([1 / 0.8**2, 1 / 0.4**2, 1 / tau**2, 1 / tau**2])
+    curvature += np.diag([1 / 0.8**2, 1 / 0.4**2, 1 / 0.5**2, 1 / tau**2, 1 / tau**2])
     covariance = np.linalg.inv(curvature)
     own, lean, schur = (part[point] for part in found.curvature())
-    assert np.linalg.inv(schur) == pytest.approx(covariance[:2, :2], rel=1e-8)
-    assert lean.T @ covariance[:2, :2] @ lean + np.diag(1 / own) == pytest.approx(covariance[2:, 2:], rel=1e-8)
-    assert -covariance[:2, :2] @ lean == pytest.approx(covariance[:2, 2:], rel=1e-8)
+    assert np.linalg.inv(schur) == pytest.approx(covariance[:3, :3], rel=1e-8)
+    assert lean.T @ covariance[:3, :3] @ lean + np.diag(1 / own) == pytest.approx(covariance[3:, 3:], rel=1e-8)
+    assert -covariance[:3, :3] @ lean == pytest.approx(covariance[:3, 3:], rel=1e-8)
 
 
 def integrated(strips, right, labels):
-    """Weights of the points and mean of each cell by brute force: a grid of (a, b), and of u in each cell."""
-    weight, mean_a, sd_a, mean_b, sd_b = strips.kinds[0]
-    a, b = (np.linspace(m - 4.5 * sd, m + 4.5 * sd, 25) for m, sd in ((mean_a, sd_a), (mean_b, sd_b)))
+    """Weights of the points and, for each, the mean of g and of each cell, by brute force.
+
+    A grid of (a, b, g), and Gauss-Hermite sums of 41 nodes over u in each cell.
+    """
+    means, sds = strips.kinds[0, 1::2], strips.kinds[0, 2::2]
+    grid = np.stack(np.meshgrid(*np.linspace(means - 4.5 * sds, means + 4.5 * sds, 19).T, indexing="ij"), axis=-1)
+    grid = grid.reshape(-1, 3)
+    prior = stats.norm.pdf(grid, means, sds).prod(axis=1)
+    line = (grid @ strips.design)[..., None]
     z, w = np.polynomial.hermite_e.hermegauss(41)
     starts = np.flatnonzero(np.diff(strips.cell, prepend=-1))
-    evidence, means = [], []
+    count = np.diff([*starts, len(strips.x)])[:, None]
+    evidence, found = [], []
     for tau in fit.TAUS:
-        eta = a[:, None, None, None] + b[None, :, None, None] * strips.x[None, None, :, None] + tau * z
+        eta = line + tau * z
         likelihood = np.exp(right[:, None] * eta - labels[:, None] * np.logaddexp(0, eta))
-        of_cell = np.multiply.reduceat(likelihood, starts, axis=2) * w / w.sum()
+        of_cell = np.multiply.reduceat(likelihood, starts, axis=1) * w / w.sum()
         size = of_cell.sum(axis=-1)
-        grid = size.prod(axis=-1) * stats.norm.pdf(a, mean_a, sd_a)[:, None] * stats.norm.pdf(b, mean_b, sd_b)
-        chance = np.add.reduceat(expit(eta), starts, axis=2) / np.diff([*starts, len(strips.x)])[:, None]
-        evidence.append(grid.sum())
-        means.append(np.einsum("ab,abcz,abc,abcz->c", grid / grid.sum(), of_cell, 1 / size, chance))
+        mass = size.prod(axis=-1) * prior
+        chance = np.add.reduceat(expit(eta), starts, axis=1) / count
+        evidence.append(mass.sum())
+        mass /= mass.sum()
+        cells = np.einsum("p,pcz,pcz->c", mass, of_cell / size[..., None], chance)
+        found.append([mass @ grid[:, 2], *cells])
     weight = np.array(evidence) * fit.TAU_PRIOR
-    return weight / weight.sum(), np.array(means)
+    return weight / weight.sum(), np.array(found)
 
 
 @pytest.mark.parametrize("each", [1, 3])
@@ -122,14 +134,33 @@ def test_weights_and_means_agree_with_brute_force_where_cells_are_unrelated(each
     """Few labels in each of 20 cells that have nothing in common: the hard case for an approximation."""
     rng = np.random.default_rng(19)
     cell = np.repeat(np.arange(20), each)
-    strips = strips_of(cell, rng.normal(0, 1.5, len(cell)), np.full(len(cell), 10), ((1.0, 0.8, 0.6, 0.8, 0.25),))
+    kinds = ((1.0, 0.8, 0.6, 0.8, 0.25, 0.4, 0.5),)
+    strips = strips_of(cell, rng.normal(0, 1.5, len(cell)), rng.normal(0, 0.6, 20), np.full(len(cell), 10), kinds)
     right = (rng.random(len(cell)) < rng.random(20)[cell]).astype(float)
     labels = np.ones(len(cell))
     model = trust.learn(strips, right, labels)
     weight, means = integrated(strips, right, labels)
     assert model.weight == pytest.approx(weight, abs=0.02)
     mean, _ = model.moments(strips.size)
-    assert mean == pytest.approx(weight @ means, abs=0.01)
+    assert mean == pytest.approx(weight @ means[:, 1:], abs=0.01)
+
+
+def test_the_slope_between_cells_agrees_with_brute_force():
+    """Twelve cells whose confidences are alike within and tell much between: g moves away from its prior, rightly."""
+    rng = np.random.default_rng(24)
+    cell = np.repeat(np.arange(12), 2)
+    between = np.linspace(-1.5, 1.5, 12)
+    kinds = ((1.0, 0.8, 0.6, 0.8, 0.25, 0.4, 0.5),)
+    strips = strips_of(cell, between[cell] + np.tile([-1.0, 1.0], 12), between, np.full(24, 10), kinds)
+    labels = np.full(24, 5.0)
+    right = rng.binomial(5, expit(0.5 + 0.8 * strips.x + 1.3 * strips.between)).astype(float)
+    model = trust.learn(strips, right, labels)
+    weight, means = integrated(strips, right, labels)
+    g = float(model.weight @ model.mode[:, 2])
+    assert g > 0.7
+    assert g == pytest.approx(weight @ means[:, 0], abs=0.03)
+    assert model.weight == pytest.approx(weight, abs=0.02)
+    assert model.moments(strips.size)[0] == pytest.approx(weight @ means[:, 1:], abs=0.005)
 
 
 def test_doubt_about_the_slope_is_no_doubt_about_the_overall_accuracy():
@@ -139,8 +170,72 @@ def test_doubt_about_the_slope_is_no_doubt_about_the_overall_accuracy():
     for kind, prior in zip(found.kinds, KINDS, strict=True):
         said = found.size @ expit(kind[1] - prior[1] + kind[3] * found.x) / 3000
         assert said == pytest.approx(confidence.mean(), abs=1e-3)
-    a = intercepts(np.array([0.5, 1.2]), found.x, found.size, 0.8)
+    a = intercepts(np.array([[0.5], [1.2]]) * found.x, found.size, 0.8)
     assert a[0] == pytest.approx(a[1], abs=0.12)
+
+
+def test_doubt_about_the_slope_between_cells_is_no_doubt_about_the_overall_accuracy():
+    rng = np.random.default_rng(25)
+    cell = rng.integers(20, size=6000)
+    confidence = rng.beta(2 + 8 * rng.random(20)[cell], 1.5)
+    found = trust.strips(confidence, cell.astype(np.int32), np.bincount(cell))
+    assert found.between.std() > 0.3
+    for kind, prior in zip(found.kinds, KINDS, strict=True):
+        said = found.size @ expit(kind[1] - prior[1] + kind[3] * found.x + kind[5] * found.between) / 6000
+        assert said == pytest.approx(confidence.mean(), abs=1e-3)
+    a = intercepts(0.8 * found.x + np.array([[0.0], [0.8]]) * found.between, found.size, 0.8)
+    assert a[0] == pytest.approx(a[1], abs=0.12)
+
+
+def test_how_much_surer_a_cell_is():
+    """z is w·(mean y − the pool's mean y by doubt), with w the share of the variance of x within cells."""
+    rng = np.random.default_rng(26)
+    cell = np.sort(rng.integers(4, size=400))
+    confidence = rng.beta(3 + 3 * cell, 1.5)
+    x = logit(np.clip(confidence, 1e-4, 1 - 1e-4))
+    y, doubt = np.clip(x, -4, 4), confidence * (1 - confidence)
+    within = sum(x[cell == c].var() * (cell == c).sum() for c in range(4)) / (400 * x.var())
+    means = np.array([y[cell == c].mean() for c in range(4)])
+    expected = within * (means - np.average(means[cell], weights=doubt))
+    found = trust.strips(confidence, cell.astype(np.int32), np.bincount(cell))
+    assert found.between == pytest.approx(expected[found.cell], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("cell", "confidence"),
+    [
+        (np.zeros(50, int), np.linspace(0.4, 0.99, 50)),
+        (np.repeat([0, 1], 25), np.full(50, 0.8)),
+        (np.repeat([0, 1], 25), np.repeat([0.6, 0.9], 25)),
+        (np.repeat(np.arange(5), 10), None),
+    ],
+    ids=["one cell", "all the same confidence", "one confidence in each cell", "no confidences"],
+)
+def test_nothing_lies_between_cells(cell, confidence):
+    found = trust.strips(confidence, cell.astype(np.int32), np.bincount(cell))
+    assert found.between == pytest.approx(0, abs=1e-9)
+    model = trust.learn(found, np.ones(len(found.x)), np.ones(len(found.x)))
+    assert np.isfinite(model.moments(found.size)).all()
+    # Labels tell nothing about g then: it keeps its prior.
+    if confidence is not None:
+        assert model.mode[:, 2] == pytest.approx(0.4, abs=1e-6)
+
+
+@pytest.mark.parametrize("cells", [2, 1000])
+@pytest.mark.parametrize("labelled", [0, 40])
+def test_two_cells_and_a_thousand_with_and_without_labels(cells, labelled):
+    rng = np.random.default_rng(27)
+    cell = np.arange(20 * cells) % cells
+    confidence = rng.beta(2 + 6 * rng.random(cells)[cell], 1.5)
+    found = trust.strips(confidence, cell.astype(np.int32), np.bincount(cell))
+    items = rng.permutation(len(cell))[:labelled]
+    seen = np.bincount(found.strip[items], minlength=len(found.size)).astype(float)
+    right = np.bincount(found.strip[items], rng.random(labelled) < confidence[items], minlength=len(found.size))
+    model = trust.learn(found, right.astype(float), seen).pruned()
+    mean, variance = model.moments(found.size)
+    draws = model.shares(rng, 4000, found.size)
+    assert np.abs(mean - draws.mean(axis=0)).max() < 5 * draws.std(axis=0).max() / np.sqrt(4000) + 1e-3
+    assert np.sqrt(variance) == pytest.approx(draws.std(axis=0), rel=0.2)
 
 
 def test_moments_agree_with_draws():
@@ -267,19 +362,19 @@ def test_it_needs_fewer_labels_where_confidence_means_something(make, per_group)
 
 
 def drawn_from_the_prior(run):
-    """A world whose a, b, τ and u come from the hyper-prior, as the model has it."""
+    """A world from the hyper-prior of a, b, g, τ and u, as the model has it; some groups are surer than others."""
     rng = np.random.default_rng([13, run])
     groups = np.repeat(np.arange(15), 40)
-    confidence = rng.uniform(0.4, 0.999, len(groups))
+    confidence = rng.beta(2 + 8 * rng.random(15)[groups], 1.5)
     strips = trust.strips(confidence, groups.astype(np.int32), np.full(15, 40))
-    _, mean_a, sd_a, mean_b, sd_b = strips.kinds[rng.choice(len(KINDS), p=strips.kinds[:, 0])]
+    kind = strips.kinds[rng.choice(len(KINDS), p=strips.kinds[:, 0])]
     effect = rng.normal(0, rng.choice(fit.TAUS, p=fit.TAU_PRIOR), 15)
-    eta = rng.normal(mean_a, sd_a) + rng.normal(mean_b, sd_b) * strips.x[strips.strip] + effect[groups]
+    eta = rng.normal(kind[1::2], kind[2::2]) @ strips.design[:, strips.strip] + effect[groups]
     return rng, *make_pool(rng, expit(eta), confidence, groups)
 
 
 def test_intervals_cover_pool_values_when_the_truth_follows_the_model():
-    """a, b and τ from the hyper-prior: intervals cover as many pool values as they say."""
+    """a, b, g and τ from the hyper-prior: intervals cover as many pool values as they say."""
     ranks = []
     for run in range(120):
         rng, pool, groups, truth = drawn_from_the_prior(run)
@@ -292,6 +387,47 @@ def test_intervals_cover_pool_values_when_the_truth_follows_the_model():
         # Groups of a run share its hyper-parameters, so a run counts as one observation.
         inside = (np.abs(np.array(ranks) - 0.5) < level / 2).mean(axis=1)
         assert abs(inside.mean() - level) < 4.5 * inside.std() / np.sqrt(len(inside))
+
+
+def steered_rank(run):
+    """Where the true accuracy over all items lies among its draws, after 60 labels sought in the worst groups."""
+    rng, pool, groups, truth = drawn_from_the_prior(run)
+    items = np.empty(0, dtype=np.int64)
+    for _ in range(4):
+        belief, _ = belief_from(pool, groups, truth, items, fl.Learned())
+        worst = np.argsort(belief.mean()[:, 0])[:3]
+        free = np.setdiff1d(np.flatnonzero(np.isin(groups.group, worst)), items)
+        items = np.concatenate([items, rng.choice(free, 15, replace=False)])
+    belief, _ = belief_from(pool, groups, truth, items, fl.Learned())
+    draws, real = belief.draws(rng, 400)[..., 0] @ groups.shares, groups.shares @ true_values(pool, groups, truth)
+    return (draws < real - 1e-9).mean() + rng.random() * (np.abs(draws - real) < 1e-9).mean()
+
+
+def test_the_number_over_all_items_is_calibrated_after_seeking_the_worst_groups():
+    """Worlds from the hyper-prior: every rank is equally likely, however the labels were sought."""
+    runs = 300
+    ranks = np.array([steered_rank(run) for run in range(runs)])
+    assert abs(ranks.mean() - 0.5) < 4.5 * np.sqrt(1 / 12 / runs)
+    for level in (0.5, 0.8, 0.95):
+        inside = (np.abs(ranks - 0.5) < level / 2).mean()
+        assert abs(inside - level) < 4.5 * np.sqrt(level * (1 - level) / runs)
+
+
+@pytest.mark.slow
+def test_without_the_slope_between_groups_that_number_would_be_too_low(monkeypatch):
+    """The same worlds, seen with g = 0: the test above has teeth."""
+    module, make, runs = sys.modules["fewlabels.learned.items.strips"], drawn_from_the_prior, 300
+    blind = KINDS.copy()
+    blind[:, 5:] = 0, 1e-3
+
+    def seen_blindly(run):
+        monkeypatch.setattr(module, "KINDS", KINDS)
+        made = make(run)
+        monkeypatch.setattr(module, "KINDS", blind)
+        return made
+
+    monkeypatch.setitem(globals(), "drawn_from_the_prior", seen_blindly)
+    assert np.mean([steered_rank(run) for run in range(runs)]) - 0.5 > 4.5 * np.sqrt(1 / 12 / runs)
 
 
 def test_asking_with_pending_requests_and_rewards_are_finite():

@@ -22,7 +22,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """The posterior of (a, b, u): a Gaussian at each point of a grid of kinds × τ, with weights.
+    """The posterior of (a, b, g, u): a Gaussian at each point of a grid of kinds × τ, with weights.
 
     Parameters
     ----------
@@ -33,10 +33,10 @@ class Trust:
     tau
         How much cells differ at each point, shape (points,).
     mode, precision
-        Of (a, b) with u integrated out, shapes (points, 2) and (points, 2, 2).
+        Of (a, b, g) with u integrated out, shapes (points, 3) and (points, 3, 3).
     effect, spread, lean
-        Given (a, b), u_c is Gaussian with mean effect − lean·(how far (a, b) is from its mode) and variance spread:
-        shapes (points, cells), (points, cells) and (points, 2, cells).
+        Given (a, b, g), u_c is Gaussian with mean effect − lean·(how far these are from their mode) and variance
+        spread: shapes (points, cells), (points, cells) and (points, 3, cells).
     """
 
     strips: Strips
@@ -57,14 +57,15 @@ class Trust:
 
     def newcomer(self) -> Trust:
         """What is believed of one more cell with the confidences of the whole pool and no label."""
-        strips = replace(self.strips, cell=np.zeros_like(self.strips.cell))
+        one = np.zeros_like(self.strips.cell)
+        strips = replace(self.strips, cell=one, between=np.zeros_like(self.strips.x))
         nothing = np.zeros((len(self.tau), 1))
         return replace(
             self,
             strips=strips,
             effect=nothing,
             spread=self.tau[:, None] ** 2,
-            lean=np.stack([nothing, nothing], axis=1),
+            lean=np.zeros((*self.mode.shape, 1)),
         )
 
     # --- in closed form
@@ -73,20 +74,20 @@ class Trust:
         """Mean and variance of the share right in each cell, among `items` of each strip; two of shape (cells,).
 
         The log-odds of a strip are Gaussian at each point of the grid, so the mean is a Gauss-Hermite sum; the variance
-        is by the slope of the share in a, b and u. A cell with none of those items is taken with all it has.
+        is by the slope of the share in a, b, g and u. A cell with none of those items is taken with all it has.
         """
-        mean, by_a, by_b, by_u = self._chances
+        mean, by_shared, by_u = self._chances
         share = self._weights(items)
         means = self._total(share * mean)
-        variances = self._quadratic(self._total(share * by_a), self._total(share * by_b))
+        variances = self._quadratic(self._total(share * by_shared))
         variances += self._total(share * by_u) ** 2 * self.spread
         return self._mixed(means, variances)
 
     def overall(self) -> tuple[float, float]:
         """Mean and variance of the share right among all items."""
-        mean, by_a, by_b, by_u = self._chances
+        mean, by_shared, by_u = self._chances
         share = self.strips.size / self.strips.size.sum()
-        variance = self._quadratic(by_a @ share[:, None], by_b @ share[:, None])[:, 0]
+        variance = self._quadratic(by_shared @ share[:, None])[:, 0]
         variance += (self._total(share * by_u) ** 2 * self.spread).sum(axis=1)
         found = self._mixed(mean @ share, variance)
         return float(found[0]), float(found[1])
@@ -100,7 +101,7 @@ class Trust:
         """The standard deviation, between cells of the same confidences, of the share right."""
         newcomer = self.newcomer()
         share = newcomer.strips.size / newcomer.strips.size.sum()
-        by_u = newcomer._chances[3] @ share  # noqa: SLF001  (another of its own kind)
+        by_u = newcomer._chances[2] @ share  # noqa: SLF001  (another of its own kind)
         return float(np.sqrt(self.weight @ (by_u * self.tau) ** 2))
 
     def _mixed(self, means: NDArray[np.float64], variances: NDArray[np.float64]) -> tuple[Any, Any]:
@@ -109,13 +110,16 @@ class Trust:
         return overall, self.weight @ (variances + (means - overall) ** 2)
 
     @cached_property
-    def _chances(self) -> tuple[NDArray[np.float64], ...]:
-        """E P(right) in each strip and how it moves with a, with b and with u, four of shape (points, strips)."""
-        x, cell = self.strips.x, self.strips.cell
-        # How the log-odds move with a and b: directly, and against them through u.
-        by_a, by_b = (1 - self.lean[:, 0])[:, cell], x - self.lean[:, 1][:, cell]
-        half_sd = np.sqrt(self.spread[:, cell] + self._quadratic(by_a, by_b)) / 2
-        half = (self.mode[:, :1] + self.mode[:, 1:] * x + self.effect[:, cell]) / 2
+    def _chances(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """E P(right) in each strip and how it moves with (a, b, g) and with u.
+
+        Shapes (points, strips), (points, 3, strips) and (points, strips).
+        """
+        design, cell = self.strips.design, self.strips.cell
+        # How the log-odds move with a, b and g: directly, and against them through u.
+        by_shared = design - self.lean[:, :, cell]
+        half_sd = np.sqrt(self.spread[:, cell] + self._quadratic(by_shared)) / 2
+        half = (self.mode @ design + self.effect[:, cell]) / 2
         # σ(η) = (1 + tanh(η/2))/2: with tanh it takes a seventh of the time.
         first, second = np.zeros_like(half), np.zeros_like(half)
         for node, weight in zip(_NODES, _WEIGHTS / _WEIGHTS.sum(), strict=True):
@@ -127,16 +131,16 @@ class Trust:
             tanh *= weight
             second += tanh
         mean, slope = (1 + first) / 2, (1 - second) / 4
-        return mean, slope * by_a, slope * by_b, slope
+        return mean, slope[:, None] * by_shared, slope
 
-    def _quadratic(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variance of first·a + second·b at each point of the grid: shape (points, n)."""
-        c = self._covariance[..., None]
-        return c[:, 0, 0] * first**2 + 2 * c[:, 0, 1] * first * second + c[:, 1, 1] * second**2
+    def _quadratic(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of times·(a, b, g) at each point of the grid: (points, 3, n) to (points, n)."""
+        variance: NDArray[np.float64] = ((self._covariance @ times) * times).sum(axis=1)
+        return variance
 
     @cached_property
     def _covariance(self) -> NDArray[np.float64]:
-        """The covariance of (a, b) at each point, shape (points, 2, 2)."""
+        """The covariance of (a, b, g) at each point, shape (points, 3, 3)."""
         covariance: NDArray[np.float64] = np.linalg.inv(self.precision).astype(np.float64)
         return covariance
 
@@ -154,11 +158,10 @@ class Trust:
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of P(right) in each strip, shape (n, strips)."""
         point = rng.choice(len(self.weight), size=n, p=self.weight)
-        change = np.einsum("nij,nj->ni", self._root[point], rng.standard_normal((n, 2)))
+        change = np.einsum("nij,nj->ni", self._root[point], rng.standard_normal((n, self.mode.shape[1])))
         u = self.effect[point] - np.einsum("ni,nic->nc", change, self.lean[point])
         u += np.sqrt(self.spread[point]) * rng.standard_normal(u.shape)
-        ab = self.mode[point] + change
-        return expit(ab[:, :1] + ab[:, 1:] * self.strips.x + u[:, self.strips.cell])
+        return expit((self.mode[point] + change) @ self.strips.design + u[:, self.strips.cell])
 
     def shares(self, rng: np.random.Generator, n: int, items: NDArray[np.int64]) -> NDArray[np.float64]:
         """n draws of the share right in each cell, among these numbers of items of each strip; shape (n, cells)."""
@@ -170,6 +173,6 @@ class Trust:
 
     @cached_property
     def _root(self) -> NDArray[np.float64]:
-        """For each point a matrix R with R Rᵀ = the covariance of (a, b), shape (points, 2, 2)."""
+        """For each point a matrix R with R Rᵀ = the covariance of (a, b, g), shape (points, 3, 3)."""
         root: NDArray[np.float64] = np.linalg.cholesky(self._covariance).astype(np.float64)
         return root
