@@ -146,7 +146,7 @@ def read(folder: Path, name: str) -> tuple[fl.Pool, fl.Partition, World]:
         outcome = (pool.predicted != file["labels"]).astype(np.int64)
     cells = ACCURACY.cells(pool, groups)
     wrong = np.bincount(cells.cell, outcome) / cells.size
-    return pool, groups, World(outcome, np.column_stack([1 - wrong, wrong]))
+    return pool, groups, World(outcome, outcome == 0, np.column_stack([1 - wrong, wrong]))
 
 
 def cases(pool: fl.Pool, groups: fl.Partition) -> list[Case]:
@@ -205,7 +205,8 @@ def speed() -> None:
         confidence = rng.beta(6, 1.5, groups * items)
         columns = {"predicted": rng.integers(groups, size=groups * items), "confidence": confidence}
         pool = fl.read_pool(columns, classes=[f"c{k}" for k in range(groups)])
-        world = World((rng.random(len(pool)) > confidence).astype(np.int64), np.empty((groups, 2)))
+        right = rng.random(len(pool)) <= confidence
+        world = World((~right).astype(np.int64), right, np.empty((groups, 2)))
         for prior in (fl.Uniform(), fl.Learned()):
             for task, stop in (
                 (fl.Estimate(ACCURACY), Stop(overall=0.05)),

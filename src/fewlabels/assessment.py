@@ -16,7 +16,7 @@ from fewlabels.metrics import Accuracy, Metric
 from fewlabels.partition import Partition, by_predicted, by_score, cross
 from fewlabels.policies import Policy, default_policy
 from fewlabels.pool import Pool
-from fewlabels.priors import Learned, Prior
+from fewlabels.priors import Learned, Prepared, Prior
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
@@ -265,14 +265,18 @@ class Assessment(Record):
             items, true = ledger.labels()
             random = self._is_random_sample and not ledger.adopted
 
-        def believed(cells: Cells) -> Belief:
-            self.spec.prior.check(cells)
-            prior = self.spec.prior.on(cells, self.spec.target)
-            return prior.belief(metric.outcomes(self.pool, cells, items, true))
+        def believed(cells: Cells, prepared: Prepared | None = None) -> Belief:
+            prepared = prepared or self.spec.prior.on(cells, self.spec.target)
+            return prepared.belief(metric.outcomes(self.pool, cells, items, true))
 
-        if random or groups.recipe == self.groups.recipe:
+        self.spec.prior.check(cells)
+        if groups.recipe == self.groups.recipe:
             return metric, believed(cells), cells
+        across = self.spec.prior.across(cells, self.spec.target, self.groups)
+        if random or across:
+            return metric, believed(cells, across), cells
         fine = metric.cells(self.pool, cross(groups, self.groups))
+        self.spec.prior.check(fine)
         first = np.unique(fine.cell, return_index=True)[1]
         return metric, Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size), cells
 

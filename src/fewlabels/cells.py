@@ -46,6 +46,9 @@ class Cells:
     right
         The outcome that a right prediction shows, shape (cells,), where outcomes are classes; None where
         they are right and wrong themselves.
+    mistaken
+        The share of each outcome among wrong predictions that the classifier expects, and that somebody who knows
+        nothing does, shape (2, cells, outcomes), where outcomes are classes. Rows need not add up to 1.
     """
 
     partition: Partition
@@ -59,6 +62,7 @@ class Cells:
     confidence: NDArray[np.float64] | None
     scores: NDArray[np.float64] | None = None
     right: NDArray[np.int64] | None = None
+    mistaken: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.group)

@@ -31,6 +31,9 @@ class Outcomes:
         `Prior.uses_items`.
     shown
         The outcome that the label of each of these items shows, shape (labels,).
+    right
+        Whether the prediction is right, by the label of each of these items, shape (labels,). An outcome does not
+        always tell: where classes are merged, a wrong prediction can show the same as a right one.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class Outcomes:
     counts: NDArray[np.float64]
     items: NDArray[np.int64] = field(default_factory=no_items)
     shown: NDArray[np.int64] = field(default_factory=no_items)
+    right: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     @classmethod
     def none(cls, cells: Cells) -> Outcomes:
@@ -52,12 +56,28 @@ class Outcomes:
         return cls(np.zeros((len(cells), len(cells.outcomes))))
 
     @classmethod
-    def of(cls, cells: Cells, items: NDArray[np.int64], shown: NDArray[np.int64]) -> Outcomes:
-        """Count the outcomes that the labels of some items show; both arrays have shape (labels,)."""
+    def of(
+        cls,
+        cells: Cells,
+        items: NDArray[np.int64],
+        shown: NDArray[np.int64],
+        right: NDArray[np.bool_] | None = None,
+    ) -> Outcomes:
+        """Count the outcomes that the labels of some items show; all arrays have shape (labels,).
+
+        Without `right`, every prediction whose label shows what a right one would show is taken to be right.
+        """
+        if right is None:
+            right = shown == (0 if cells.right is None else cells.right[cells.cell[items]])
         outcomes = len(cells.outcomes)
         code = cells.cell[items].astype(np.int64) * outcomes + shown
         flat = np.bincount(code, minlength=len(cells) * outcomes)
-        return cls(flat.reshape(len(cells), outcomes).astype(float), items, shown)
+        return cls(flat.reshape(len(cells), outcomes).astype(float), items, shown, right)
+
+    def mistakes(self, cells: Cells) -> NDArray[np.float64]:
+        """How many wrong predictions of each cell show each outcome, shape (cells, outcomes)."""
+        wrong = ~self.right
+        return Outcomes.of(cells, self.items[wrong], self.shown[wrong], self.right[wrong]).counts
 
     @property
     def labels(self) -> int:

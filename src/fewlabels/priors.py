@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from fewlabels.belief import Belief, Target
 from fewlabels.checks import number_field
 from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.learned.items import ItemBelief, learn, strips
-from fewlabels.learned.rows import RowBelief, expectation, learn_rows
+from fewlabels.learned.classes import ClassBelief
+from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, strips
+from fewlabels.learned.mistakes import expected
 from fewlabels.outcomes import Outcomes
 from fewlabels.parts import Family, Part, Takes, register
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from fewlabels.cells import Cells
     from fewlabels.learned.items import Strips
-    from fewlabels.learned.rows import Expectation
+    from fewlabels.learned.mistakes import Expected
+    from fewlabels.partition import Partition
 
 # The least share an informed prior gives an outcome: a classifier that is always sure can still be found wrong.
 _FLOOR = 1e-6
@@ -92,6 +94,13 @@ class Prior(Part, ABC):
     @abstractmethod
     def on(self, cells: Cells, target: Target) -> Prepared:
         """Prepare for these cells, and for the population behind the pool or the pool itself."""
+
+    def across(self, cells: Cells, target: Target, asked: Partition) -> Prepared | None:
+        """Prepare for cells of other groups than those of asking, within which labels are a random sample.
+
+        None if the prior knows nothing about that: the cells are then split by the groups of asking (see `Strata`).
+        """
+        return None
 
 
 @dataclass(frozen=True)
@@ -194,11 +203,12 @@ class Informed(Counts):
 class Learned(Prior):
     """A prior that learns from the labels of all groups how far the classifier's scores can be trusted.
 
-    Where labels show right or wrong: P(right | confidence s, cell c) = σ(a + b·(logit s − x0) + u_c), u_c ~ N(0, τ²);
-    see `learned/items/`. Where they show a class: θ_c ~ Dirichlet(κ m_c) with m_c the expected shares, tempered; see
-    `learned/rows/`. Cells with few labels are judged by what the scores turn out to mean; where cells have nothing in
-    common, each is left to its own labels. Uncertainty about a, b, τ and κ is part of every interval. What was learned
-    is in `audit.belief().summary()`, in words and numbers.
+    P(right | confidence s, group c) = σ(a + b·(logit s − x0) + g·z_c + u_c), u_c ~ N(0, τ²), with z_c how much surer
+    the group is than the pool; see `learned/items/`. Where labels show classes, those of mistakes are q_c ~
+    Dirichlet(κ m_c), with m_c the scores of the other classes, tempered; see `learned/mistakes.py`. All metrics are
+    functions of this one posterior of items. Groups with few labels are judged by what the scores turn out to mean;
+    where groups have nothing in common, each is left to its own labels. Uncertainty about a, b, g, τ and κ is part of
+    every interval. What was learned is in `audit.belief().summary()`, in words and numbers.
 
     >>> import fewlabels as fl
     >>> fl.Learned()
@@ -212,31 +222,68 @@ class Learned(Prior):
     )
     uses_items: ClassVar[bool] = True
 
-    def on(self, cells: Cells, target: Target) -> Prepared:
-        """Sort the items by confidence where labels show right or wrong, or compute the expected shares of classes."""
+    def on(self, cells: Cells, target: Target, asked: Partition | None = None) -> Prepared:
+        """Sort the items by confidence, and compute the classes expected of mistakes where labels show classes.
+
+        `asked` are the groups in which labels were asked, where they differ from those of the cells. Both have effects.
+        """
+        items = strips(cells.scores, cells.cell, factors(cells, asked))
         if cells.right is None:
-            return Prepared(cells, partial(_from_items, cells, target, strips(cells.scores, cells.cell, cells.size)))
-        expected = expectation(cells.expected, cells.blank, cells.right, cells.size)
-        return Prepared(cells, partial(_from_rows, cells, target, expected))
+            return Prepared(cells, partial(_right_or_wrong, cells, target, items))
+        assert cells.mistaken is not None
+        mistaken = expected(*cells.mistaken, scored=cells.expected is not None)
+        return Prepared(cells, partial(_classes, cells, target, items, mistaken))
+
+    def across(self, cells: Cells, target: Target, asked: Partition) -> Prepared:
+        """Prepare for cells of other groups than those of asking; both have effects, crossed."""
+        return self.on(cells, target, asked)
 
 
-def _from_items(cells: Cells, target: Target, strips: Strips, outcomes: Outcomes) -> ItemBelief:
-    """Fit the model of single items."""
+def factors(cells: Cells, asked: Partition | None = None) -> list[NDArray[np.int64]]:
+    """What items differ by beyond their confidences: the level of each item, shape (items,), of each factor.
+
+    These are the groups of asking, the groups of the cells, and what else a cell stands for (a predicted class, or a
+    bin of confidence). What is put together from the levels of an earlier factor has no effects of its own: so the same
+    quantity is the same number by every route.
+    """
+    found: list[NDArray[np.int64]] = []
+    for levels in (None if asked is None else asked.group, cells.partition.group, cells.key[cells.cell]):
+        if levels is not None:
+            codes = np.unique(levels, return_inverse=True)[1].astype(np.int64)
+            if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
+                found.append(codes)
+    return found or [np.zeros(len(cells.cell), dtype=np.int64)]
+
+
+def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
+    """Whether items with the same level of the fine factor always have the same level, as in equal factors."""
+    count = int(levels.max()) + 1
+    return len(np.unique(fine * count + levels)) == int(fine.max()) + 1
+
+
+def _fitted(strips: Strips, outcomes: Outcomes) -> dict[str, Any]:
+    """Fit the model of items: the posterior, and the unlabelled items of each strip."""
     if len(outcomes.items) != outcomes.labels:
         raise InputError(
             "Learned() needs the labelled items, not only their counts. Use Outcomes.of(cells, items, shown)."
         )
     strip = strips.strip[outcomes.items]
     seen = np.bincount(strip, minlength=len(strips.size))
-    right = np.bincount(strip, outcomes.shown == 0, minlength=len(strips.size))
+    right = np.bincount(strip, outcomes.right, minlength=len(strips.size))
     model = learn(strips, right.astype(float), seen.astype(float)).pruned()
+    return {"model": model, "free": strips.size - seen}
+
+
+def _right_or_wrong(cells: Cells, target: Target, strips: Strips, outcomes: Outcomes) -> LearnedBelief:
+    """The belief where labels show right and wrong."""
     nothing = np.zeros_like(outcomes.counts)
-    return ItemBelief(nothing, outcomes.counts, cells.size, target, model=model, free=strips.size - seen)
+    return ItemBelief(nothing, outcomes.counts, cells.size, target, **_fitted(strips, outcomes))
 
 
-def _from_rows(cells: Cells, target: Target, expected: Expectation, outcomes: Outcomes) -> RowBelief:
-    """Fit the model of rows of classes."""
-    counts = outcomes.counts
-    points, weights = learn_rows(expected, counts)
-    nothing = np.zeros_like(counts)
-    return RowBelief(nothing, counts, cells.size, target, expectation=expected, points=points, weights=weights)
+def _classes(cells: Cells, target: Target, strips: Strips, mistaken: Expected, outcomes: Outcomes) -> LearnedBelief:
+    """The belief where labels show classes."""
+    assert cells.right is not None
+    nothing = np.zeros_like(outcomes.counts)
+    fitted = _fitted(strips, outcomes)
+    mistakes = mistaken.learn(outcomes.mistakes(cells))
+    return ClassBelief(nothing, outcomes.counts, cells.size, target, mistakes=mistakes, right=cells.right, **fitted)

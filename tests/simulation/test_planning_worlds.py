@@ -90,10 +90,11 @@ def test_expected_accuracy_is_the_accuracy_of_the_worlds(prior: Prior, task: Tas
 
 def test_the_truth_of_a_world_is_that_of_its_target() -> None:
     cells = cells_of(pool_of(2, 4))
-    world = World(np.array([0, 0, 0, 1, 0, 1, 1, 1]), np.array([[0.9, 0.1], [0.3, 0.7]]))
+    outcome = np.array([0, 0, 0, 1, 0, 1, 1, 1])
+    world = World(outcome, outcome == 0, np.array([[0.9, 0.1], [0.3, 0.7]]))
     assert world.value(fl.Accuracy(), cells, "population")[:2].tolist() == [0.9, 0.3]
     assert world.value(fl.Accuracy(), cells, "pool")[:2].tolist() == [0.75, 0.25]
-    assert world.right(cells) == 0.5
+    assert world.right == 0.5
 
 
 # --- asking
@@ -129,7 +130,7 @@ def runs_of(policy: Policy, task: Task, count: int) -> tuple[np.ndarray, np.ndar
         rng = np.random.default_rng(seed)
         world = draw_world(blank(fl.Uniform(), cells), cells, Outcomes.none(cells), rng)
         *_, (_, ours) = Game(spec, cells, Outcomes.none(cells)).play(world, rng, 60)
-        truth = Truth(task, cells, world.outcome)
+        truth = Truth(task, cells, world.outcome, world.is_right)
         items = ask_and_tell(truth, method, rng, 60)
         theirs = fl.Uniform().on(cells, "population").belief(truth.outcomes(items))
         found.append([_summary(belief, task, cells) for belief in (ours, theirs)])

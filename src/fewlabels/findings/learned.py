@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.estimates import interval
-from fewlabels.learned.items import ItemBelief
+from fewlabels.learned.items import LearnedBelief
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -34,7 +34,7 @@ class Band:
 def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
     """Return what was learned about the confidences, band by band; nothing without a belief about single items."""
     belief, confidence = audit.belief(), audit.pool.confidence
-    if not isinstance(belief, ItemBelief) or confidence is None or not belief.counts.any():
+    if not isinstance(belief, LearnedBelief) or confidence is None or not belief.counts.any():
         return ()
     strip = belief.model.strips.strip
     draws = belief.model.draws(np.random.default_rng(audit.spec.seed), _DRAWS)

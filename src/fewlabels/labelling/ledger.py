@@ -83,7 +83,8 @@ class Ledger:
         if not items:
             return Outcomes(self.counts.copy())
         labelled, true = self.labels()
-        return Outcomes(self.counts.copy(), labelled, self._metric.outcome(self._pool, labelled, true))
+        shown, right = self._metric.outcome(self._pool, labelled, true), self._pool.predicted[labelled] == true
+        return Outcomes(self.counts.copy(), labelled, shown, right)
 
     @property
     def foreign(self) -> NDArray[np.bool_]:

@@ -1,1 +1,1 @@
-"""The learned prior: a model of single items (right or wrong), and one of rows of classes."""
+"""The learned prior: one model of items (right or wrong), and of the classes of mistakes."""

@@ -88,7 +88,7 @@ class Metric(Part, ABC):
 
     def outcomes(self, pool: Pool, cells: Cells, items: NDArray[np.int64], true: NDArray[np.int32]) -> Outcomes:
         """Count the outcomes of labels in the metric's cells, from items and true classes, both of shape (labels,)."""
-        return Outcomes.of(cells, items, self.outcome(pool, items, true))
+        return Outcomes.of(cells, items, self.outcome(pool, items, true), pool.predicted[items] == true)
 
     @abstractmethod
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
@@ -148,6 +148,7 @@ def true_classes(
     group, keys, cell = split(partition, pool.predicted if key is None else key)
     k = len(pool.classes)
     even = np.full((k, k), 1 / k)
+    wrong = 1 - np.eye(k)
 
     def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.zeros((k, len(outcomes)))
@@ -168,4 +169,5 @@ def true_classes(
         confidence=None if pool.confidence is None else cell_means(pool.confidence, cell, len(group)),
         scores=pool.confidence,
         right=shares(np.eye(k)).argmax(axis=1),
+        mistaken=np.stack([shares((even if pool.profile is None else pool.profile) * wrong), shares(even * wrong)]),
     )

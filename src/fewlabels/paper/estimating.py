@@ -70,7 +70,7 @@ def case_of(pool: PaperPool, partition: Partition, metric: Metric) -> Truth:
     """Estimating a metric on a fully labelled pool."""
     items = np.arange(len(pool.pool))
     outcome = metric.outcome(pool.pool, items, pool.labels.astype(np.int32))
-    return Truth(Estimate(metric), metric.cells(pool.pool, partition), outcome)
+    return Truth(Estimate(metric), metric.cells(pool.pool, partition), outcome, pool.right)
 
 
 def errors(

@@ -85,7 +85,7 @@ def first_above(curve: NDArray[np.float64], every: int = 1) -> float | None:
 def identify_case(pool: PaperPool, task: Identify) -> Truth:
     """Finding the extreme predicted classes of a fully labelled pool."""
     outcome = task.metric.outcome(pool.pool, np.arange(len(pool.pool)), pool.labels.astype(np.int32))
-    return Truth(task, task.metric.cells(pool.pool, by_predicted(pool.pool)), outcome)
+    return Truth(task, task.metric.cells(pool.pool, by_predicted(pool.pool)), outcome, pool.right)
 
 
 def curves(

@@ -106,7 +106,7 @@ class _Run:
 
     def belief(self) -> Belief:
         items = np.array(self._asked, dtype=np.int64)
-        return self._game.prior.belief(Outcomes.of(self._game.cells, items, self._world.outcome[items]))
+        return self._game.prior.belief(self._world.outcomes(self._game.cells, items))
 
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""

@@ -221,9 +221,9 @@ def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: n
         if labels >= budgets[-1] and met is not None:
             break
     if met is None:
-        return _Course(at, np.inf, np.nan, np.nan, world.right(cells))
+        return _Course(at, np.inf, np.nan, np.nan, world.right)
     promise = goal.rules["probability"] if met.rule == "probability" else LEVEL
-    return _Course(at, met.labels, met.snapshot.honesty(met.rule, truth), promise, world.right(cells))
+    return _Course(at, met.labels, met.snapshot.honesty(met.rule, truth), promise, world.right)
 
 
 def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:

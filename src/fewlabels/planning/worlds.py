@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit
 
-from fewlabels.learned.items import ItemBelief
+from fewlabels.learned.classes import ClassBelief
+from fewlabels.learned.items import LearnedBelief
 from fewlabels.outcomes import Outcomes
 
 if TYPE_CHECKING:
@@ -30,24 +31,31 @@ class World:
     ----------
     outcome
         The outcome that the label of each item shows, shape (items,).
+    is_right
+        Whether the prediction of each item is right, shape (items,).
     shares
         The share of each outcome in the population behind each cell, shape (cells, outcomes).
     """
 
     outcome: NDArray[np.int64]
+    is_right: NDArray[np.bool_]
     shares: NDArray[np.float64]
+
+    def outcomes(self, cells: Cells, items: NDArray[np.int64]) -> Outcomes:
+        """The outcomes that the labels of some items show."""
+        return Outcomes.of(cells, items, self.outcome[items], self.is_right[items])
 
     def value(self, metric: Metric, cells: Cells, target: str) -> NDArray[np.float64]:
         """The true metric of each group, shape (groups,) or (groups, outcomes): of the population, or of the pool."""
         if target == "population":
             return metric.value(self.shares, cells)
-        everything = Outcomes.of(cells, np.arange(len(self.outcome)), self.outcome)
+        everything = self.outcomes(cells, np.arange(len(self.outcome)))
         return metric.value(everything.counts / cells.size[:, None], cells)
 
-    def right(self, cells: Cells) -> float:
+    @property
+    def right(self) -> float:
         """The share of the pool's items whose prediction is right."""
-        wanted = 0 if cells.right is None else cells.right[cells.cell]
-        return float((self.outcome == wanted).mean())
+        return float(self.is_right.mean())
 
 
 def draw_world(
@@ -71,21 +79,33 @@ def draw_world(
     >>> round(float(cells.size @ world.shares[:, 0] / 1000), 6)
     0.9
     """
-    if isinstance(belief, ItemBelief):
-        strips = belief.model.strips
-        right = belief.model.draws(rng, 1)[0]
-        if expect is not None:
-            right = _moved(right, strips.size, expect)
-        outcome = (rng.random(len(strips.strip)) >= right[strips.strip]).astype(np.int64)
-        share = np.bincount(strips.cell, strips.size * right, minlength=len(cells)) / cells.size
-        shares = np.column_stack([share, 1 - share])
+    if isinstance(belief, LearnedBelief):
+        world = _from_items(belief, cells, rng, expect)
     else:
         shares = belief.shares(rng, 1)[0]
         if expect is not None:
             shares = _expected(shares, cells, expect)
         outcome = _outcomes(shares, cells.cell, rng)
-    outcome[known.items] = known.shown
-    return World(outcome, shares)
+        world = World(outcome, outcome == (0 if cells.right is None else cells.right[cells.cell]), shares)
+    world.outcome[known.items], world.is_right[known.items] = known.shown, known.right
+    return world
+
+
+def _from_items(belief: LearnedBelief, cells: Cells, rng: np.random.Generator, expect: float | None) -> World:
+    """A world from the model of items: right by the strip of each item, and mistakes by its cell."""
+    strips = belief.model.strips
+    chance = belief.model.draws(rng, 1)[0]
+    if expect is not None:
+        chance = _moved(chance, strips.size, expect)
+    is_right = rng.random(len(strips.strip)) < chance[strips.strip]
+    share = np.bincount(strips.cell, strips.size * chance, minlength=len(cells)) / cells.size
+    if not isinstance(belief, ClassBelief):
+        return World((~is_right).astype(np.int64), is_right, np.column_stack([share, 1 - share]))
+    mistaken = belief.mistakes.draws(rng, 1)[0]
+    outcome = np.where(is_right, belief.right[cells.cell], _outcomes(mistaken, cells.cell, rng))
+    shares = (1 - share)[:, None] * mistaken
+    shares[np.arange(len(share)), belief.right] += share
+    return World(outcome, is_right, shares)
 
 
 def _outcomes(shares: NDArray[np.float64], cell: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int64]:

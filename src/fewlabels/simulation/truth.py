@@ -55,11 +55,14 @@ class Truth:
         The cells of the task's metric.
     outcome
         The outcome that the label of each item shows, shape (items,).
+    right
+        Whether the prediction of each item is right, shape (items,).
     """
 
     task: Task
     cells: Cells
     outcome: NDArray[np.int64]
+    right: NDArray[np.bool_]
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
@@ -68,7 +71,7 @@ class Truth:
 
     def outcomes(self, items: NDArray[np.int64]) -> Outcomes:
         """The outcomes that the labels of some items show."""
-        return Outcomes.of(self.cells, items, self.outcome[items])
+        return Outcomes.of(self.cells, items, self.outcome[items], self.right[items])
 
     @cached_property
     def value(self) -> NDArray[np.float64]:
@@ -126,7 +129,7 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
     for spec in specs:
         spec.prior.check(cells)
     true = item_classes(pool, labels)
-    return Truth(task, cells, task.metric.outcome(pool, np.arange(len(pool)), true))
+    return Truth(task, cells, task.metric.outcome(pool, np.arange(len(pool)), true), pool.predicted == true)
 
 
 def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -41,27 +40,12 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class LearnedBelief(Belief):
-    """A belief about cells that learn from each other; `alpha` has the counts with the same means and variances."""
-
-    conjugate: ClassVar[bool] = False
-
-    def matched(self) -> Belief:
-        """Independent Dirichlets with the same means and variances."""
-        return Belief(self.alpha - self.counts, self.counts, self.size, self.target)
-
-    @abstractmethod
-    def summary(self) -> Summary:
-        """A summary of what was learned about the classifier's scores, in words and numbers."""
-
-
-@dataclass(frozen=True, eq=False)
-class ItemBelief(LearnedBelief):
-    """The belief of a model of single items about the cells.
+    """A belief about cells that learn from each other; `alpha` has the counts with the same means and variances.
 
     Parameters
     ----------
     model
-        The posterior of the model.
+        The posterior of the model of items.
     free
         Unlabelled items of each strip, shape (strips,).
     """
@@ -69,30 +53,16 @@ class ItemBelief(LearnedBelief):
     model: Trust = field(kw_only=True)
     free: NDArray[np.int64] = field(kw_only=True)
 
+    conjugate: ClassVar[bool] = False
+
     @property
-    def numbers(self) -> int:
-        """The number of values in one draw."""
-        return 2 * len(self.free)
+    def coming(self) -> NDArray[np.int64]:
+        """The items of each strip whose outcomes are uncertain: the unlabelled ones, or all like those of the pool."""
+        return self.free if self.target == "pool" else self.model.strips.size
 
-    @cached_property
-    def alpha(self) -> NDArray[np.float64]:
-        """Counts of the Beta with the mean and variance of the share right among the items yet to be labelled."""
-        items = self.free if self.target == "pool" else self.model.strips.size
-        mean, variance = self.model.moments(items)
-        mean = np.clip(mean, 1e-6, 1 - 1e-6)
-        return strength(mean, variance)[:, None] * np.column_stack([mean, 1 - mean])
-
-    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of the shares in the population, shape (n, cells, outcomes)."""
-        right = self.model.shares(rng, n, self.model.strips.size)
-        return np.stack([right, 1 - right], axis=-1)
-
-    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of θ, shape (n, cells, outcomes); the unlabelled items of a pool by their own confidences."""
-        if self.target == "population":
-            return self.shares(rng, n)
-        rights = self.model.rights(rng, n, self.free)
-        return (self.counts + np.stack([rights, self.left - rights], axis=-1)) / self.size[:, None]
+    def matched(self) -> Belief:
+        """Independent Dirichlets with the same means and variances."""
+        return Belief(self.alpha - self.counts, self.counts, self.size, self.target)
 
     def summary(self) -> Summary:
         """A summary of what was learned about the classifier's confidences, in words and numbers.
@@ -121,13 +91,42 @@ class ItemBelief(LearnedBelief):
         return Summary(in_words(numbers), numbers)
 
 
+@dataclass(frozen=True, eq=False)
+class ItemBelief(LearnedBelief):
+    """The belief of the model of items about cells whose outcomes are right and wrong."""
+
+    @property
+    def numbers(self) -> int:
+        """The number of values in one draw."""
+        return 2 * len(self.free)
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """Counts of the Beta with the mean and variance of the share right among the items yet to be labelled."""
+        mean, variance = self.model.moments(self.coming)
+        mean = np.clip(mean, 1e-6, 1 - 1e-6)
+        return strength(mean, variance)[:, None] * np.column_stack([mean, 1 - mean])
+
+    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the shares in the population, shape (n, cells, outcomes)."""
+        right = self.model.shares(rng, n, self.model.strips.size)
+        return np.stack([right, 1 - right], axis=-1)
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of θ, shape (n, cells, outcomes); the unlabelled items of a pool by their own confidences."""
+        if self.target == "population":
+            return self.shares(rng, n)
+        rights = self.model.rights(rng, n, self.free)
+        return (self.counts + np.stack([rights, self.left - rights], axis=-1)) / self.size[:, None]
+
+
 def strength(mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
     """The labels that a Beta with this mean and variance counts for: m(1−m)/variance − 1, within bounds."""
     return np.clip(mean * (1 - mean) / np.maximum(variance, 1e-12) - 1, 1e-2, 1e7)
 
 
-def in_words(numbers: Mapping[str, float], what: str = "confidences") -> str:
-    """The sentences of a summary; `what` the classifier gives: confidences, or scores of all classes."""
+def in_words(numbers: Mapping[str, float]) -> str:
+    """The sentences of a summary."""
     labels, worth = int(numbers["labels"]), numbers["worth"]
     begin = f"From {labels:,} labels" if labels else "Before the first label, going by other classifiers"
     right = f"is right {percent(numbers['accuracy'])} ± {percent(2 * numbers['accuracy_sd'])} of the time"
@@ -135,9 +134,9 @@ def in_words(numbers: Mapping[str, float], what: str = "confidences") -> str:
     sentences = [f"{begin}: {said}{right}."]
     if "slope" in numbers:
         low, high = (numbers["slope"] + side * 2 * numbers["slope_sd"] for side in (-1, 1))
-        sentences.append(f"Differences in its {what} mean {_meaning(low, high)} (slope {low:.2f} to {high:.2f}).")
+        sentences.append(f"Differences in its confidences mean {_meaning(low, high)} (slope {low:.2f} to {high:.2f}).")
     sentences.append(f"Beyond that, groups differ by about ± {percent(2 * numbers['difference'])}.")
-    source = f"its {what} count" if "slope" in numbers else "the other groups count"
+    source = "its confidences count" if "slope" in numbers else "the other groups count"
     sentences.append(f"For a group, {source} as much as about {max(round(worth), 1):,} labels of its own.")
     return " ".join(sentences)
 

@@ -1,4 +1,4 @@
-"""The fit of the model of confidence: modes by Newton's method, then the cells one by one by quadrature."""
+"""The fit of the model of confidence: modes by Newton's method, then the groups one by one by quadrature."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.learned.items.model import Trust
+from fewlabels.learned.items.strips import Sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,8 +18,14 @@ if TYPE_CHECKING:
 # surveyed classifiers. One in sixteen is taken to have cells with nothing in common, so that these are soon found out.
 TAUS = np.array([0.1, 0.2, 0.43, 0.9, 2.0])
 TAU_PRIOR = np.array([0.04, 0.1, 0.7, 0.1, 0.06])
-# A kind and a τ that are together less probable than this beforehand are not looked at.
-_RARE = 0.002
+# Where several factors are crossed (the groups of reading with those of asking, or predicted classes with groups), the
+# first has the same τ, and all others have one ω. Less is known of columns than of classes, so both are vaguer.
+CROSSED_TAU_PRIOR = np.array([0.1, 0.15, 0.45, 0.2, 0.1])
+OMEGAS = np.array([0.1, 0.43, 0.9, 1.8])
+OMEGA_PRIOR = np.array([0.25, 0.5, 0.17, 0.08])
+# A kind, a τ and an ω that are together less probable than this beforehand are not looked at; nor, where so many
+# effects are crossed that each point takes long, those below the second number.
+_RARE, _MANY, _RARE_IF_MANY = 0.002, 60, 0.02
 # Nodes of the quadrature in each cell; seven would change nothing.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 # A Newton step that gains less than this in log posterior is the last one: the next would gain about its square.
@@ -28,7 +35,7 @@ _ENOUGH = 1e-5
 def learn(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64]) -> Trust:
     """Fit the model to labels: right answers and labels of each strip, two of shape (strips,).
 
-    Damped Newton steps on (a, b, g, u) at all points of the grid at once; the log posterior is concave, so they
+    Damped Newton steps on (a, b, g, v) and u at all points of the grid at once; the log posterior is concave, so they
     converge.
     """
     seen = np.flatnonzero(labels)
@@ -39,27 +46,28 @@ def learn(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64
 
 
 class Fit:
-    """The arrays of one fit: grid points along the first axis, strips or cells that have labels along the last."""
+    """The arrays of one fit: grid points along the first axis, strips or levels that have labels along the last."""
 
     def __init__(
         self, strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64], seen: NDArray[np.intp]
     ) -> None:
-        kind, tau = np.nonzero(strips.kinds[:, :1] * TAU_PRIOR > _RARE)
         self.strips = strips
         self.right, self.labels, self.design = right, labels, strips.design[:, seen]
-        self.cells, self.starts, self.at = np.unique(strips.cell[seen], return_index=True, return_inverse=True)
-        self.tau = TAUS[tau]
-        self.log_prior = np.log(strips.kinds[kind, 0] * TAU_PRIOR[tau])
-        self.mean = strips.kinds[kind, 1::2]
-        self.inverse = 1 / strips.kinds[kind, 2::2] ** 2
+        self.levels, self.at = np.unique(strips.effect[seen], return_inverse=True)
+        self.total = Sums(self.at)
+        more = len(self.design) - 3  # crossed effects
+        taus, omegas = (CROSSED_TAU_PRIOR, OMEGA_PRIOR) if more else (TAU_PRIOR, np.ones(1))
+        prior = strips.kinds[:, 0, None, None] * taus[:, None] * omegas
+        kind, tau, omega = np.nonzero(prior > (_RARE if more < _MANY else _RARE_IF_MANY))
+        self.tau = strips.scale[0] * TAUS[tau]
+        self.log_prior = np.log(prior[kind, tau, omega])
+        self.mean = np.pad(strips.kinds[kind, 1::2], ((0, 0), (0, more)))
+        sd = OMEGAS[omega, None] * np.repeat(strips.scale[1:], [int(levels.max()) + 1 for levels in strips.crossed])
+        self.inverse = 1 / np.column_stack([strips.kinds[kind, 2::2], sd]) ** 2
         self.shared = self.mean.copy()
-        self.u = np.zeros((len(self.tau), len(self.cells)))
+        self.u = np.zeros((len(self.tau), len(self.levels)))
         self.chance, fits = self.look(self.shared, self.u)
         self.value = self.log_posterior(fits, self.shared, self.u)
-
-    def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over the strips of each cell: (..., strips) to (..., cells)."""
-        return np.add.reduceat(values, self.starts, axis=-1) if len(self.starts) else values
 
     def look(
         self, shared: NDArray[np.float64], u: NDArray[np.float64]
@@ -94,9 +102,9 @@ class Fit:
         return gain
 
     def curvature(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Precision of each u, its coupling with (a, b, g) over that, and the precision of these with u integrated out.
+        """Precision of each u, its coupling with the shared over that, and the precision of those without u.
 
-        Shapes (points, cells), (points, 3, cells) and (points, 3, 3).
+        Shapes (points, levels), (points, shared, levels) and (points, shared, shared).
         """
         weight = self.labels * self.chance * (1 - self.chance)
         moved = weight[:, None] * self.design
@@ -107,11 +115,11 @@ class Fit:
         return own, lean, corner - lean @ coupling.swapaxes(1, 2)
 
     def slope(self, rest: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The derivative by (a, b, g), shape (points, 3), from right − expected right of each strip."""
+        """The derivative by the shared effects, shape (points, shared), from right − expected right of each strip."""
         return rest @ self.design.T - self.inverse * (self.shared - self.mean)
 
     def newton(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The Newton step of (a, b, g) and of u."""
+        """The Newton step of the shared effects and of u."""
         rest = self.right - self.labels * self.chance
         own, lean, schur = self.curvature()
         slope_u = self.total(rest) - self.u / self.tau[:, None] ** 2
@@ -119,12 +127,12 @@ class Fit:
         return step[..., 0], slope_u / own - (lean * step).sum(axis=1)
 
     def posterior(self) -> Trust:
-        """The Gaussians at the modes (Laplace), corrected cell by cell, and the evidence for each point.
+        """The Gaussians at the modes (Laplace), corrected level by level, and the evidence for each point.
 
-        Given (a, b, g) the cells are independent, so the integral over each u_c is one-dimensional: a Gauss-Hermite sum
-        around its mode gives its size, mean and variance. The mode of (a, b, g) is then moved by one Newton step of the
-        likelihood with u integrated out. With one label in each of 30 cells and τ = 1.8, Laplace alone is wrong by up
-        to 0.026 in a cell's mean and by e^0.8 in the evidence; this by 0.002 and e^0.06.
+        Given (a, b, g, v) the u are independent, so the integral over each is one-dimensional: a Gauss-Hermite sum
+        around its mode gives its size, mean and variance. The mode of (a, b, g, v) is then moved by one Newton step of
+        the likelihood with u integrated out. With one label in each of 30 cells and τ = 1.8, Laplace alone is wrong by
+        up to 0.026 in a cell's mean and by e^0.8 in the evidence; this by 0.002 and e^0.06.
         """
         own, lean, schur = self.curvature()
         sd = 1 / np.sqrt(own)
@@ -157,9 +165,9 @@ class Fit:
     def everywhere(
         self, effect: NDArray[np.float64], spread: NDArray[np.float64], lean: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Effects, spreads and leans of all cells: those without labels keep their prior."""
-        points, cells = len(self.tau), int(self.strips.cell.max()) + 1
-        effects, leans = np.zeros((points, cells)), np.zeros((points, len(self.design), cells))
-        spreads = np.repeat(self.tau[:, None] ** 2, cells, axis=1)
-        effects[:, self.cells], spreads[:, self.cells], leans[..., self.cells] = effect, spread, lean
+        """Effects, spreads and leans of all levels: those without labels keep their prior."""
+        points, levels = len(self.tau), int(self.strips.effect.max(initial=0)) + 1
+        effects, leans = np.zeros((points, levels)), np.zeros((points, len(self.design), levels))
+        spreads = np.repeat(self.tau[:, None] ** 2, levels, axis=1)
+        effects[:, self.levels], spreads[:, self.levels], leans[..., self.levels] = effect, spread, lean
         return effects, spreads, leans

@@ -1,15 +1,17 @@
-"""The posterior of the model of confidence, and what it says about cells."""
+"""The posterior of the model of items, and what it says about cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from fewlabels.learned.items.strips import Strips
@@ -20,9 +22,20 @@ _NEGLIGIBLE = 1e-3
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 
 
+class Chances(NamedTuple):
+    """E P(right) in each strip at one point, how it moves with u, and how the log-odds move with the shared effects.
+
+    Shapes (strips,), (strips,) and (shared, strips).
+    """
+
+    mean: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    by_shared: NDArray[np.float64]
+
+
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """The posterior of (a, b, g, u): a Gaussian at each point of a grid of kinds × τ, with weights.
+    """The posterior of the shared effects (a, b, g, v) and of u: a Gaussian at each point of a grid, with weights.
 
     Parameters
     ----------
@@ -31,12 +44,12 @@ class Trust:
     weight
         The probability of each point, shape (points,).
     tau
-        How much cells differ at each point, shape (points,).
+        How much the levels of the first factor differ at each point, shape (points,).
     mode, precision
-        Of (a, b, g) with u integrated out, shapes (points, 3) and (points, 3, 3).
+        Of the shared effects with u integrated out, shapes (points, shared) and (points, shared, shared).
     effect, spread, lean
-        Given (a, b, g), u_c is Gaussian with mean effect − lean·(how far these are from their mode) and variance
-        spread: shapes (points, cells), (points, cells) and (points, 3, cells).
+        Given the shared effects, the u of a level is Gaussian with mean effect − lean·(how far these are from their
+        mode) and variance spread: shapes (points, levels), (points, levels) and (points, shared, levels).
     """
 
     strips: Strips
@@ -56,16 +69,20 @@ class Trust:
         return Trust(self.strips, weight, *(part[keep] for part in parts))
 
     def newcomer(self) -> Trust:
-        """What is believed of one more cell with the confidences of the whole pool and no label."""
+        """What is believed of one more group with the confidences of the whole pool and no label."""
         one = np.zeros_like(self.strips.cell)
-        strips = replace(self.strips, cell=one, between=np.zeros_like(self.strips.x))
+        strips = replace(
+            self.strips, cell=one, effect=one, crossed=self.strips.crossed[:0], between=np.zeros_like(self.strips.x)
+        )
         nothing = np.zeros((len(self.tau), 1))
         return replace(
             self,
             strips=strips,
+            mode=self.mode[:, :3],
+            precision=np.linalg.inv(self._covariance[:, :3, :3]).astype(np.float64),
             effect=nothing,
             spread=self.tau[:, None] ** 2,
-            lean=np.zeros((*self.mode.shape, 1)),
+            lean=np.zeros((len(self.tau), 3, 1)),
         )
 
     # --- in closed form
@@ -74,34 +91,41 @@ class Trust:
         """Mean and variance of the share right in each cell, among `items` of each strip; two of shape (cells,).
 
         The log-odds of a strip are Gaussian at each point of the grid, so the mean is a Gauss-Hermite sum; the variance
-        is by the slope of the share in a, b, g and u. A cell with none of those items is taken with all it has.
+        is by the slope of the share in the shared effects and in u. A cell with none of those items is taken with all
+        it has.
         """
-        mean, by_shared, by_u = self._chances
         share = self._weights(items)
-        means = self._total(share * mean)
-        variances = self._quadratic(self._total(share * by_shared))
-        variances += self._total(share * by_u) ** 2 * self.spread
-        return self._mixed(means, variances)
+        by_cell, (effect, by_piece, piece_by_cell) = self.strips.by_cell, self.strips.pieces
+        means, variances = [], []
+        for k, chance in enumerate(self._chances()):
+            moved = share * chance.slope
+            means.append(by_cell(share * chance.mean))
+            variance = self._quadratic(k, by_cell(moved * chance.by_shared))
+            variances.append(variance + piece_by_cell(by_piece(moved) ** 2 * self.spread[k, effect]))
+        return self._mixed(np.array(means), np.array(variances))
 
     def overall(self) -> tuple[float, float]:
         """Mean and variance of the share right among all items."""
-        mean, by_shared, by_u = self._chances
         share = self.strips.size / self.strips.size.sum()
-        variance = self._quadratic(by_shared @ share[:, None])[:, 0]
-        variance += (self._total(share * by_u) ** 2 * self.spread).sum(axis=1)
-        found = self._mixed(mean @ share, variance)
-        return float(found[0]), float(found[1])
+        means, variances = [], []
+        for k, chance in enumerate(self._chances()):
+            moved = share * chance.slope
+            means.append(share @ chance.mean)
+            variance = self._quadratic(k, (chance.by_shared @ moved)[:, None])[0]
+            variances.append(variance + np.bincount(self.strips.effect, moved) ** 2 @ self.spread[k])
+        mean, variance = self._mixed(np.array(means), np.array(variances))
+        return float(mean), float(variance)
 
     def slope(self) -> tuple[float, float]:
         """Mean and variance of b."""
-        found = self._mixed(self.mode[:, 1], self._covariance[:, 1, 1])
-        return float(found[0]), float(found[1])
+        mean, variance = self._mixed(self.mode[:, 1], self._covariance[:, 1, 1])
+        return float(mean), float(variance)
 
     def difference(self) -> float:
-        """The standard deviation, between cells of the same confidences, of the share right."""
+        """The standard deviation, between groups of the same confidences, of the share right."""
         newcomer = self.newcomer()
         share = newcomer.strips.size / newcomer.strips.size.sum()
-        by_u = newcomer._chances[2] @ share  # noqa: SLF001  (another of its own kind)
+        by_u = np.array([share @ chance.slope for chance in newcomer._chances()])  # noqa: SLF001  (of its own kind)
         return float(np.sqrt(self.weight @ (by_u * self.tau) ** 2))
 
     def _mixed(self, means: NDArray[np.float64], variances: NDArray[np.float64]) -> tuple[Any, Any]:
@@ -109,70 +133,61 @@ class Trust:
         overall = self.weight @ means
         return overall, self.weight @ (variances + (means - overall) ** 2)
 
-    @cached_property
-    def _chances(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """E P(right) in each strip and how it moves with (a, b, g) and with u.
+    def _chances(self) -> Iterator[Chances]:
+        """The chances in each strip, point by point."""
+        design, level = self.strips.design, self.strips.effect
+        for k in range(len(self.weight)):
+            # How the log-odds move with the shared effects: directly, and against them through u.
+            by_shared = design - self.lean[k][:, level]
+            half_sd = np.sqrt(self.spread[k, level] + self._quadratic(k, by_shared)) / 2
+            half = (self.mode[k] @ design + self.effect[k, level]) / 2
+            # σ(η) = (1 + tanh(η/2))/2: with tanh it takes a seventh of the time.
+            tanh = np.tanh(_NODES[:, None] * half_sd + half)
+            weight = _WEIGHTS / _WEIGHTS.sum()
+            yield Chances((1 + weight @ tanh) / 2, (1 - weight @ tanh**2) / 4, by_shared)
 
-        Shapes (points, strips), (points, 3, strips) and (points, strips).
-        """
-        design, cell = self.strips.design, self.strips.cell
-        # How the log-odds move with a, b and g: directly, and against them through u.
-        by_shared = design - self.lean[:, :, cell]
-        half_sd = np.sqrt(self.spread[:, cell] + self._quadratic(by_shared)) / 2
-        half = (self.mode @ design + self.effect[:, cell]) / 2
-        # σ(η) = (1 + tanh(η/2))/2: with tanh it takes a seventh of the time.
-        first, second = np.zeros_like(half), np.zeros_like(half)
-        for node, weight in zip(_NODES, _WEIGHTS / _WEIGHTS.sum(), strict=True):
-            tanh = node * half_sd
-            tanh += half
-            np.tanh(tanh, out=tanh)
-            first += weight * tanh
-            tanh *= tanh
-            tanh *= weight
-            second += tanh
-        mean, slope = (1 + first) / 2, (1 - second) / 4
-        return mean, slope[:, None] * by_shared, slope
-
-    def _quadratic(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variance of times·(a, b, g) at each point of the grid: (points, 3, n) to (points, n)."""
-        variance: NDArray[np.float64] = ((self._covariance @ times) * times).sum(axis=1)
+    def _quadratic(self, k: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of times·(the shared effects) at a point of the grid: (shared, n) to (n,)."""
+        variance: NDArray[np.float64] = ((self._covariance[k] @ times) * times).sum(axis=0)
         return variance
 
     @cached_property
     def _covariance(self) -> NDArray[np.float64]:
-        """The covariance of (a, b, g) at each point, shape (points, 3, 3)."""
+        """The covariance of the shared effects at each point, shape (points, shared, shared)."""
         covariance: NDArray[np.float64] = np.linalg.inv(self.precision).astype(np.float64)
         return covariance
 
-    def _total(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sums over the strips of each cell: (..., strips) to (..., cells). No cell is without strips."""
-        return np.add.reduceat(values, self.strips.starts, axis=-1)
-
     def _weights(self, items: NDArray[np.int64]) -> NDArray[np.float64]:
         """The strip's share of its cell's items, shape (strips,)."""
-        count = np.where(self._total(items)[self.strips.cell] > 0, items, self.strips.size)
-        return count / self._total(count)[self.strips.cell]
+        by_cell, cell = self.strips.by_cell, self.strips.cell
+        count = np.where(by_cell(items)[cell] > 0, items, self.strips.size)
+        return count / by_cell(count)[cell]
 
     # --- by draws
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of P(right) in each strip, shape (n, strips)."""
-        point = rng.choice(len(self.weight), size=n, p=self.weight)
-        change = np.einsum("nij,nj->ni", self._root[point], rng.standard_normal((n, self.mode.shape[1])))
-        u = self.effect[point] - np.einsum("ni,nic->nc", change, self.lean[point])
-        u += np.sqrt(self.spread[point]) * rng.standard_normal(u.shape)
-        return expit((self.mode[point] + change) @ self.strips.design + u[:, self.strips.cell])
+        point = np.sort(rng.choice(len(self.weight), size=n, p=self.weight))
+        odds = np.empty((n, len(self.strips.x)))
+        for k in np.unique(point).tolist():
+            rows = slice(*np.searchsorted(point, [k, k + 1]).tolist())
+            change = rng.standard_normal((rows.stop - rows.start, self.mode.shape[1])) @ self._root[k].T
+            u = self.effect[k] - change @ self.lean[k]
+            u += np.sqrt(self.spread[k]) * rng.standard_normal(u.shape)
+            odds[rows] = (self.mode[k] + change) @ self.strips.design + u[:, self.strips.effect]
+        # One draw must not tell of which point the next one is.
+        return expit(odds[rng.permutation(n)])
 
     def shares(self, rng: np.random.Generator, n: int, items: NDArray[np.int64]) -> NDArray[np.float64]:
         """n draws of the share right in each cell, among these numbers of items of each strip; shape (n, cells)."""
-        return self._total(self.draws(rng, n) * self._weights(items))
+        return self.strips.by_cell(self.draws(rng, n) * self._weights(items))
 
     def rights(self, rng: np.random.Generator, n: int, left: NDArray[np.int64]) -> NDArray[np.int64]:
         """n draws of how many of the unlabelled items, `left` of each strip, are right; shape (n, cells)."""
-        return self._total(rng.binomial(left, self.draws(rng, n)))
+        return self.strips.by_cell(rng.binomial(left, self.draws(rng, n)))
 
     @cached_property
     def _root(self) -> NDArray[np.float64]:
-        """For each point a matrix R with R Rᵀ = the covariance of (a, b, g), shape (points, 3, 3)."""
+        """For each point a matrix R with R Rᵀ = that covariance, shape (points, shared, shared)."""
         root: NDArray[np.float64] = np.linalg.cholesky(self._covariance).astype(np.float64)
         return root

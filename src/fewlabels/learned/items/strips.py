@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 # Confidences nearer to 0 or 1 than this tell nothing more.
 _EDGE = 1e-4
 # Strips into which the confidences of the pool are sorted.
 _STRIPS = 16
-# When cells are compared, a confidence counts up to these log-odds (0.982): beyond them all items are equally easy.
+# When groups are compared, a confidence counts up to these log-odds (0.982): beyond them all items are equally easy.
 _SURE = 4.0
+# Bins of confidence differ less from a smooth curve than groups do from each other: by this much.
+_SMOOTH = 0.25
 # Four kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
-# the classifier says), of the slope b within cells and of what the slope g between cells adds to it. Ordinary is what a
-# survey of some fifty public classifiers found; shifted ones have the usual slopes and any gap; odd ones are as likely
-# better as worse than they say, and few have confidences that mean nothing or the opposite; lost ones are always sure
-# and often wrong, as language models can be: for them a gap of −6 is nothing special.
+# the classifier says), of the slope b within groups and of what the slope g between groups adds to it. Ordinary is what
+# a survey of some fifty public classifiers found; shifted ones have the usual slopes and any gap; odd ones are as
+# likely better as worse than they say, and few have confidences that mean nothing or the opposite; lost ones are always
+# sure and often wrong, as language models can be: for them a gap of −6 is nothing special.
 KINDS = np.array(
     [
         [0.80, -0.4, 0.4, 0.8, 0.2, 0.25, 0.25],
@@ -35,60 +39,114 @@ KINDS = np.array(
 _NO_CONFIDENCE = np.array([[1.0, 1.0, 1.5, 0.0, 1.0, 0.0, 1.0]])
 
 
+class Sums:
+    """Sums of values over those that have the same index, such as over the strips of each cell.
+
+    >>> Sums(np.array([0, 1, 0]))(np.array([1.0, 10.0, 100.0]))
+    array([101.,  10.])
+    """
+
+    def __init__(self, index: NDArray[np.integer[Any]]) -> None:
+        # Adding up neighbours is many times faster than adding at places, so what is out of order is sorted first.
+        self._order = None if (np.diff(index) >= 0).all() else np.argsort(index, kind="stable")
+        ordered = index if self._order is None else index[self._order]
+        self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Shape (..., values) to (..., indices). Every index has a value."""
+        if not len(self._starts):
+            return values
+        return np.add.reduceat(values if self._order is None else values[..., self._order], self._starts, axis=-1)
+
+
 @dataclass(frozen=True, eq=False)
 class Strips:
-    """The items of the cells, sorted into strips of nearly equal confidence.
+    """The items of the cells, sorted into strips: same cell, same group and other factors, nearly equal confidence.
 
     Parameters
     ----------
     strip
         The strip of each item, shape (items,).
     cell
-        The cell of each strip, ascending, shape (strips,).
+        The cell of each strip, shape (strips,).
+    effect
+        The level of the first factor in each strip, which has an effect u, ascending, shape (strips,).
+    crossed
+        The levels of the other factors in each strip, whose effects v are fitted beside a, b and g: shape (factors,
+        strips).
     x
         Mean of logit s − x0 in each strip, shape (strips,); all 0 without confidences.
     between
-        z of each strip's cell: how much surer the cell is than the pool, shape (strips,); all 0 for one cell.
+        z of each strip's group: how much surer the group is than the pool, shape (strips,); all 0 for one group.
     size
         Items in each strip, shape (strips,).
     kinds
         The prior of (a, b, g), shape (kinds, 7): weight, then mean and sd of a, of b and of g.
+    scale
+        How much the levels of each factor differ compared with groups, the first one's first, shape (1 + factors,).
     said
         The mean confidence of all items, or None without confidences.
     """
 
     strip: NDArray[np.int64]
     cell: NDArray[np.int64]
+    effect: NDArray[np.int64]
+    crossed: NDArray[np.int64]
     x: NDArray[np.float64]
     between: NDArray[np.float64]
     size: NDArray[np.int64]
     kinds: NDArray[np.float64]
+    scale: NDArray[np.float64]
     said: float | None = None
 
     @cached_property
-    def starts(self) -> NDArray[np.intp]:
-        """Where the strips of each cell begin, shape (cells,)."""
-        return np.flatnonzero(np.diff(self.cell, prepend=-1))
+    def by_cell(self) -> Sums:
+        """Sums over the strips of each cell."""
+        return Sums(self.cell)
+
+    @cached_property
+    def pieces(self) -> tuple[NDArray[np.int64], Sums, Sums]:
+        """Pieces of one cell with one effect: their effects, the sums over their strips, and over those of a cell."""
+        effects = int(self.effect.max(initial=0)) + 1
+        used, piece = np.unique(self.cell * effects + self.effect, return_inverse=True)
+        return used % effects, Sums(piece), Sums(used // effects)
 
     @cached_property
     def design(self) -> NDArray[np.float64]:
-        """What a, b and g are multiplied by in each strip: 1, x and z; shape (3, strips)."""
-        return np.stack([np.ones_like(self.x), self.x, self.between])
+        """What a, b, g and the crossed effects v are multiplied by in each strip, shape (3 + effects, strips)."""
+        ones = [levels == np.arange(int(levels.max()) + 1)[:, None] for levels in self.crossed]
+        return np.concatenate([[np.ones_like(self.x), self.x, self.between], *ones]).astype(float)
 
 
-def strips(confidence: NDArray[np.float64] | None, cell: NDArray[np.int32], size: NDArray[np.int64]) -> Strips:
-    """Sort the items of cells by confidence; confidence and cell of each item, shape (items,).
+def strips(
+    confidence: NDArray[np.float64] | None, cell: NDArray[np.int32], factors: Sequence[NDArray[np.int64]]
+) -> Strips:
+    """Sort the items of cells by confidence.
 
     x0 is the mean of logit s weighted by s(1−s), so that a change of b alone hardly changes the overall accuracy.
 
+    Parameters
+    ----------
+    confidence, cell
+        Of each item, shape (items,).
+    factors
+        What has effects of its own: the level of each item, shape (items,) each. The first is the groups whose
+        confidences are compared.
+
     >>> import numpy as np
-    >>> found = strips(np.array([0.6, 0.9, 0.9]), np.array([0, 0, 1], dtype=np.int32), np.array([2, 1]))
+    >>> cell = np.array([0, 0, 1], dtype=np.int32)
+    >>> found = strips(np.array([0.6, 0.9, 0.9]), cell, [cell])
     >>> found.cell, found.size
     (array([0, 0, 1]), array([1, 1, 1]))
     """
+    # The factor with the most levels is the one that the fit integrates out, level by level.
+    ordered = sorted(factors, key=lambda levels: -int(levels.max(initial=0)))
+    levels = [*ordered, cell.astype(np.int64)]
     if confidence is None:
-        nothing = np.zeros(len(size))
-        return Strips(cell.astype(np.int64), np.arange(len(size)), nothing, nothing, size, _NO_CONFIDENCE)
+        strip, first = _pieces(levels)
+        nothing = np.zeros(len(first))
+        usual = np.ones(len(ordered))
+        return Strips(strip, *_at(levels, first), nothing, nothing, np.bincount(strip), _NO_CONFIDENCE, usual)
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s)
     x -= doubt @ x / doubt.sum()
@@ -96,31 +154,51 @@ def strips(confidence: NDArray[np.float64] | None, cell: NDArray[np.int32], size
     order = np.argsort(x, kind="stable")
     mass = np.cumsum(0.5 / len(x) + 0.5 * doubt[order] / doubt.sum())
     edges = np.unique(x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)])
-    code = cell.astype(np.int64) * (len(edges) + 1) + np.searchsorted(edges, x, side="right")
-    used, strip = np.unique(code, return_inverse=True)
+    strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right")])
     size = np.bincount(strip)
     middle = np.bincount(strip, x) / size
-    where = used // (len(edges) + 1)
-    between = surer(np.clip(logit(s), -_SURE, _SURE), x, cell, doubt)[where]
+    between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt)[factors[0][first]]
+    scale = np.array([1.0 if _within(s, levels) > 0.5 else _SMOOTH for levels in ordered])
     kinds = KINDS.copy()
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(s.mean()))
-    return Strips(strip, where, middle, between, size, kinds, float(confidence.mean()))
+    return Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()))
+
+
+def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The piece of each item, in which all levels are equal, and an item of each piece; in the order of the levels."""
+    code = levels[0].astype(np.int64)
+    for more in levels[1:]:
+        code = code * (int(more.max(initial=0)) + 1) + more
+    _, first, piece = np.unique(code, return_index=True, return_inverse=True)
+    return piece, first
+
+
+def _at(
+    levels: Sequence[NDArray[np.int64]], first: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Cell, first factor and the other factors of some items, from the levels of factors and cells."""
+    effect, *crossed, cell = (level[first].astype(np.int64) for level in levels)
+    return cell, effect, np.array(crossed, dtype=np.int64).reshape(len(crossed), len(first))
 
 
 def surer(
-    y: NDArray[np.float64], x: NDArray[np.float64], cell: NDArray[np.int32], doubt: NDArray[np.float64]
+    y: NDArray[np.float64], x: NDArray[np.float64], group: NDArray[np.int64], doubt: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """How much surer each cell is than the pool: z_c = w·(mean y of the cell − mean y of the pool), shape (cells,).
+    """How much surer each group is than the pool: z = w·(mean y of the group − mean y of the pool), shape (groups,).
 
     y, x and doubt are those of each item, shape (items,). The pool's mean is weighted by doubt, as x0 is, so that a
-    change of g alone hardly changes the overall accuracy. w is the share of the variance of x that lies within cells:
+    change of g alone hardly changes the overall accuracy. w is the share of the variance of x that lies within groups:
     nearly 1 for classes, and nearly 0 for bins of confidence, whose means say no more than their items do.
     """
-    count = np.bincount(cell)
-    around, whole = x - (np.bincount(cell, x) / count)[cell], x - x.mean()
-    within = around @ around / max(whole @ whole, 1e-12)
-    means = np.bincount(cell, y) / count
-    return within * (means - doubt @ means[cell] / doubt.sum())
+    means = np.bincount(group, y) / np.maximum(np.bincount(group), 1)
+    return _within(x, group) * (means - doubt @ means[group] / doubt.sum())
+
+
+def _within(x: NDArray[np.float64], group: NDArray[np.int64]) -> float:
+    """The share of the variance of x that lies within groups; x and group of each item, shape (items,)."""
+    means = np.bincount(group, x) / np.maximum(np.bincount(group), 1)
+    around, whole = x - means[group], x - x.mean()
+    return float(around @ around / max(whole @ whole, 1e-12))
 
 
 def intercepts(rest: NDArray[np.float64], size: NDArray[np.int64], goal: float) -> NDArray[np.float64]:
