@@ -65,9 +65,21 @@ def check_level(level: float) -> None:
     number_in(level, "The 'level'", high=1, hint="such as 0.95")
 
 
-def interval(draws: NDArray[np.float64], level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The equal-tailed interval of draws along the first axis."""
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+def interval(
+    draws: NDArray[np.float64], level: float, *, shortest: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The equal-tailed interval of draws along the first axis, or the shortest one.
+
+    >>> ends = interval(np.arange(101.0) ** 2, 0.9, shortest=True)
+    >>> [float(end) for end in ends]
+    [0.0, 8100.0]
+    """
+    if not shortest:
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return low, high
+    ordered, inside = np.sort(draws, axis=0), min(int(np.ceil(level * len(draws))), len(draws)) - 1
+    first = (ordered[inside:] - ordered[: len(draws) - inside]).argmin(axis=0)[None]
+    low, high = (np.take_along_axis(ordered, first + ahead, axis=0)[0] for ahead in (0, inside))
     return low, high
 
 
@@ -127,11 +139,11 @@ def estimate(
     level: float = 0.95,
     draws: int = 10_000,
 ) -> Table:
-    """Mean and equal-tailed interval of the metric in each group: columns group, n, labelled, mean, low, high.
+    """Mean and interval of the metric in each group: columns group, n, labelled, mean, low, high.
 
-    The interval is exact (Beta quantiles) where the value is a share of one cell and the target is the population; it
-    comes from Monte Carlo elsewhere. A confusion row has a line for each true class, in a column `true`. In a group
-    without items, mean, low and high are None.
+    The interval is equal-tailed, or the shortest one where the metric is `folded`. It is exact (Beta quantiles) where
+    the value is a share of one cell and the target is the population; it comes from Monte Carlo elsewhere. A confusion
+    row has a line for each true class, in a column `true`. In a group without items, mean, low and high are None.
 
     Where the value is not linear in θ there is a column `median` as well. For calibration error it is the better guess:
     each |θ − s| that is not settled adds to the mean, and less to the median (docs/learned-prior.md has the numbers).
@@ -147,7 +159,7 @@ def estimate(
         used = 0 if exact else used
     else:
         values = value_draws(metric, belief, cells, rng, used)
-        low, high = interval(values, level)
+        low, high = interval(values, level, shortest=metric.folded)
     numbers = {"mean": metric.value(belief.mean(), cells) if metric.linear else values.mean(axis=0)}
     numbers["low"], numbers["high"] = holding(numbers["mean"], low, high)
     if not metric.linear:

@@ -14,7 +14,7 @@ from fewlabels.belief import dirichlet_draws
 from fewlabels.estimates import value_draws
 from fewlabels.learned import items as trust
 from fewlabels.learned import mistakes
-from fewlabels.learned.items import fit
+from fewlabels.learned.items import LearnedBelief, fit
 from fewlabels.priors import factors
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ READ = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("metric", "groups"), READ, ids=lambda value: repr(value))
+@pytest.mark.parametrize(("metric", "groups"), READ, ids=repr)
 def test_every_metric_is_calibrated_in_worlds_of_the_hyper_prior(metric: Metric, groups: str) -> None:
     """After asking that seeks the worst predicted classes: the true value has every rank equally often.
 
@@ -237,6 +237,7 @@ def test_a_label_count_of_the_wrong_class_among_merged_outcomes_is_wrong() -> No
     outcomes = metric.outcomes(pool, cells, np.arange(80), labels)
     assert outcomes.right.tolist() == [False] * 40 + [True] * 40
     belief = fl.Learned().on(cells, "population").belief(outcomes)
+    assert isinstance(belief, LearnedBelief)
     right = belief.model.moments(belief.model.strips.size)[0]
     assert right[cells.cell[0]] < 0.2 < 0.8 < right[cells.cell[40]]
 

@@ -46,6 +46,9 @@ class Metric(Part, ABC):
     high_is_bad: ClassVar[bool] = False
     """Whether a high value speaks against the classifier."""
 
+    folded: ClassVar[bool] = False
+    """Whether values are distances, which pile up at 0: an interval with equal tails would always leave 0 out."""
+
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         if isinstance(vars(cls).get("share"), bool):

@@ -48,6 +48,7 @@ class CalibrationError(RightOrWrong):
     takes: ClassVar[Takes] = "COUNT"
     phrase: ClassVar[str] = "how far, on average, the classifier's confidence is from how often it is right"
     high_is_bad: ClassVar[bool] = True
+    folded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole_field(self, "bins", "The 'bins' of CalibrationError()")

@@ -58,7 +58,7 @@ class Calibration(Plot):
         draws = reading.thrifty(len(audit.groups) * error.bins)
         values = audit.draws(draws, metric=error, groups=whole(audit.pool))[:, 0]
         # These are the draws of estimates(), so the numbers are the same.
-        mean, ends = values.mean(), interval(values, reading.level)
+        mean, ends = values.mean(), interval(values, reading.level, shortest=error.folded)
         low, high = holding(mean, *ends)
         return cls(reading.level, len(audit.labels()), float(mean), float(low), float(high), density(values, (0, 1)))
 

@@ -50,7 +50,7 @@ class Estimate(Task):
         """
         used = affordable(draws, belief)
         average = average_draws(self.metric, belief, cells, rng, used)
-        low, high = interval(average, level)
+        low, high = interval(average, level, shortest=self.metric.folded)
         mean = average.mean(axis=0)
         if self.metric.linear:
             mean = np.tensordot(cells.partition.shares, self.metric.value(belief.mean(), cells), axes=(0, 0))
