@@ -4,8 +4,8 @@ P(right | item with confidence s in group c) = σ(a + b·(logit s − x0) + g·z
 the scale of logit s at which doubt about b is no doubt about the overall accuracy. z_c says how much surer the group is
 than the pool: groups that are less sure on average are worse than the confidences of their items say (the contextual or
 Mundlak effect of multilevel regression), and g is by how much. Where items belong to several factors at once, such as
-the groups of asking and those of reading, or a group and a predicted class, each factor has effects, crossed: the log-
-odds have v_d ~ N(0, ω²) as well. The posterior is a mixture over a small grid of hyper-parameters, Gaussian at each
+the groups of asking and those of reading, or a group and a predicted class, each factor has effects v_d ~ N(0, ω²), and
+u is their interaction. The posterior is a mixture over a small grid of hyper-parameters, Gaussian at each
 point: so it is uncertain about a, b, g, τ, ω and every effect, and few labels do not move a well-calibrated classifier
 far.
 """

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 TAUS = np.array([0.1, 0.2, 0.43, 0.9, 2.0])
 TAU_PRIOR = np.array([0.04, 0.1, 0.7, 0.1, 0.06])
 # Where several factors are crossed (the groups of reading with those of asking, or predicted classes with groups), the
-# first has the same τ, and all others have one ω. Less is known of columns than of classes, so both are vaguer.
-CROSSED_TAU_PRIOR = np.array([0.1, 0.15, 0.45, 0.2, 0.1])
+# τ is how much they interact, and all factors have one ω. Less is known of columns than of classes, so it is vaguer.
+CROSSED_TAU_PRIOR = np.array([0.35, 0.25, 0.25, 0.1, 0.05])
 OMEGAS = np.array([0.1, 0.43, 0.9, 1.8])
 OMEGA_PRIOR = np.array([0.25, 0.5, 0.17, 0.08])
 # A kind, a τ and an ω that are together less probable than this beforehand are not looked at; nor, where so many

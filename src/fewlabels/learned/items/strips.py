@@ -20,6 +20,9 @@ _EDGE = 1e-4
 _STRIPS = 16
 # When groups are compared, a confidence counts up to these log-odds (0.982): beyond them all items are equally easy.
 _SURE = 4.0
+# Factors with up to so many levels together may interact: a group can be bad at one class and not at the others. Beyond
+# that it would take seconds.
+_INTERACT = 80
 # Bins of confidence differ less from a smooth curve than groups do from each other: by this much.
 _SMOOTH = 0.25
 # Four kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
@@ -139,8 +142,7 @@ def strips(
     >>> found.cell, found.size
     (array([0, 0, 1]), array([1, 1, 1]))
     """
-    # The factor with the most levels is the one that the fit integrates out, level by level.
-    ordered = sorted(factors, key=lambda levels: -int(levels.max(initial=0)))
+    ordered = _ordered(factors)
     levels = [*ordered, cell.astype(np.int64)]
     if confidence is None:
         strip, first = _pieces(levels)
@@ -158,10 +160,20 @@ def strips(
     size = np.bincount(strip)
     middle = np.bincount(strip, x) / size
     between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt)[factors[0][first]]
-    scale = np.array([1.0 if _within(s, levels) > 0.5 else _SMOOTH for levels in ordered])
+    scale = np.array([_SMOOTH if _within(s, factor) <= 0.5 else 1.0 for factor in ordered])
     kinds = KINDS.copy()
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(s.mean()))
     return Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()))
+
+
+def _ordered(factors: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """The factors in the order of the fit: it integrates out the first, level by level, and solves for the others.
+
+    The first is the interaction of all factors, or if they have many levels the one that has most.
+    """
+    if len(factors) > 1 and sum(int(levels.max(initial=0)) + 1 for levels in factors) <= _INTERACT:
+        return [_pieces(factors)[0], *factors]
+    return sorted(factors, key=lambda levels: -int(levels.max(initial=0)))
 
 
 def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
