@@ -388,15 +388,16 @@ def refit_rows(classes: int, times: int) -> None:
     """Milliseconds of one refit where labels show one of several classes, with five labels a class."""
     rng = np.random.default_rng(0)
     shares = 0.3 * rng.dirichlet(np.full(classes, 0.5), classes) + 0.7 * np.eye(classes)
-    pool = fl.read_pool(np.repeat(shares, 3, axis=0))
+    pool = fl.read_pool(np.repeat(shares, 5, axis=0))
     cells = fl.Confusion().cells(pool, fl.by_predicted(pool))
-    counts = np.array([rng.multinomial(5, row) for row in shares], dtype=float)
+    shown = (rng.random((5 * classes, 1)) > np.cumsum(np.repeat(shares, 5, axis=0), axis=1)[:, :-1]).sum(axis=1)
+    outcomes = Outcomes.of(cells, np.arange(5 * classes), shown)
     prior = fl.Learned().on(cells, "population")
-    prior.belief(Outcomes(counts))
+    prior.belief(outcomes)
     taken = np.zeros((times, 2))
     for i in range(times):
         begin = time.process_time()
-        belief = prior.belief(Outcomes(counts))
+        belief = prior.belief(outcomes)
         taken[i, 0] = time.process_time() - begin
         belief.mean()
         taken[i, 1] = time.process_time() - begin
