@@ -402,7 +402,7 @@ def refit_rows(classes: int, times: int) -> None:
         belief.mean()
         taken[i, 1] = time.process_time() - begin
     found = (1e3 * np.median(taken, axis=0)).tolist()
-    say("refit", f"{classes} classes", "ms: fit; fit and means", times, f"{int(counts.sum())} labels", found)
+    say("refit", f"{classes} classes", "ms: fit; fit and means", times, f"{outcomes.labels} labels", found)
 
 
 def main() -> None:
