@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
@@ -58,7 +59,13 @@ class _Trouble:
         return pool.meant(self.rows[0].item) if self.kind == "item" else "keep one of the two"
 
 
-def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict[str, str]:  # noqa: A002
+def read_labels(
+    source: object,
+    *,
+    id: str = "id",  # noqa: A002
+    label: str = "label",
+    any_size: bool = False,
+) -> dict[str, str]:
     """Read labels by item: ids to class names, both as text, in the order of the rows.
 
     A row with an empty label has not been labelled yet and is skipped. The same item twice is fine if
@@ -70,6 +77,8 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
         A path, frame or mapping of columns, as for `read_pool`; or a plain mapping of ids to labels.
     id, label
         The names of the two columns.
+    any_size
+        Lift the limits on what a file may unpack to, as in `read_pool`.
 
     Examples
     --------
@@ -80,7 +89,8 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
     {'a': 'cat', '7': '3'}
     """
     first: dict[str, LabelRow] = {}
-    for row in said(source, id=id, label=label):
+    opened = open_source(source, any_size=any_size) if isinstance(source, (str, Path)) else source
+    for row in said(opened, id=id, label=label):
         before = first.setdefault(row.item, row)
         if before.label != row.label and row.source is not None:
             raise InputError(

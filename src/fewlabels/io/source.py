@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fewlabels.errors import MOST_NAMED, Argument, InputError, Place
+from fewlabels.errors import MOST_NAMED, Argument, InputError, Place, quoted
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
 NO_ANSWER = (
@@ -135,6 +135,6 @@ def listed_pieces(names: Iterable[str], most: int = 8) -> list[str]:
     ["'a',", "'b' and 1 more"]
     """
     names = list(names)
-    *first, last = [repr(name) for name in names[:most]] or [""]
+    *first, last = [quoted(name) for name in names[:most]] or [""]
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return [*(f"{name}," for name in first), last + more]
