@@ -204,7 +204,7 @@ class Assessment(Record):
     def belief(self) -> Belief:
         """The belief about the cells of the assessment's own metric and groups."""
         with self._current() as ledger:
-            return self._believe(ledger)
+            return self._believe(ledger).belief
 
     def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
         """A plot: a notebook shows it with values where you point, `.plot(ax)` draws it, `.save(path)` writes it.

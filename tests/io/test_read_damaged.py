@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -112,7 +112,8 @@ def test_columns_of_maps_are_refused_as_ids_and_left_out_otherwise(tmp_path: Pat
 
 @pytest.mark.parametrize("text", ["[" * 3000, "[" * 500 + "]" * 500, '[{"predicted": ' + "[" * 40 + "]" * 40 + "}]"])
 def test_lists_within_lists_are_refused(tmp_path: Path, text: str) -> None:
-    for name, read in {"p.json": fl.read_pool, "p.jsonl": fl.read_pool, "l.json": fl.read_label_studio}.items():
+    readers: dict[str, Any] = {"p.json": fl.read_pool, "p.jsonl": fl.read_pool, "l.json": fl.read_label_studio}
+    for name, read in readers.items():
         (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=name):
             read(tmp_path / name)
@@ -171,7 +172,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def bombs(folder: Path) -> list[Path]:
     """Files of every packed format that unpack to more than 1 MB, and to more than their size."""
     n = 3000
-    long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["x" * 1000]))
+    long = pa.DictionaryArray.from_arrays(np.zeros(n, np.int32), pa.array(["x" * 1000]))
     table = pa.table({"predicted": ["a", "b"] * (n // 2), "text": long})
     parquet.write_table(table, folder / "bomb.parquet")
     plain = pa.table({"predicted": ["a", "b"] * (n // 2), "text": ["x" * 1000] * n})

@@ -163,7 +163,7 @@ def _nested(depth: int) -> Any:
     return value
 
 
-_VALUES = (
+_VALUES: tuple[Any, ...] = (
     None,
     True,
     0,

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from fewlabels.errors import InputError, Place
+from fewlabels.errors import InputError, Place, quoted
 from fewlabels.io.columns import NotANumber, not_a_number
 from fewlabels.io.columns import numbers as as_numbers
 from fewlabels.io.limits import LIMITS, Counter
@@ -119,7 +119,7 @@ class _CsvFile:
         return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
 
     def _ragged(self, at: Place, fields: list[str]) -> InputError:
-        where = f"column {self.columns[len(fields)]!r} and after" if len(fields) < len(self.columns) else "the end"
+        where = f"column {quoted(self.columns[len(fields)])} and after" if len(fields) < len(self.columns) else "the end"
         what = "missing" if len(fields) < len(self.columns) else "too many"
         return InputError(
             f"{len(fields):,} fields, but the header has {len(self.columns):,} columns; {what} at {where}. "

@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from tokenize import TokenError
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -121,7 +121,7 @@ def _written_out(batch: pa.RecordBatch, counter: Counter) -> pa.RecordBatch:
     columns: list[pa.Array[Any]] = []
     for column in batch.columns:
         if isinstance(column, pa.DictionaryArray) and _is_text(column.type.value_type):
-            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            lengths = pc.binary_length(cast("pa.StringArray", column.dictionary)).take(column.indices)
             counter.add(4 * len(column) + (pc.sum(lengths).as_py() or 0))
             columns.append(column.dictionary_decode())
         else:

@@ -64,6 +64,8 @@ class Source:
         """The named columns, whole."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         batches = [batch.select(list(columns)) for batch in self.reader(list(columns), False)]
+        if not any(batch.num_rows for batch in batches):  # whatever the file says about itself
+            raise no_rows(self.name)
         return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
 
     def at(self, row: int | Sequence[int] = (), column: str | Sequence[str] = ()) -> Place:
