@@ -119,7 +119,9 @@ class _CsvFile:
         return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
 
     def _ragged(self, at: Place, fields: list[str]) -> InputError:
-        where = f"column {quoted(self.columns[len(fields)])} and after" if len(fields) < len(self.columns) else "the end"
+        where = (
+            f"column {quoted(self.columns[len(fields)])} and after" if len(fields) < len(self.columns) else "the end"
+        )
         what = "missing" if len(fields) < len(self.columns) else "too many"
         return InputError(
             f"{len(fields):,} fields, but the header has {len(self.columns):,} columns; {what} at {where}. "

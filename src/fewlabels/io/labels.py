@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +13,7 @@ from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part,
 from fewlabels.io.columns import as_text
 from fewlabels.io.opening import open_source
 from fewlabels.io.source import listed
+from fewlabels.io.writing import without_apostrophe
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -157,7 +158,11 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
 
     With `skips`, a label may also be the mark of a skip.
     """
-    strangers, classes = _strangers(rows, pool), set(pool.classes)
+    classes = set(pool.classes)
+    strangers = _strangers(rows, pool)
+    if strangers or any(row.label not in classes for row in rows):  # perhaps they come from a spreadsheet
+        rows = _as_before(rows, strangers, classes)
+        strangers = _strangers(rows, pool)
     labels: dict[str, str] = {}
     wrong: dict[tuple[int, str], _Trouble] = {}
 
@@ -174,6 +179,22 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     if wrong:
         raise _refusal(list(wrong.values()), pool, _MARK if skips else "")
     return labels
+
+
+def _as_before(rows: Sequence[LabelRow], strangers: Collection[str], classes: Collection[str]) -> list[LabelRow]:
+    """The rows without the apostrophes that were put before ids and classes for a spreadsheet."""
+
+    def before(text: str, *, known: bool) -> str:
+        return text if known else without_apostrophe(text) or text
+
+    return [
+        replace(
+            row,
+            item=before(row.item, known=row.item not in strangers),
+            label=before(row.label, known=row.label in classes),
+        )
+        for row in rows
+    ]
 
 
 def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:

@@ -370,7 +370,7 @@ class Labelling:
         return self.spec.prior.on(self._cells, self.spec.target)
 
     def _believe(self, ledger: Ledger, slack: float = 0.0) -> _Believed:
-        """The belief about the assessment's own cells, kept until a label is added or taken back, or a share of them."""
+        """The belief about the assessment's own cells, kept until more than a share of the labels is new."""
         believed = self._believed
         if believed is None or abs(ledger.changes - believed.changes) > slack * ledger.labelled:
             outcomes = ledger.outcomes(items=self.spec.prior.uses_items)
