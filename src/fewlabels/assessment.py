@@ -341,6 +341,8 @@ def create(
     >>> audit.tell({item: "cat" for item in audit.ask(2).ids})
     2
     """
+    if name in (".", ".."):  # a browser takes them for folders, and would never ask for their pages
+        raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
     if not isinstance(pool, Pool):
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
     groups = by_predicted(pool) if groups is None else groups

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.testclient import TestClient
 
+PNG_FILE = bytes.fromhex("89504e470d0a1a0a") + bytes(60)
 SCRIPT = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
 
 

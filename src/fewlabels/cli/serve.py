@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  (only to be recognised)
+_RUBBISH = 20_000  # new objects between two looks for rubbish
 _LAST = 5  # seconds that open requests have to end
 
 _HELP = """Serve the labelling page, the dashboard and the HTTP API of a database.
@@ -83,6 +85,10 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
         address = _address(host, listening, secure=settings.secure) + settings.root_path
         _greet(People(store), database, address, host, secure=settings.secure)
+        # Pools and ledgers are millions of objects that live as long as the server: no use in looking at them for rubbish.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(_RUBBISH)
         server.run(sockets=[listening])
 
 

@@ -159,10 +159,9 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     With `skips`, a label may also be the mark of a skip.
     """
     classes = set(pool.classes)
+    if any(row.item.startswith("'") or row.label.startswith("'") for row in rows):
+        rows = _without_apostrophes(rows, pool)
     strangers = _strangers(rows, pool)
-    if strangers or any(row.label not in classes for row in rows):  # perhaps they come from a spreadsheet
-        rows = _as_before(rows, strangers, classes)
-        strangers = _strangers(rows, pool)
     labels: dict[str, str] = {}
     wrong: dict[tuple[int, str], _Trouble] = {}
 
@@ -181,20 +180,21 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     return labels
 
 
-def _as_before(rows: Sequence[LabelRow], strangers: Collection[str], classes: Collection[str]) -> list[LabelRow]:
+def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]:
     """The rows without the apostrophes that were put before ids and classes for a spreadsheet."""
-
-    def before(text: str, *, known: bool) -> str:
-        return text if known else without_apostrophe(text) or text
-
-    return [
-        replace(
-            row,
-            item=before(row.item, known=row.item not in strangers),
-            label=before(row.label, known=row.label in classes),
+    quoted_ones = {row.item for row in rows if row.item.startswith("'")}
+    plain = {item: before for item in quoted_ones if (before := without_apostrophe(item)) is not None}
+    known = set(plain) | set(plain.values())
+    known -= _strangers([LabelRow(item, "") for item in known], pool)
+    if both := [item for item, before in plain.items() if item in known and before in known]:
+        raise LabelError(
+            f"{both[0]!r} and {plain[both[0]]!r} are two items, and a spreadsheet shows them alike. Nothing was changed. "
+            "Use a file that was written without --excel.",
+            items=both,
         )
-        for row in rows
-    ]
+    items = {item: before for item, before in plain.items() if before in known}
+    names = {f"'{name}": name for name in pool.classes if f"'{name}" not in pool.classes}
+    return [replace(row, item=items.get(row.item, row.item), label=names.get(row.label, row.label)) for row in rows]
 
 
 def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:

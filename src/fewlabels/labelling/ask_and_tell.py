@@ -278,7 +278,7 @@ class Labelling:
         self._check_name("withdraw_person", person)
         why = ": ".join(filter(None, (f"taken back by {annotator or 'the owner'}", note)))
         with self._writing() as log:
-            said, held = self._ledger.answered.get(person, {}), self._ledger.held.get(person, {})
+            said, held = [*self._ledger.answered.get(person, ())], [*self._ledger.held.get(person, ())]
             if not said and not held:
                 raise LabelError(f"{person!r} has no answers and no open items here. Nothing was changed.")
             new = [Event("retract", self._id(item), annotator=person, note=why) for item in said]
@@ -306,14 +306,16 @@ class Labelling:
             kept = self._ledger.seq
             try:
                 with self._store.transaction(self.name, kept) as log:
-                    self._ledger.read(log.events)
+                    if log.events:
+                        self._ledger.read(log.events)
                     kept = self._ledger.seq
                     yield log
             except BaseException:
                 if self._ledger.seq > kept:  # it has read events that are not in the log: read the log anew
                     self._ledger, self._believed = self._new_ledger(), None
                 raise
-            self._ledger.read(log.added[self._ledger.seq - kept :])
+            if new := log.added[self._ledger.seq - kept :]:
+                self._ledger.read(new)
 
     def _hand_out(self, log: Transaction, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
         """Open items of a person, if they come back, and then new ones, n in all; these are written to the log."""
@@ -353,7 +355,8 @@ class Labelling:
         if len(drawn) < n or not slack:
             belief = self._prior.blank() if believed is None else believed.belief
             unseen = None if believed is None else believed.unseen(ledger)
-            most = max(n, self.spec.task.plays) if slack else n
+            # No more than will be asked for before the belief is computed anew.
+            most = max(n, min(self.spec.task.plays, int(slack * ledger.labelled)))
             drawn = choose(self.spec, self._cells, self._askable, belief, ledger, most, unseen)
         taken = dict(islice(drawn.items(), n))
         self._drawn = {item: step for item, step in drawn.items() if item not in taken} if slack else {}

@@ -38,25 +38,39 @@ router = APIRouter(
 
 async def desk_of(request: Request) -> Service:
     """Return the service of the app."""
-    return request.app.state.service
+    return _service(request)
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
 
 
 async def person_of(request: Request) -> Person:
-    """Return the person who is signed in. The guard has let nobody else in; should it ever, they get no further."""
+    """Return the person who is signed in."""
+    return _person(request)
+
+
+async def visit_of(request: Request) -> Visit:
+    """Return the token or session of the request, and the path of the app."""
+    return _visit(request)
+
+
+def _person(request: Request) -> Person:
+    """Return who is signed in. The guard has let nobody else in; should it ever, they get no further."""
     person: Person | None = getattr(request.state, "person", None)
     if person is None:
         raise HTTPException(401, SIGN_IN, {"www-authenticate": "Bearer"})
     return person
 
 
-async def visit_of(request: Request) -> Visit:
-    """Return the token or session of the request, and the path of the app."""
+def _visit(request: Request) -> Visit:
     return Visit(request.state.token, request.scope.get("root_path", ""))
 
 
 async def owner_of(request: Request) -> Person:
     """Return the person who is signed in, if they are an owner; otherwise refuse."""
-    person = await person_of(request)
+    person = _person(request)
     if person.role != "owner":
         raise HTTPException(403, "this is for the owner of the assessment. Sign in with the owner's link.")
     return person
@@ -131,22 +145,30 @@ def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     return m.Classes(classes=list(service.audit(name).pool.classes))
 
 
+# The next three are called for every label: they look into the request themselves, since solving four dependencies takes
+# FastAPI as long as the rest of the call.
+
+
 @router.post(ONE + "/ask", tags=["labelling"])
-def ask(name: str, body: m.Ask, service: Here, person: Anyone, visit: Visiting) -> m.Asked:
+def ask(name: str, body: m.Ask, request: Request) -> m.Asked:
     """Return the items to label next: this person's open items first, then new ones."""
-    return m.Asked(requests=service.ask(name, body.n, person.name, visit))
+    person, service = _person(request), _service(request)
+    return m.Asked(requests=service.ask(name, body.n, person.name, _visit(request)))
 
 
 @router.post(ONE + "/tell", tags=["labelling"])
-def tell(name: str, body: m.Tell, service: Here, person: Anyone, visit: Visiting) -> m.TakenAndAsked:
+def tell(name: str, body: m.Tell, request: Request) -> m.TakenAndAsked:
     """Take labels of items that were handed to this person; they are on disk when this returns."""
-    return service.take(name, person, visit, body.next, labels=_by_item(body), note=body.note, key=body.key)
+    person, service = _person(request), _service(request)
+    labels = _by_item(body)
+    return service.take(name, person, _visit(request), body.next, labels=labels, note=body.note, key=body.key)
 
 
 @router.post(ONE + "/skip", tags=["labelling"])
-def skip(name: str, body: m.Skip, service: Here, person: Anyone, visit: Visiting) -> m.TakenAndAsked:
+def skip(name: str, body: m.Skip, request: Request) -> m.TakenAndAsked:
     """Record that this person cannot answer: the item waits for others, or for the owner."""
-    return service.take(name, person, visit, body.next, skips=body.ids, reason=body.reason, key=body.key)
+    person, service = _person(request), _service(request)
+    return service.take(name, person, _visit(request), body.next, skips=body.ids, reason=body.reason, key=body.key)
 
 
 @router.post(ONE + "/retract", tags=["labelling"])
