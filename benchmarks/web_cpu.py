@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 HERE = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(HERE / "benchmarks"))
-from web import NAME, make  # noqa: E402
+sys.path.insert(0, str(HERE))
+from benchmarks.web import NAME, make  # noqa: E402
 
 
 class Annotator(threading.Thread):
@@ -121,9 +121,8 @@ def run(source: Path, options: argparse.Namespace, *, in_one: bool) -> float:
         told = Counter(item for one in crowd for item in one.told)
         check(address, told)
     cpu = (after.user + after.system - before.user - before.system) / told.total() * 1000
-    print(
-        f"{source}: {told.total():,} labels in {took:.0f} s, {told.total() / took:.0f} a second; {cpu:.2f} ms CPU a label"
-    )
+    rate = told.total() / took
+    print(f"{source}: {told.total():,} labels in {took:.0f} s, {rate:.0f} a second; {cpu:.2f} ms CPU a label")
     for name, times in {
         "ask": [t for one in crowd for t in one.asks],
         "tell": [t for one in crowd for t in one.tells],
@@ -184,9 +183,8 @@ def main() -> None:
             old.append(run(options.old, options, in_one=False))
         new.append(run(HERE / "src", options, in_one=True))
     if old:
-        print(
-            f"CPU a label: {np.mean(old):.2f} ms before, {np.mean(new):.2f} ms now: {np.mean(old) / np.mean(new):.1f} times less"
-        )
+        before, now = float(np.mean(old)), float(np.mean(new))
+        print(f"CPU a label: {before:.2f} ms before, {now:.2f} ms now: {before / now:.1f} times less")
 
 
 if __name__ == "__main__":

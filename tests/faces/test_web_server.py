@@ -96,8 +96,13 @@ def test_with_slack_the_belief_is_kept_until_a_share_of_the_labels_is_new(monkey
     audit.tell(dict.fromkeys(audit.ask(200).ids, "class 0"))
     fits: list[int] = []
     whole = audit._prior.belief
-    prior = type("Counted", (), {"belief": lambda _, outcomes: fits.append(1) or whole(outcomes)})()
-    monkeypatch.setitem(audit.__dict__, "_prior", prior)
+
+    class Counted:
+        def belief(self, outcomes: Any) -> Any:
+            fits.append(1)
+            return whole(outcomes)
+
+    monkeypatch.setitem(audit.__dict__, "_prior", Counted())
     (item,) = audit.ask(1, annotator="a", slack=0.02).ids
     for _ in range(20):
         _, (request,) = audit.tell_and_ask({item: "class 0"}, 1, annotator="a", slack=0.02)
@@ -436,7 +441,12 @@ def test_a_request_looks_up_one_person_and_the_next_none(monkeypatch: pytest.Mon
     site = make_site()
     looked: list[str] = []
     whole = People.who
-    monkeypatch.setattr(People, "who", lambda people, token: looked.append(token) or whole(people, token))
+
+    def counted(people: People, token: str) -> Any:
+        looked.append(token)
+        return whole(people, token)
+
+    monkeypatch.setattr(People, "who", counted)
     monkeypatch.setattr(People, "list", lambda _: pytest.fail("reads everybody"))
     with client_of(site, remember=60.0) as client:
         for _ in range(5):
@@ -463,8 +473,10 @@ def test_who_is_locked_out_on_the_page_is_out_at_once_and_elsewhere_within_a_sec
 def test_a_server_behind_a_prefix_says_where_it_is(tmp_path: Path) -> None:
     site = make_site(tmp_path / "audit.db")
     site.store.close()
-    with running(tmp_path / "audit.db", "--root-path", "/lab/") as server:
-        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as connection:
-            connection.request("GET", "/lab/sign-in")
-            assert b'data-root="/lab"' in connection.getresponse().read()
+    with (
+        running(tmp_path / "audit.db", "--root-path", "/lab/") as server,
+        closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as connection,
+    ):
+        connection.request("GET", "/lab/sign-in")
+        assert b'data-root="/lab"' in connection.getresponse().read()
     assert Store(tmp_path / "audit.db").names() == ["audit"]

@@ -85,7 +85,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
         address = _address(host, listening, secure=settings.secure) + settings.root_path
         _greet(People(store), database, address, host, secure=settings.secure)
-        # Pools and ledgers are millions of objects that live as long as the server: no use in looking at them for rubbish.
+        # Pools and ledgers are millions of objects that live as long as the server: none of them is ever rubbish.
         gc.collect()
         gc.freeze()
         gc.set_threshold(_RUBBISH)

@@ -188,8 +188,8 @@ def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]
     known -= _strangers([LabelRow(item, "") for item in known], pool)
     if both := [item for item, before in plain.items() if item in known and before in known]:
         raise LabelError(
-            f"{both[0]!r} and {plain[both[0]]!r} are two items, and a spreadsheet shows them alike. Nothing was changed. "
-            "Use a file that was written without --excel.",
+            f"{both[0]!r} and {plain[both[0]]!r} are two items, and a spreadsheet shows them alike. "
+            "Nothing was changed. Use a file that was written without --excel.",
             items=both,
         )
     items = {item: before for item, before in plain.items() if before in known}

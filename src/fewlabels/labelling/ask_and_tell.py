@@ -92,7 +92,7 @@ class Labelling:
         self._check_name("ask", annotator)
         if again or self._fits:
             with self._current() as ledger:
-                held = self._held([annotator])[:n] if again else Batch(())
+                held = tuple(self._held([annotator]))[:n] if again else ()
                 if len(held) == n:
                     return Batch(held)  # nothing is written, so nobody has to wait
                 if self._fits:

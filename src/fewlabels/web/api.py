@@ -145,8 +145,8 @@ def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     return m.Classes(classes=list(service.audit(name).pool.classes))
 
 
-# The next three are called for every label: they look into the request themselves, since solving four dependencies takes
-# FastAPI as long as the rest of the call.
+# The next three are called for every label. They look into the request themselves: it takes FastAPI as long to solve
+# four dependencies as to do the rest.
 
 
 @router.post(ONE + "/ask", tags=["labelling"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
@@ -44,9 +45,13 @@ def parts_of(item: Mapping[str, Any], settings: Settings, address: Callable[[], 
     for name, value in item.items():
         if value is None or value == "":
             continue
-        part = _part(str(value), settings, lambda name=name: f"{address()}&column={quote(name, safe='')}")
+        part = _part(str(value), settings, partial(_column_of, address, name))
         parts.append(part.model_copy(update={"name": name}) if named else part)
     return parts
+
+
+def _column_of(address: Callable[[], str], column: str) -> str:
+    return f"{address()}&column={quote(column, safe='')}"
 
 
 def _part(value: str, settings: Settings, address: Callable[[], str]) -> Part:
