@@ -358,6 +358,36 @@ def test_while_the_database_is_gone_the_answer_is_503_and_then_all_is_well(
     assert site.audit().labels() == {item: "class 1"}
 
 
+def test_postgresql_goes_away_and_comes_back(
+    postgres_server: str, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    import psycopg
+    import sqlalchemy as sa
+
+    name = sa.make_url(postgres_url).database
+    site = make_site(postgres_url)
+    with client_of(site) as client, psycopg.connect(postgres_server, autocommit=True) as admin:
+
+        def allow(connections: bool) -> None:
+            admin.execute(f'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS {connections}')
+            if not connections:
+                admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+
+        asked = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann)).json()["requests"]
+        for i in range(3):
+            said = {"labels": [{"id": asked[0]["id"], "label": "class 1"}], "key": f"key-{i:05}", "next": 1}
+            allow(connections=False)
+            for headers in (bearer(site.ann), bearer(site.bob)):
+                assert client.post(f"{ONE}/tell", json=said, headers=headers).status_code == 503
+                assert client.get("/api/v1/me", headers=headers).status_code in {200, 503}  # remembered for a second
+            assert client.get("/healthz").status_code == 200
+            allow(connections=True)
+            asked = client.post(f"{ONE}/tell", json=said, headers=bearer(site.ann)).json()["requests"]
+    assert not any(record.exc_info for record in caplog.records)  # one line each, and no traceback
+    assert len(site.audit().labels()) == 3
+    site.store.close()
+
+
 # --- connections
 
 
