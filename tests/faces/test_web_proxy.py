@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -125,7 +125,7 @@ class Behind:
 )
 def test_everything_works_behind_a_path(house: House, site: Site, proxy, tmp_path: Path) -> None:
     with house.serving("--root-path", "/lab") as inner, proxy(inner.server.port, tmp_path) as port:
-        outer = replace(inner, server=Behind(port))
+        outer = replace(inner, server=cast("Any", Behind(port)))
         page = outer.label(site, site.ann)
         said = {answer(page, "1", n): "class 0" for n in range(1, 6)}
         all_saved(page)

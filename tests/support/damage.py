@@ -1,9 +1,9 @@
 """Damaged files of every format that is read: only our own errors may come out, and no process may die of one.
 
-    python -m tests.support.damage FORMAT FIRST COUNT
+    python -m tests.support.damage FIRST COUNT FORMAT...
 
-reads the damaged files of a format with the seeds FIRST, FIRST + 1, ... in a process with limited memory, and prints
-what went wrong as JSON. tests/io/test_read_damaged.py calls it.
+reads the damaged files of some formats with the seeds FIRST, FIRST + 1, ... in a process with limited memory, and
+prints by format what went wrong, as JSON. tests/io/test_read_damaged.py calls it.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def try_all(kind: str, first: int, count: int) -> dict[str, Any]:
         read(path)  # the sound file can be read
         for seed in range(first, first + count):
             path.write_bytes(spoilt(kind, whole, np.random.default_rng([seed, FORMATS.index(kind)])))
-            sys.stderr.write(f"{seed}\n")  # the last line says which file killed the process
+            sys.stderr.write(f"{kind} {seed}\n")  # the last line says which file killed the process
             try:
                 read(path)
                 outcome["read"] += 1
@@ -270,4 +270,5 @@ if __name__ == "__main__":
     faulthandler.enable()
     warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    sys.stdout.write(json.dumps(try_all(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    first, count, *kinds = sys.argv[1:]
+    sys.stdout.write(json.dumps({kind: try_all(kind, int(first), int(count)) for kind in kinds}))
