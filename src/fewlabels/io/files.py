@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 from fewlabels.errors import FewlabelsError, InputError, one_line
 from fewlabels.io.arrays import from_arrays, matrix
+from fewlabels.io.arrow_sizes import unpacked_size
 from fewlabels.io.csvs import open_csv
 from fewlabels.io.jsons import open_json, open_json_lines
 from fewlabels.io.limits import Counter, depth_of_types, within_memory
@@ -154,6 +155,7 @@ def _open_arrow(path: Path, name: str, within: Limits) -> Source:
                 counter.add(batch.nbytes)
                 yield batch
 
+    within.check_bytes(path, name, unpacked_size(path))
     with pa.OSFile(str(path), "rb") as file:
         schema = reader(file, None).schema
     check_names(name, schema.names)
