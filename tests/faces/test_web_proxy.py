@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -78,7 +78,11 @@ def stripping(server: int, _folder: Path) -> Iterator[int]:
             if not self.path.startswith("/lab/"):
                 self.send_error(404)
                 return
-            connection = http.client.HTTPConnection("127.0.0.1", server, timeout=60)
+            away = suppress(OSError, http.client.HTTPException)  # one of the two ends is gone
+            with closing(http.client.HTTPConnection("127.0.0.1", server, timeout=60)) as connection, away:
+                self.pass_on(connection)
+
+        def pass_on(self, connection: http.client.HTTPConnection) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {**dict(self.headers.items()), "x-forwarded-for": self.client_address[0]}
             connection.request(self.command, self.path.removeprefix("/lab"), body, headers)
@@ -91,7 +95,6 @@ def stripping(server: int, _folder: Path) -> Iterator[int]:
             while part := answer.read1():
                 self.wfile.write(part)
                 self.wfile.flush()
-            connection.close()
 
         do_GET = do_POST = handle_any  # noqa: N815
 
@@ -143,6 +146,7 @@ def test_everything_works_behind_a_path(house: House, site: Site, proxy, tmp_pat
             "() => document.querySelector('.tile b').textContent === '7'"
         )  # the stream gets through
         owner.click("a:has-text('People')")
+        owner.wait_for_load_state()  # with the script of the page
         owner.fill("input[name=name]", f"new {proxy.__name__}")
         owner.click("button:has-text('Invite')")
         owner.wait_for_selector("#invited >> visible=true")
