@@ -14,7 +14,7 @@ from fewlabels.findings.finding import find
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.report import outlook
 from fewlabels.stopping import Stop
-from tests.support.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts
+from tests.support.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts, streams
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -285,6 +285,7 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
     assert len(log.splitlines()) == 1 + len(events_of(site))
 
 
+@streams
 def test_live_tells_when_the_log_has_grown() -> None:
     site = make_site()
     with (

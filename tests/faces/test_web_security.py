@@ -15,7 +15,7 @@ from fewlabels.store.sessions import Sessions
 from fewlabels.web import Settings, create_app
 from fewlabels.web.content import file_of
 from fewlabels.web.guard import Rates, csrf_token, seal
-from tests.support.web import bearer, client_of, events_of, make_site
+from tests.support.web import bearer, client_of, events_of, make_site, streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -382,6 +382,7 @@ def test_nobody_is_sent_to_the_host_that_a_request_names() -> None:
             assert "evil" not in client.get(path, headers=headers, follow_redirects=False).headers.get("location", "")
 
 
+@streams
 def test_streams_are_bounded_and_end_for_who_is_locked_out() -> None:
     site = make_site()
     with client_of(site) as client:
