@@ -5,8 +5,9 @@ READY := .venv/.ready
 CORE := .venv/.core
 LOWEST := .venv-lowest
 DIST := .venv-dist
+AUDIT := .venv-audit
 
-.PHONY: env demo quick test lowest lint format docs bench dist clean
+.PHONY: env demo quick test lowest audit lint format docs bench dist clean
 
 env: $(READY)
 
@@ -47,6 +48,13 @@ $(LOWEST)/.ready: pyproject.toml scripts/lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/pins.txt --editable . httpx
 	touch $(LOWEST)/.ready
 
+# Looks every installed package up in a public database of known vulnerabilities. Needs the network.
+audit: env
+	$(PYTHON) -m venv --clear $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip freeze --exclude-editable > $(AUDIT)/installed.txt
+	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip
+
 lint: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -73,4 +81,4 @@ dist:
 	folder=$$(mktemp -d) && cd $$folder && $(CURDIR)/$(DIST)/bin/fewlabels demo && rm -rf $$folder
 
 clean:
-	rm -rf .venv $(LOWEST) $(DIST) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(DIST) $(AUDIT) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

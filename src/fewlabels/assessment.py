@@ -204,7 +204,7 @@ class Assessment(Record):
     def belief(self) -> Belief:
         """The belief about the cells of the assessment's own metric and groups."""
         with self._current() as ledger:
-            return self._believe(ledger)
+            return self._believe(ledger).belief
 
     def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
         """A plot: a notebook shows it with values where you point, `.plot(ax)` draws it, `.save(path)` writes it.
@@ -345,6 +345,8 @@ def create(
     >>> audit.tell({item: "cat" for item in audit.ask(2).ids})
     2
     """
+    if name in (".", ".."):  # a browser takes them for folders, and would never ask for their pages
+        raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
     if not isinstance(pool, Pool):
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
     groups = by_predicted(pool) if groups is None else groups

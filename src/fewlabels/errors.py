@@ -152,6 +152,25 @@ def needs(what: str, package: str, extra: str) -> str:
     )
 
 
+def one_line(said: object, most: int = 300) -> str:
+    """What another library says, on one line and without its full stop; what kind of thing it is if it says nothing.
+
+    >>> one_line(ValueError("first  second.")), one_line(KeyError())
+    ('first second', 'KeyError')
+    """
+    return " ".join(str(said).split())[:most].rstrip(".") or type(said).__name__
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """A value as a message shows it: in quotes, on one line, and cut short if it is long.
+
+    >>> quoted("cat"), quoted("a" * 100, 10)
+    ("'cat'", "'aaaaaaaaaa'...")
+    """
+    text = str(value)
+    return repr(text) if len(text) <= most else f"{text[:most]!r}..."
+
+
 def sentence(clause: str) -> str:
     """A clause as a sentence; empty if it is empty.
 

@@ -10,6 +10,20 @@ NONE = "–"
 """The sign for a number that does not exist."""
 
 
+# What a terminal obeys instead of showing: control characters, and marks that turn the direction of writing.
+_COMMANDS = {c: f"\\x{c:02x}" for c in (*range(0x20), *range(0x7F, 0xA0)) if c not in (0x09, 0x0A)}
+_COMMANDS |= {c: f"\\u{c:04x}" for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
+
+def harmless(text: str) -> str:
+    r"""A text as a terminal may show it: what people typed cannot move the cursor or colour the rest.
+
+    >>> print(harmless("a" + chr(27) + "[2Jb"))
+    a\x1b[2Jb
+    """
+    return text.translate(_COMMANDS)
+
+
 def counted(count: int, noun: str) -> str:
     """A number and its noun.
 

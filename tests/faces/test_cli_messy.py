@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 import fewlabels as fl
 from fewlabels.cli.main import as_options, cli
+from fewlabels.cli.output import write
 from fewlabels.errors import Argument, Call, InputError
 from fewlabels.io.finder import Guess, guess
 
@@ -322,3 +325,35 @@ def test_messages_of_python_become_options() -> None:
     assert str(error) == "ask() needs a name: ask(..., annotator='Ann B')."
     assert error.spelt(as_options) == "ask() needs a name: --annotator 'Ann B'."
     assert [argument.name for argument in error.arguments] == ["annotator"]
+
+
+# --- what people typed cannot command the terminal
+
+
+def test_escapes_in_names_never_reach_the_terminal(tmp_path):
+    bad = "a\x1b[2J\x9b31m\u202eb"
+    pool = fl.read_pool({"id": [bad, "c"], "predicted": [f"x{bad}", "y"], "text": [bad, "t"]}, content="text")
+    database = tmp_path / "audit.db"
+    audit = fl.create(database, "odd", pool)
+    audit.tell(dict.fromkeys(audit.ask(2, annotator=bad).ids, f"x{bad}"), annotator=bad, note=bad)
+    audit.close()
+    calls = [["show"], ["show", "--json"], ["answer"], ["tell", f"nobody=x{bad}"], ["list"]]
+    calls += [["people"], ["show", bad], ["tell", f"{bad}=z{bad}"]]
+    for command, *rest in calls:
+        said = CliRunner().invoke(cli, [command, str(database), *rest])
+        assert not isinstance(said.exception, Exception) or isinstance(said.exception, SystemExit), said.exception
+        for text in (said.stdout, said.stderr):
+            assert not set(text) & {"\x1b", "\x9b", "\u202e"}, (command, rest, text)
+    # A file and a pipe get the data as they are; a terminal does not.
+    raw = CliRunner().invoke(cli, ["export", str(database), "log"]).stdout
+    assert bad in raw
+    with pytest.MonkeyPatch.context() as patch:
+        shown = _Terminal()
+        patch.setattr(sys, "stdout", shown)
+        write([{"id": bad}], ["id"], None, "csv")
+    assert shown.getvalue() == "id\na\\x1b[2J\\x9b31m\\u202eb\n"
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True

@@ -14,7 +14,7 @@ from fewlabels.findings.finding import find
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.report import outlook
 from fewlabels.stopping import Stop
-from tests.support.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts
+from tests.support.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts, streams
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def test_ask_and_tell_are_those_of_the_assessment() -> None:
             assert ids == twin.ask(3, annotator="ann").ids
             labels = [{"id": item, "label": "class 1"} for item in ids]
             answer = client.post(f"{ONE}/tell", json={"labels": labels}, headers=bearer(site.ann))
-            assert answer.json() == {"taken": 3}
+            assert answer.json() == {"taken": 3, "requests": []}
             twin.tell(dict.fromkeys(ids, "class 1"), annotator="ann")
         shown = client.get(f"{ONE}/estimates", headers=bearer(site.owner)).json()
         said = client.get(f"{ONE}/answer", params={"level": 0.8}, headers=bearer(site.owner)).json()
@@ -73,7 +73,10 @@ def test_the_same_answer_sent_twice_counts_once() -> None:
         item = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann)).json()["requests"][0]["id"]
         body = {"labels": [{"id": item, "label": "class 2"}], "key": "0123456789abcdef"}
         for _ in range(3):
-            assert client.post(f"{ONE}/tell", json=body, headers=bearer(site.ann)).json() == {"taken": 1}
+            assert client.post(f"{ONE}/tell", json=body, headers=bearer(site.ann)).json() == {
+                "taken": 1,
+                "requests": [],
+            }
         other = {"labels": [{"id": item, "label": "class 3"}], "key": "0123456789abcdef"}
         assert client.post(f"{ONE}/tell", json=other, headers=bearer(site.ann)).status_code == 409
     assert [kind for kind, *_ in events_of(site)] == ["request", "label"]
@@ -131,7 +134,7 @@ def test_what_was_withdrawn_stays_withdrawn_and_is_said() -> None:
         back = client.post(f"{ONE}/retract", json={"ids": [told]}, headers=bearer(site.ann)).json()
         assert "it was withdrawn" in back["error"]["message"]
         # What arrived before and is sent again, its yes having been lost, is no new answer.
-        assert client.post(f"{ONE}/tell", json=sent, headers=bearer(site.ann)).json() == {"taken": 1}
+        assert client.post(f"{ONE}/tell", json=sent, headers=bearer(site.ann)).json() == {"taken": 1, "requests": []}
         assert site.audit().labels() == {}
         everything = client.post(f"{ONE}/ask", json={"n": 60}, headers=bearer(site.bob)).json()["requests"]
         assert len(everything) == 60
@@ -182,7 +185,8 @@ def test_several_people_about_the_same_items() -> None:
         for who, label in ((site.ann, "class 0"), (site.bob, "class 1")):
             asked = client.post(f"{ONE}/ask", json={"n": 4}, headers=bearer(who)).json()["requests"]
             labels = [{"id": one["id"], "label": "class 0" if i else label} for i, one in enumerate(asked)]
-            assert client.post(f"{ONE}/tell", json={"labels": labels}, headers=bearer(who)).json() == {"taken": 4}
+            told = client.post(f"{ONE}/tell", json={"labels": labels}, headers=bearer(who))
+            assert told.json() == {"taken": 4, "requests": []}
         agreed = client.get(f"{ONE}/agreement", headers=bearer(site.owner)).json()
         waiting = client.get(f"{ONE}/disputed", headers=bearer(site.owner)).json()
         people = client.get(f"{ONE}/by-person", headers=bearer(site.owner)).json()["rows"]
@@ -281,6 +285,7 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
     assert len(log.splitlines()) == 1 + len(events_of(site))
 
 
+@streams
 def test_live_tells_when_the_log_has_grown() -> None:
     site = make_site()
     with (

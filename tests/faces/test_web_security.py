@@ -11,10 +11,11 @@ import fewlabels as fl
 from fewlabels.assessment import Assessment
 from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.store.people import People
+from fewlabels.store.sessions import Sessions
 from fewlabels.web import Settings, create_app
 from fewlabels.web.content import file_of
 from fewlabels.web.guard import Rates, csrf_token, seal
-from tests.support.web import bearer, client_of, events_of, make_site
+from tests.support.web import bearer, client_of, events_of, make_site, streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,18 +45,38 @@ def test_a_cookie_needs_the_pages_own_token() -> None:
         assert "httponly" in cookie
         assert "samesite=lax" in cookie
         assert client.get("/api/v1/me").json()["name"] == "ann"
-        for header in ({}, {"x-csrf-token": "wrong"}, {"x-csrf-token": csrf_token(site.bob)}):
+        for header in ({}, {"x-csrf-token": "wrong"}, {"x-csrf-token": csrf_token(site.ann)}):
             assert client.post(f"{ONE}/ask", json={}, headers=header).status_code == 403
-        good = {"x-csrf-token": csrf_token(site.ann)}
+        session = next(iter(client.cookies.values()))
+        good = {"x-csrf-token": csrf_token(session)}
         assert client.post(f"{ONE}/ask", json={}, headers=good).status_code == 200
         page = client.get("/label/audit").text
-        assert csrf_token(site.ann) in page
+        assert csrf_token(session) in page
         assert site.ann not in page
+        assert session not in page
         client.post("/sign-out", data={"csrf": "wrong"})
         assert client.get("/api/v1/me").status_code == 200  # still signed in
-        assert client.post("/sign-out", data={"csrf": csrf_token(site.ann)}, follow_redirects=False).status_code == 303
+        assert client.post("/sign-out", data={"csrf": csrf_token(session)}, follow_redirects=False).status_code == 303
         assert client.get("/api/v1/me").status_code == 401
     assert len(events_of(site)) == 1
+
+
+def test_signing_out_ends_the_cookie_and_not_the_link() -> None:
+    site = make_site()
+    with client_of(site) as client:
+        client.post("/sign-in", json={"token": site.ann})
+        stolen = {"cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
+        assert site.ann not in stolen["cookie"]
+        session = next(iter(client.cookies.values()))
+        client.cookies.clear()
+        assert client.get("/api/v1/me", headers=stolen).json()["name"] == "ann"
+        assert client.get("/api/v1/me", headers=bearer(session)).status_code == 401  # it is good for a cookie only
+        client.post("/sign-out", data={"csrf": csrf_token(session)}, headers=stolen)
+        assert client.get("/api/v1/me", headers=stolen).status_code == 401
+        assert client.post("/sign-in", json={"token": site.ann}).status_code == 200
+        assert client.get("/api/v1/me").json()["name"] == "ann"
+    with client_of(site) as client:  # after the server was started again
+        assert client.get("/api/v1/me", headers=stolen).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -77,7 +98,8 @@ def test_a_cookie_of_another_program_locks_nobody_out(other: str) -> None:
     """Browsers send the cookies of every program on this host, and some programs set what no standard allows."""
     site = make_site()
     with client_of(site) as client:
-        for cookies in (f"{other}; fewlabels={site.ann}", f"fewlabels={site.ann}; {other}"):
+        session = Sessions(site.store).begin(site.ann)
+        for cookies in (f"{other}; fewlabels={session}", f"fewlabels={session}; {other}"):
             answer = client.get("/api/v1/me", headers={b"cookie": cookies.encode("latin-1")})
             assert answer.json() == {"name": "ann", "role": "annotator"}, cookies
 
@@ -360,6 +382,7 @@ def test_nobody_is_sent_to_the_host_that_a_request_names() -> None:
             assert "evil" not in client.get(path, headers=headers, follow_redirects=False).headers.get("location", "")
 
 
+@streams
 def test_streams_are_bounded_and_end_for_who_is_locked_out() -> None:
     site = make_site()
     with client_of(site) as client:
@@ -367,12 +390,16 @@ def test_streams_are_bounded_and_end_for_who_is_locked_out() -> None:
         with client.stream("GET", f"{ONE}/live", headers=bearer(site.owner)) as stream:
             lines = stream.iter_lines()
             assert next(lines) == "event: change"
-            assert service.streams == 1
+            assert service.streams.open == {"boss": 1}
             People(site.store).revoke("boss")
             assert "change" not in "".join(list(lines)[2:])  # and it ends
-        assert service.streams == 0
-        service.streams = 100
+        assert service.streams.open == {}
+        for i in range(100):
+            service.streams.begin(f"owner {i // 20}")
         headers = bearer(People(site.store).invite("boss", "owner"))
+        assert client.get(f"{ONE}/live", headers=headers).status_code == 503
+        service.streams.end("owner 1")
+        service.streams.begin("owner 2" if "owner 2" not in service.streams.open else "boss")
         assert client.get(f"{ONE}/live", headers=headers).status_code == 503
 
 

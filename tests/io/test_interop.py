@@ -116,7 +116,7 @@ def test_annotations_of_items_that_were_never_asked_can_be_adopted() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{not json", "is not JSON"),
+        ("{not json", "not JSON"),
         ('{"a": 1}', "not a list of tasks"),
         ('[{"data": {"text": "x"}, "annotations": []}]', "no data.item_id"),
         ('[{"data": {"item_id": "a"}}]', "has no annotations"),

@@ -149,6 +149,8 @@ def test_a_source_that_changes_between_passes_is_noticed(monkeypatch):
     def shrinking(columns, numbers):
         return [batch.slice(0, next(reads)) for batch in source.reader(columns, numbers)]
 
-    monkeypatch.setattr("fewlabels.io.predictions.open_source", lambda _: dataclasses.replace(source, reader=shrinking))
+    monkeypatch.setattr(
+        "fewlabels.io.predictions.open_source", lambda _, **__: dataclasses.replace(source, reader=shrinking)
+    )
     with pytest.raises(ValueError, match=r"p.parquet changed while it was being read"):
         read_pool("p.parquet")

@@ -19,6 +19,7 @@ from fewlabels.errors import InputError
 from fewlabels.interop.label_studio import write_label_studio
 from fewlabels.io import read_labels, write_rows
 from fewlabels.io.saving import save
+from fewlabels.io.writing import without_apostrophe
 from tests.support.web import bearer, client_of, make_site
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def test_for_a_spreadsheet_formulas_are_texts_and_numbers_numbers() -> None:
     out = io.StringIO()
     write_rows([{"id": text, "label": text, "note": text, "n": -1} for text in texts], out, excel=True)
     rows = list(csv.DictReader(io.StringIO(out.getvalue().removeprefix("\ufeff"), newline="")))
-    assert [row["id"] for row in rows] == [row["label"] for row in rows] == texts
+    assert [row["id"] for row in rows] == [row["label"] for row in rows] == [row["note"] for row in rows]
+    assert [without_apostrophe(row["id"]) or row["id"] for row in rows] == texts  # `tell` reads them back
     assert [row["note"] for row in rows] == [f"'{text}" for text in texts[:7]] + texts[7:11] + ["'-"]
     assert {row["n"] for row in rows} == {"-1"}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fewlabels.cli.common import assessment_arguments, json_option, level_option
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from fewlabels.findings.finding import Finding
@@ -47,7 +48,7 @@ def answer(address: str, name: str | None, *, top: int | None, level: float, as_
     if as_json:
         emit_json(_json(finding, top))
         return
-    click.echo(finding.headline)
+    click.echo(harmless(finding.headline))
     click.echo()
     for sentence in (finding.basis, finding.task.legend()):
         if sentence:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from fewlabels.cli.common import assessment_arguments, json_option
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +108,6 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
 
     for one in checks:
         begin = f"{one.rule.name}. " if one.rule.name else ""
-        click.echo(f"{begin}{one.words}{f' {one.forecast}' if one.forecast else ''}")
+        click.echo(harmless(f"{begin}{one.words}{f' {one.forecast}' if one.forecast else ''}"))
     if not audit.labels():
         talk("There are no labels yet, and a group without labels never passes.")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+# Control characters that JSON may contain as they are, and marks that turn the direction of writing.
+_UNSHOWN = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 # --- options and arguments that look the same everywhere
 
@@ -175,7 +181,7 @@ def program() -> str:
 
 def talk(message: str) -> None:
     """Print a message that is not part of the result, on stderr."""
-    click.echo(message, err=True)
+    click.echo(harmless(message), err=True)
 
 
 def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
@@ -207,7 +213,8 @@ def emit(table: Table, as_json: bool, *, most: int | None = None, extra: Mapping
 
 def emit_json(data: object) -> None:
     """Print one JSON document on stdout. Times are written as ISO 8601."""
-    click.echo(json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain))
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
+    click.echo(_UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import click
 
 from fewlabels.cli.common import filled
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +59,7 @@ class Terminal:
 
     def show(self, text: str) -> None:
         """Draw over the line that the cursor is in."""
-        click.echo(f"\r\x1b[K{text[: shutil.get_terminal_size((80, 24)).columns - 1]}", err=True, nl=False)
+        click.echo(f"\r\x1b[K{harmless(text)[: shutil.get_terminal_size((80, 24)).columns - 1]}", err=True, nl=False)
 
 
 class Pipe:

@@ -14,6 +14,7 @@ import click
 
 from fewlabels.cli import imports
 from fewlabels.errors import Argument, Call, FewlabelsError
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,7 +164,7 @@ def _with_usage(error: click.ClickException) -> str:
 
 def _say(message: str) -> None:
     """Print one line on stderr."""
-    click.echo(f"fewlabels: {' '.join(message.split())}", err=True)
+    click.echo(harmless(f"fewlabels: {' '.join(message.split())}"), err=True)
 
 
 _HELP = """Find out how good a black-box classifier is on your data from few labels, and how sure that is.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +68,11 @@ def write(
     target: Any = sys.stdout if output is None or output == "-" else output
     if style == "parquet":
         save(_parquet(rows, columns), target)
+        return
+    if target is sys.stdout and sys.stdout.isatty():  # a pipe gets the data as they are; a terminal would obey them
+        shown = io.StringIO()
+        write_rows(rows, shown, columns=columns, style=cast("Style", style), excel=excel)
+        click.echo(harmless(shown.getvalue()), nl=False)
         return
     write_rows(rows, target, columns=columns, style=cast("Style", style), excel=excel)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from fewlabels.cli.common import json_option
+from fewlabels.wording import harmless
 
 _ADDRESS = "http://localhost:8000"
 
@@ -34,7 +35,7 @@ def invite(database: str, name: str, address: str, *, owner: bool, again: bool, 
     if as_json:
         emit_json({"name": name, "role": role, "token": token, "link": link})
         return
-    click.echo(f"fewlabels: the personal link of {name} ({role}), shown only this once:", err=True)
+    click.echo(harmless(f"fewlabels: the personal link of {name} ({role}), shown only this once:"), err=True)
     click.echo(link)
 
 
@@ -48,7 +49,7 @@ def revoke(database: str, name: str) -> None:
 
     with open_store(database) as store:
         People(store).revoke(name)
-    click.echo(f"fewlabels: {name} is locked out. Their answers stay.", err=True)
+    click.echo(harmless(f"fewlabels: {name} is locked out. Their answers stay."), err=True)
 
 
 @click.command(short_help="List who was invited.")

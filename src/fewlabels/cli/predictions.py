@@ -20,8 +20,11 @@ MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
 
 
+any_size_option = click.option("--any-size", is_flag=True, help="Read a file that unpacks to very much.")
+
+
 def pool_options(command: Decorated) -> Decorated:
-    """Add the options --id, --scores, --predicted, --confidence, --classes, --normalize and --logits."""
+    """Add the options --id, --scores, --predicted, --confidence, --classes, --normalize, --logits and --any-size."""
     for option in reversed((
         click.option("--id", "id_", metavar="NAME", help="Column of ids."),
         click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', names with commas, or one of vectors."),
@@ -30,6 +33,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
+        any_size_option,
     )):  # fmt: skip
         command = option(command)
     return command
@@ -74,7 +78,7 @@ def read_predictions(
     from fewlabels.io import read_pool
     from fewlabels.io.finder import guess
 
-    source = opened(file) if isinstance(file, str) else file
+    source = opened(file, any_size=options["any_size"]) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
         options, source = options | {"confidence": None}, _without_confidence(source)
     groups = group_columns(options.get("groups") or "", source)
@@ -112,17 +116,18 @@ def read_predictions(
     return pool, _understood(guessed, pool, options, unused)
 
 
-def opened(file: str) -> Source:
+def opened(file: str, *, any_size: bool = False) -> Source:
     """Open a file as a source of rows; "-" is stdin, whose format is detected."""
     import sys
     import tempfile
     from pathlib import Path
 
     from fewlabels.io.files import open_file
+    from fewlabels.io.limits import limits
     from fewlabels.io.opening import open_source
 
     if file != "-":
-        return open_source(file)
+        return open_source(file, any_size=any_size)
     data = sys.stdin.buffer.read()
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     # A source reads its file more than once, so what comes through a pipe is kept until the command ends.
@@ -131,7 +136,7 @@ def opened(file: str) -> Source:
         context.call_on_close(folder.cleanup)
     path = Path(folder.name) / ("stdin.json" if start in (b"{", b"[") else "stdin.csv")
     path.write_bytes(data)
-    return open_file(path, "standard input")
+    return open_file(path, "standard input", limits(any_size))
 
 
 def _without_confidence(source: Source) -> Source:
@@ -154,10 +159,18 @@ def _classes(text: str | None) -> list[str] | None:
     """Read names of classes, separated by commas or from the lines of a file."""
     from pathlib import Path
 
+    from fewlabels.errors import InputError
+
     if text is None:
         return None
     if "," not in text and Path(text).is_file():
-        return [line.strip() for line in Path(text).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        try:
+            lines = Path(text).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"cannot read the classes in {text}: {error}. Save them as UTF-8, one on a line."
+            ) from None
+        return [line.strip() for line in lines if line.strip()]
     return [part.strip() for part in text.split(",")]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from fewlabels.store.people import People
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  (only to be recognised)
-_MOST = 500  # connections at once
+_RUBBISH = 20_000  # new objects between two looks for rubbish
 _LAST = 5  # seconds that open requests have to end
 
 _HELP = """Serve the labelling page, the dashboard and the HTTP API of a database.
@@ -28,6 +31,7 @@ Examples:
   fewlabels serve audit.db
   fewlabels serve audit.db --content images/ --port 8080
   fewlabels serve postgresql://user@host/database --host 0.0.0.0 --secure
+  fewlabels serve audit.db --secure --root-path /lab       https://example.com/lab/ behind a proxy
 """
 
 
@@ -43,6 +47,14 @@ Examples:
 @click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
 @click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
 @click.option("--secure", is_flag=True, help="People reach the server by https: send cookies only that way.")
+@click.option("--root-path", default="", metavar="PATH", help="The path under which a proxy shows the server: /lab.")
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Trust this proxy's headers. Repeatable.  [default: this computer]",
+)
 def serve(database: str, host: str, port: int, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import open_store
@@ -53,21 +65,30 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         import uvicorn
 
         from fewlabels.web import Settings, create_app
+        from fewlabels.web.connections import MOST, Connection
     except ModuleNotFoundError as error:
         raise InputError(needs("serving", f"the package {error.name}", "web")) from error
     for name in ("columns", "show"):
         options[name] = tuple(part.strip() for part in (options[name] or "").split(",") if part.strip())
+    options["root_path"] = options["root_path"].rstrip("/")
+    options["proxies"] = options["proxies"] or Settings.proxies
     settings = Settings(**options)
     with open_store(database) as store:
         app = create_app(store, settings)
         _check_shown(app.state.service)
         listening = _listen(host, port)
         # No server header, and no access log, which would add nothing to the log of events.
-        config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
-        config.limit_concurrency, config.timeout_graceful_shutdown = _MOST, _LAST
+        config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False, http=Connection)
+        config.proxy_headers, config.timeout_graceful_shutdown = False, _LAST  # web/proxies.py reads their headers
+        config.limit_concurrency = 2 * MOST  # idle connections make room long before
         server = uvicorn.Server(config)
         app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
-        _greet(People(store), database, _address(host, listening, secure=settings.secure), host, secure=settings.secure)
+        address = _address(host, listening, secure=settings.secure) + settings.root_path
+        _greet(People(store), database, address, host, secure=settings.secure)
+        # Pools and ledgers are millions of objects that live as long as the server: none of them is ever rubbish.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(_RUBBISH)
         server.run(sockets=[listening])
 
 
@@ -79,7 +100,7 @@ def _check_shown(service: Service) -> None:
     if blind and service.settings.columns and len(blind) == len(service.names()):
         raise InputError(next(iter(blind.values())))
     for name, why in blind.items():
-        click.echo(f"fewlabels: annotators cannot see the items of {name!r}: {why}", err=True)
+        click.echo(harmless(f"fewlabels: annotators cannot see the items of {name!r}: {why}"), err=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:

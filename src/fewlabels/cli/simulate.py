@@ -106,7 +106,7 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
     from fewlabels.simulation.truth import truth
 
     need_compiler()
-    source = opened(file)
+    source = opened(file, any_size=options["any_size"])
     columns = group_columns(options["groups"], source)
     pool, _ = read_predictions(source, options, content=[], columns=columns)
     labels = labels_from(options["labels"], source)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fewlabels.cli.common import complete_names, json_option
+from fewlabels.cli.predictions import any_size_option
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ Examples:
 @click.option("--label-studio", is_flag=True, help="FILE is Label Studio's export as JSON.")
 @click.option("--id", "id_", default="id", metavar="NAME", show_default=True, help="Column of ids.")
 @click.option("--label", default="label", metavar="NAME", show_default=True, help="Column of labels.")
+@any_size_option
 @json_option
 def tell(
     address: str,
@@ -61,6 +63,7 @@ def tell(
     label_studio: bool,
     id_: str,
     label: str,
+    any_size: bool,
     as_json: bool,
 ) -> None:
     """See `_HELP`."""
@@ -76,7 +79,7 @@ def tell(
         _tell_label_studio(audit, rest, adopt=adopt)
         return
     ids = {str(item) for item in audit.pool.ids.to_pylist()}
-    rows = [row for word in rest for row in _rows(word, ids, id_, label)]
+    rows = [row for word in rest for row in _rows(word, ids, id_, label, any_size=any_size)]
     spelt, changed = _spelt([row for row in rows if row.label], audit.pool, ids)
     labels = checked(spelt, audit.pool, skips=not decide)
     skipped = sum(skip_reason(label, audit.pool.classes) is not None for label in labels.values())
@@ -117,7 +120,7 @@ def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) 
     talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(len(audit.labels()), 'label')} so far.")
 
 
-def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelRow]:
+def _rows(word: str, ids: AbstractSet[str], id_: str, label: str, *, any_size: bool) -> list[LabelRow]:
     """Read the labels that a word of the command line stands for."""
     from fewlabels.cli.predictions import opened
     from fewlabels.errors import InputError
@@ -130,7 +133,7 @@ def _rows(word: str, ids: AbstractSet[str], id_: str, label: str) -> list[LabelR
         return [LabelRow(item, name)]
     if word != "-" and not Path(word).exists():
         raise InputError(f"{word!r} is not a file, not ID=LABEL, and not an assessment of this database. Check it.")
-    return label_rows(opened(word), id=id_, label=label)
+    return label_rows(opened(word, any_size=any_size), id=id_, label=label)
 
 
 def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:

@@ -21,6 +21,7 @@ better than it is.
 Examples:
   fewlabels withdraw audit.db img_17 img_18
   fewlabels withdraw audit.db worst --pending --note 'ann left'
+  fewlabels withdraw audit.db --person eve            all that eve said or holds, and nothing of others
 """
 
 
@@ -28,22 +29,35 @@ Examples:
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, metavar="[NAME] ID...", shell_complete=complete_names)
 @click.option("--pending", is_flag=True, help="Withdraw all items that wait for a label.")
+@click.option("--person", metavar="WHO", help="Take back what this person said or holds, and nothing of others.")
 @click.option("--annotator", metavar="WHO", help="Who takes them back.")
 @click.option("--note", metavar="TEXT", help="The reason, to keep in the log.")
 @json_option
 def withdraw(
-    address: str, words: Sequence[str], *, pending: bool, annotator: str | None, note: str | None, as_json: bool
+    address: str,
+    words: Sequence[str],
+    *,
+    pending: bool,
+    person: str | None,
+    annotator: str | None,
+    note: str | None,
+    as_json: bool,
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit_json, name_and_rest, open_assessment, talk
     from fewlabels.errors import InputError
 
     name, ids = name_and_rest(address, words)
-    if not ids and not pending:
+    if not ids and not pending and person is None:
         raise InputError("no items were named: add their ids, or --pending for all that wait for a label.")
+    if person is not None and (ids or pending):
+        raise InputError("--person takes back everything of one person: leave the ids and --pending out.")
     audit = open_assessment(address, name)
-    wanted = list(dict.fromkeys([*ids, *(audit.pending() if pending else [])]))
-    count = audit.withdraw(wanted, annotator=annotator, note=note) if wanted else 0
+    if person is not None:
+        count = audit.withdraw_person(person, annotator=annotator, note=note)
+    else:
+        wanted = list(dict.fromkeys([*ids, *(audit.pending() if pending else [])]))
+        count = audit.withdraw(wanted, annotator=annotator, note=note) if wanted else 0
     left = {"withdrawn": count, "labels": len(audit.labels()), "pending": len(audit.pending())}
     talk(f"{counted(count, 'item')} withdrawn. {counted(left['labels'], 'label')}, {left['pending']:,} pending.")
     if as_json:

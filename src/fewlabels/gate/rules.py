@@ -117,12 +117,12 @@ def read_rules(path: str | os.PathLike[str]) -> list[Rule]:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read the rules in {path}: {error.strerror}. Check the name of the file.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or lists within lists
         raise InputError(
             f'{path} is not TOML: {error}. Write [[rule]] and below it every = "accuracy >= 0.9".'
         ) from None
     rules = data.get("rule")
-    if set(data) != {"rule"} or not isinstance(rules, list) or not rules:
+    if set(data) != {"rule"} or not isinstance(rules, list) or not rules or not all(isinstance(r, dict) for r in rules):
         raise InputError(f'{path} has no rules. Write [[rule]] and below it every = "accuracy >= 0.9", for each rule.')
     return [_rule(one, f"rule {i} of {path}") for i, one in enumerate(rules, 1)]
 
@@ -134,12 +134,17 @@ def _rule(data: Mapping[str, Any], where: str) -> Rule:
     if ("every" in data) == ("overall" in data):
         raise InputError(f'{where} needs either every or overall, such as every = "accuracy >= 0.9".')
     only = data.get("only", [])
+    texts = [only] if isinstance(only, str) else only
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+        raise InputError(f'{where}: only names groups. Write it as in only = ["cat", "dog"].')
+    if wrong := [key for key in ("name", "groups", "guarantee") if not isinstance(data.get(key, ""), str)]:
+        raise InputError(f"{where}: {wrong[0]} is a text. Write it in quotes.")
     more = {name: data[name] for name in ("name", "groups", "sure", "guarantee") if name in data}
     try:
         return Rule(
             data.get("every", data.get("overall", "")),
             overall="overall" in data,
-            only=(only,) if isinstance(only, str) else tuple(only),
+            only=tuple(texts),
             **more,
         )
     except SpecError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import quoteattr
 
 from fewlabels.errors import InputError, LabelError
+from fewlabels.io.jsons import read_json
 from fewlabels.io.saving import save
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ Kind = Literal["text", "image"]
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg")
 _MANY = 24  # from this many classes on, a searchable list replaces the buttons
 _HOTKEYS = "123456789"
+_EXPORT = "Export it again from Label Studio as JSON."
 _SKIPPED = "skipped in Label Studio"
 
 
@@ -105,10 +107,10 @@ def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:
     [Annotation(item='a', label='cat', annotator='3')]
     """
     try:
-        tasks = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not JSON: {error}. Export from Label Studio as JSON.") from error
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        tasks, is_more = read_json(Path(path), str(path))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}. Check the path.") from None
+    if is_more or not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise InputError(f"{path} is not a list of tasks. Export from Label Studio as JSON (not JSON-MIN or CSV).")
     return [vote for number, task in enumerate(tasks, 1) for vote in _votes(task, f"task {number} of {path}")]
 
@@ -153,32 +155,49 @@ def _votes(task: dict[str, Any], where: str) -> list[Annotation]:
     item = task.get("data", {}).get("item_id") if isinstance(task.get("data"), dict) else None
     if item is None:
         raise InputError(f"{where} has no data.item_id. Import the tasks that fewlabels wrote, and export those.")
-    annotations = task.get("annotations")
-    if annotations is None:
+    if "annotations" not in task:
         raise InputError(f"{where} has no annotations. Export from Label Studio as JSON (not JSON-MIN or CSV).")
-    return [Annotation(str(item), _choice(answer, where), _who(answer)) for answer in annotations]
+    answers = _objects(task["annotations"], f"the annotations of {where}")
+    return [Annotation(_name(item, where), _choice(answer, where), _who(answer, where)) for answer in answers]
 
 
 def _choice(annotation: dict[str, Any], where: str) -> str | None:
     if annotation.get("was_cancelled"):
         return None
-    chosen = [
-        choice
-        for result in annotation.get("result", [])
-        if result.get("type", "choices") == "choices"
-        for choice in result.get("value", {}).get("choices", [])
-    ]
+    chosen: list[str] = []
+    for result in _objects(annotation.get("result", []), f"the result of {where}"):
+        if result.get("type", "choices") != "choices":
+            continue
+        value = result.get("value", {})
+        choices = value.get("choices", []) if isinstance(value, dict) else None
+        if not isinstance(choices, list):
+            raise InputError(f"{where} has an answer without a list of choices. {_EXPORT}")
+        chosen += [_name(choice, where) for choice in choices]
     if len(chosen) > 1:
         many = ", ".join(repr(choice) for choice in Counter(chosen))
         raise LabelError(f"{where} has several labels at once ({many}). Use the configuration that fewlabels wrote.")
-    return str(chosen[0]) if chosen else None
+    return chosen[0] if chosen else None
 
 
-def _who(annotation: dict[str, Any]) -> str | None:
+def _who(annotation: dict[str, Any], where: str) -> str | None:
     who = annotation.get("completed_by")
     if isinstance(who, dict):
         who = who.get("email") or who.get("username") or who.get("id")
-    return None if who is None else str(who)
+    return None if who is None else _name(who, where)
+
+
+def _objects(value: object, what: str) -> list[dict[str, Any]]:
+    """A list of objects, as it stands in an export; anything else is damage."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise InputError(f"{what} are not a list of objects. {_EXPORT}")
+    return value
+
+
+def _name(value: object, where: str) -> str:
+    """An id, a class or a person: a text or a whole number, and nothing that a text would be made of in silence."""
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise InputError(f"{where} has {str(value)[:40]!r} where a name or a number belongs. {_EXPORT}")
+    return str(value)
 
 
 def _kind(contents: Iterable[Any]) -> Kind:

@@ -8,12 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from fewlabels.errors import InputError
+from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.source import Source, table_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 
 
 def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: bool = True) -> Source:
@@ -54,7 +53,7 @@ def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray
         array = np.asarray(values)
         if array.ndim == 1:
             return pa.chunked_array([pa.array(array)])
-    except (*ARROW_ERRORS, ValueError) as error:
+    except (*ARROW_ERRORS, ValueError, OverflowError) as error:
         raise InputError(f"{name}, column {key!r}: {error}. Give all values one type, numbers or text.") from None
     return matrix(array, f"{name}, column {key!r}") if array.ndim == 2 and array.shape[1] else None
 

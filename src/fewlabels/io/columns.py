@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from fewlabels.errors import InputError
+from fewlabels.errors import Argument, InputError, quoted
 from fewlabels.io.source import NO_ANSWER
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from fewlabels.io.source import Source
 
+ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+_LONGEST = 100  # characters of a type in a message
 WHOLE = r"^[+-]?[0-9]+$"
 _MISSING = frozenset({"na", "n/a", "#n/a", "null", "none", "-", "?", ".", "missing", "unknown"})
 
@@ -30,12 +33,19 @@ def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.Chunk
         return words
     if pa.types.is_floating(kind):
         return _whole(source, name, column)
-    if _is_list(kind) or pa.types.is_struct(kind) or _is_binary(kind):
-        raise InputError(
-            f"the column holds {kind}, not text or whole numbers. Convert it or name another column.",
-            at=source.at(column=name),
-        )
-    return column.cast(pa.string())
+    if not pa.types.is_nested(kind) and not _is_binary(kind):
+        with contextlib.suppress(*ARROW_ERRORS):  # types that have no text, such as intervals
+            return column.cast(pa.string())
+    raise InputError(
+        f"the column holds {shown(kind)}, not text or whole numbers. Convert it or name another column.",
+        at=source.at(column=name),
+    )
+
+
+def shown(kind: pa.DataType) -> str:
+    """A type for a message; one with many fields is cut short."""
+    text = str(kind)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _whole(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
@@ -63,11 +73,12 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
                 raise InputError(f"{error}. Write numbers as 0.746.", at=source.at(column=name)) from None
             rows = [row for row, one in enumerate(found, 1) if one and one.what == wrong.what]
             raise InputError(str(wrong), at=source.at(rows, name)) from None
-    if not is_number(kind):
-        raise InputError(
-            f"the column holds {kind}, not numbers. Convert it or name another column.", at=source.at(column=name)
-        )
-    return column.cast(pa.float64(), safe=False).to_numpy()
+    if is_number(kind):
+        with contextlib.suppress(*ARROW_ERRORS):  # decimals beyond the range of floats
+            return column.cast(pa.float64(), safe=False).to_numpy()
+    raise InputError(
+        f"the column holds {shown(kind)}, not numbers. Convert it or name another column.", at=source.at(column=name)
+    )
 
 
 def looks_numeric(source: Source, name: str) -> bool:
@@ -117,7 +128,7 @@ class NotANumber:
     fix: str
 
     def __str__(self) -> str:
-        return f"{self.value!r} {self.what}. {self.fix}."
+        return f"{quoted(self.value)} {self.what}. {self.fix}."
 
 
 def not_a_number(value: str, comma: bool = False, percent: bool = False) -> NotANumber | None:
@@ -164,14 +175,30 @@ def kept(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
         return _without(column, pc.is_nan(column))
+    if pa.types.is_temporal(kind):
+        _check_calendar(column)
     return column
+
+
+def _check_calendar(column: pa.ChunkedArray[Any]) -> None:
+    """Refuse times that cannot be shown later: Python's calendar has the years 1 to 9999."""
+    try:
+        pc.min_max(column).as_py()
+    except (OverflowError, ValueError, *ARROW_ERRORS):
+        raise InputError(
+            "a column holds times outside the years 1 to 9999. Correct them, or leave the column out with ",
+            Argument("columns"),
+            ".",
+        ) from None
 
 
 def can_keep(kind: pa.DataType) -> bool:
     """Whether a pool keeps columns of this type. Lists, structures and bytes are large, and nothing uses them."""
     if pa.types.is_dictionary(kind):
         return can_keep(_of(kind))
-    return not (pa.types.is_nested(kind) or _is_binary(kind))
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_time = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
+    return is_text or is_time or is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -14,14 +14,17 @@ from typing import IO, TYPE_CHECKING, BinaryIO, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from fewlabels.errors import InputError, Place
+from fewlabels.errors import InputError, Place, quoted
 from fewlabels.io.columns import NotANumber, not_a_number
 from fewlabels.io.columns import numbers as as_numbers
+from fewlabels.io.limits import LIMITS, Counter
 from fewlabels.io.source import Source, check_names, no_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from fewlabels.io.limits import Limits
 
 _TOLD = re.compile("(?i)sep=(?P<gap>[,;\t|])")
 _COMMA = re.compile(r"[+-]?(?:0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))")
@@ -39,6 +42,7 @@ class _CsvFile:
     width: int  # characters of the header
     comma: bool = False  # whether numbers have a decimal comma
     percent: frozenset[str] = frozenset()  # columns whose numbers have a percent sign
+    within: Limits = LIMITS
 
     def batches(self, columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
         signed = self.percent.intersection(columns) if numbers else frozenset[str]()
@@ -56,12 +60,14 @@ class _CsvFile:
         parsing = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         try:
             with (
-                pa.input_stream(str(self.path), compression="detect") as stream,
+                _binary(self.path, self.name, self.within) as stream,
                 arrow_csv.open_csv(cast("IO[bytes]", stream), reading, parsing, converting) as reader,
             ):
                 for batch in reader:
                     yield self._without_signs(batch, signed) if signed else batch
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError, EOFError, zlib.error, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise self.explained(error, columns if numbers else []) from None
 
     def _without_signs(self, batch: pa.RecordBatch, signed: frozenset[str]) -> pa.RecordBatch:
@@ -73,7 +79,7 @@ class _CsvFile:
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """The line each row starts on, and its fields."""
-        with _text(self.path) as stream:
+        with _text(self.path, self.name, self.within) as stream:
             rows = csv.reader(stream, delimiter=self.delimiter)
             begin = 1
             for fields in rows:
@@ -93,7 +99,7 @@ class _CsvFile:
         first: tuple[str, NotANumber] | None = None
         rows: list[tuple[int, int]] = []
         try:
-            check_encoding(self.path, self.name)
+            check_encoding(self.path, self.name, self.within)
             for row, (line, fields) in enumerate(self.records(), 1):
                 if len(fields) != len(self.columns):
                     return self._ragged(Place(self.name, (row,), (line,)), fields)
@@ -113,7 +119,9 @@ class _CsvFile:
         return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
 
     def _ragged(self, at: Place, fields: list[str]) -> InputError:
-        where = f"column {self.columns[len(fields)]!r} and after" if len(fields) < len(self.columns) else "the end"
+        where = (
+            f"column {quoted(self.columns[len(fields)])} and after" if len(fields) < len(self.columns) else "the end"
+        )
         what = "missing" if len(fields) < len(self.columns) else "too many"
         return InputError(
             f"{len(fields):,} fields, but the header has {len(self.columns):,} columns; {what} at {where}. "
@@ -122,11 +130,11 @@ class _CsvFile:
         )
 
 
-def open_csv(path: Path, name: str) -> Source:
+def open_csv(path: Path, name: str, within: Limits) -> Source:
     """Open a CSV or TSV file, plain or gzipped. The delimiter is whichever of , ; tab and | the header has most of."""
     try:
-        check_start(path, name)
-        with _text(path) as stream:
+        check_start(path, name, within)
+        with _text(path, name, within) as stream:
             first = next((line for line in stream if line.strip()), "")
             stream.seek(0)
             named = _TOLD.fullmatch(first.strip())  # Excel's own first line that names the delimiter
@@ -135,17 +143,18 @@ def open_csv(path: Path, name: str) -> Source:
             names = next((fields for fields in rows if fields and not (named and rows.line_num == 1)), [])
             header, empty = rows.line_num, not any(line.strip() for line in stream)
     except UnicodeDecodeError:
-        check_encoding(path, name)
+        check_encoding(path, name, within)
         raise
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise not_unpacked(name, error) from None
     except csv.Error as error:
         raise InputError(f"{name} cannot be read as CSV: {error}. Is it a table with column names on top?") from None
     names = [column or f"column_{i}" for i, column in enumerate(names, 1)]
+    within.check_columns(name, len(names))
     check_names(name, names)
     if empty:
         raise no_rows(name)
-    file = _CsvFile(path, name, delimiter, tuple(names), header, len(first))
+    file = _CsvFile(path, name, delimiter, tuple(names), header, len(first), within=within)
     file = _with_spelling(file)
     schema = pa.schema([(column, pa.string()) for column in names])
     return Source(name, schema, file.batches, file.line, untyped=True, comma=file.comma, percent=file.percent)
@@ -171,9 +180,9 @@ def not_unpacked(name: str, error: Exception) -> InputError:
     return InputError(f"{name} cannot be unpacked: {error}. Is it a complete gzip file?")
 
 
-def check_start(path: Path, name: str) -> None:
+def check_start(path: Path, name: str, within: Limits) -> None:
     """Refuse an empty file, and UTF-16, which other readers take for nonsense."""
-    with _binary(path) as stream:
+    with _binary(path, name, within) as stream:
         start = stream.read(1000)
     if not start.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError(f"{name} is empty: no column names and no rows. Check how it was written.")
@@ -181,9 +190,9 @@ def check_start(path: Path, name: str) -> None:
         raise InputError("this is UTF-16, or not text at all. Save it as UTF-8.", at=Place(name, lines=(1,)))
 
 
-def check_encoding(path: Path, name: str) -> None:
+def check_encoding(path: Path, name: str, within: Limits) -> None:
     """Refuse a file that is not UTF-8, naming the first line at fault."""
-    with _binary(path) as stream:
+    with _binary(path, name, within) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 line.decode()
@@ -196,12 +205,35 @@ def check_encoding(path: Path, name: str) -> None:
                 ) from None
 
 
-def _binary(path: Path) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
+class _Unpacked(gzip.GzipFile):
+    """A gzipped file that counts what it unpacks, and stops at the limit."""
+
+    def __init__(self, path: Path, counter: Counter) -> None:
+        super().__init__(path, "rb")
+        self._counter = counter
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._counted(super().readline(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._counter.add(len(data))
+        return data
 
 
-def _text(path: Path) -> io.TextIOWrapper:
-    return io.TextIOWrapper(_binary(path), encoding="utf-8-sig", newline="")
+def _binary(path: Path, name: str, within: Limits) -> BinaryIO:
+    if path.suffix.lower() == ".gz":
+        return cast("BinaryIO", _Unpacked(path, Counter(path, name, within)))
+    return path.open("rb")
+
+
+def _text(path: Path, name: str, within: Limits) -> io.TextIOWrapper:
+    return io.TextIOWrapper(_binary(path, name, within), encoding="utf-8-sig", newline="")
 
 
 def _delimiter(header: str, path: Path) -> str:

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-import json
+import lzma
+import math
 import zipfile
 import zlib
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from tokenize import TokenError
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import compute as pc
 from pyarrow import parquet
 
-from fewlabels.errors import InputError, Place
+from fewlabels.errors import FewlabelsError, InputError, one_line
 from fewlabels.io.arrays import from_arrays, matrix
-from fewlabels.io.csvs import check_encoding, check_start, open_csv
+from fewlabels.io.arrow_sizes import unpacked_size
+from fewlabels.io.csvs import open_csv
+from fewlabels.io.jsons import open_json, open_json_lines
+from fewlabels.io.limits import Counter, depth_of_types, within_memory
 from fewlabels.io.source import Source, check_names, no_rows, table_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from fewlabels.io.limits import Limits
 
-def open_file(path: Path, name: str) -> Source:
+# What the libraries raise about a damaged file. NumPy evaluates headers as Python literals, hence the unusual ones.
+_BROKEN = (
+    *(pa.ArrowException, OSError, EOFError, ValueError, OverflowError, RecursionError, NotImplementedError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, TokenError, SyntaxError, TypeError, KeyError),
+)
+_HEADER = 10_000  # bytes of the header of an array, which NumPy evaluates
+
+
+def open_file(path: Path, name: str, within: Limits) -> Source:
     """Open a file as a source, in the format that its ending names."""
-    ways: dict[str, Callable[[Path, str], Source]] = {
+    ways: dict[str, Callable[[Path, str, Limits], Source]] = {
         ".csv": open_csv,
         ".tsv": open_csv,
         ".parquet": _open_parquet,
         ".feather": _open_arrow,
         ".arrow": _open_arrow,
-        ".jsonl": _open_json_lines,
-        ".ndjson": _open_json_lines,
-        ".json": _open_json,
+        ".jsonl": open_json_lines,
+        ".ndjson": open_json_lines,
+        ".json": open_json,
         ".npz": _open_npz,
         ".npy": _open_npy,
     }
@@ -50,41 +65,73 @@ def open_file(path: Path, name: str) -> Source:
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty (0 bytes). Check how it was written.")
     with _readable(name, suffix):
-        return ways[suffix](path, name)
+        return ways[suffix](path, name, within)
 
 
 @contextmanager
 def _readable(name: str, suffix: str) -> Iterator[None]:
     """Turn the libraries' messages about a broken file into an error that names the file."""
     try:
-        yield
-    except InputError:
+        with within_memory(name):
+            yield
+    except FewlabelsError:
         raise
     except PermissionError:
         raise InputError(f"{name} cannot be read: permission denied. Change its permissions.") from None
-    except (pa.ArrowException, OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except _BROKEN as error:
         raise InputError(
-            f"{name} is not a complete {suffix} file: {error}. Write it again, or correct its name."
+            f"{name} is not a complete {suffix} file: {one_line(error)}. Write it again, or correct its name."
         ) from None
 
 
-def _open_parquet(path: Path, name: str) -> Source:
+def _open_parquet(path: Path, name: str, within: Limits) -> Source:
     with parquet.ParquetFile(path) as file:
-        schema, rows = file.schema_arrow, file.metadata.num_rows
+        about = file.metadata
+        within.check_columns(name, about.num_columns)
+        within.check_bytes(path, name, sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)))
+        schema, rows = file.schema_arrow, about.num_rows
     check_names(name, schema.names)
+    within.check_depth(name, depth_of_types(schema))
     if rows == 0:
         raise no_rows(name)
 
     def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
         size = max(256, (1 << 22) // max(len(columns), 1))
-        # Read-ahead of whole row groups (pre_buffer) would hold most of the file in memory.
-        with _readable(name, ".parquet"), parquet.ParquetFile(path, pre_buffer=False) as file:
-            yield from file.iter_batches(batch_size=size, columns=columns)
+        # A short text can stand for millions of long ones: texts are read as references to the distinct ones, counted,
+        # and only then written out.
+        texts = [column for column in columns if _is_text(schema.field(column).type)]
+        counter = Counter(path, name, within)
+        with (
+            _readable(name, ".parquet"),
+            # Read-ahead of whole row groups (pre_buffer) would hold most of the file in memory.
+            parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts, page_checksum_verification=True) as file,
+        ):
+            for batch in file.iter_batches(batch_size=size, columns=columns):
+                batch.validate(full=True)
+                yield _written_out(batch, counter)
 
     return Source(name, schema, batches)
 
 
-def _open_arrow(path: Path, name: str) -> Source:
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _written_out(batch: pa.RecordBatch, counter: Counter) -> pa.RecordBatch:
+    """The batch with its texts in full, after the counter has seen how many bytes that takes."""
+    columns: list[pa.Array[Any]] = []
+    for column in batch.columns:
+        if isinstance(column, pa.DictionaryArray) and _is_text(column.type.value_type):
+            lengths = pc.binary_length(cast("pa.StringArray", column.dictionary)).take(column.indices)
+            counter.add(4 * len(column) + (pc.sum(lengths).as_py() or 0))
+            columns.append(column.dictionary_decode())
+        else:
+            counter.add(column.nbytes)
+            columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _open_arrow(path: Path, name: str, within: Limits) -> Source:
     """Open a Feather file, or another Arrow IPC file or stream."""
 
     def reader(file: pa.NativeFile, columns: list[int] | None) -> Any:
@@ -96,82 +143,62 @@ def _open_arrow(path: Path, name: str) -> Source:
             return pa.ipc.open_stream(file, options=options)
 
     def batches(columns: list[str], numbers: bool) -> Iterator[pa.RecordBatch]:
+        counter = Counter(path, name, within)
         with _readable(name, path.suffix), pa.OSFile(str(path), "rb") as file:
             opened = reader(file, [schema.get_field_index(column) for column in columns])
             if isinstance(opened, pa.ipc.RecordBatchFileReader):
-                yield from (opened.get_batch(i) for i in range(opened.num_record_batches))
+                read = (opened.get_batch(i) for i in range(opened.num_record_batches))
             else:
-                yield from opened
+                read = iter(opened)
+            for batch in read:
+                batch.validate(full=True)  # Arrow trusts its own files: a damaged offset would crash the process
+                counter.add(batch.nbytes)
+                yield batch
 
+    within.check_bytes(path, name, unpacked_size(path))
     with pa.OSFile(str(path), "rb") as file:
         schema = reader(file, None).schema
     check_names(name, schema.names)
+    within.check_columns(name, len(schema))
+    within.check_depth(name, depth_of_types(schema))
     if not any(batch.num_rows for batch in batches(schema.names[:1], numbers=False)):
         raise no_rows(name)
     return Source(name, schema, batches)
 
 
-def _open_json_lines(path: Path, name: str) -> Source:
-    check_start(path, name)
-    check_encoding(path, name)
-    rows, lines = [], []
-    with path.open(encoding="utf-8-sig") as stream:
-        for number, line in enumerate(stream, 1):
-            if line.strip():
-                rows.append(_json_row(line, Place(name, lines=(number,))))
-                lines.append(number)
-    names = dict.fromkeys(key for row in rows for key in row)
-    columns = {key: [row.get(key) for row in rows] for key in names}
-    opened = from_arrays(name, columns, strict=True, classes=False)
-    return Source(name, opened.schema, opened.reader, lambda row: lines[row - 1])
-
-
-def _json_row(line: str, at: Place) -> dict[str, object]:
-    try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"not JSON ({error}). Every line must be one JSON object.", at=at) from None
-    if not isinstance(row, dict):
-        raise InputError('not a JSON object. Every line must look like {"id": ..., "predicted": ...}.', at=at)
-    return row
-
-
-def _open_json(path: Path, name: str) -> Source:
-    """Read a list of objects, alone or as "rows" (as `--json` prints it), lists by column, or labels by id."""
-    check_start(path, name)
-    check_encoding(path, name)
-    text = path.read_text(encoding="utf-8-sig")
-    try:
-        data, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON ({error.msg}). Write it again.", at=Place(name, lines=(error.lineno,))) from None
-    except RecursionError:
-        raise InputError(f"{name} is not a table but lists within lists. Write a list of objects.") from None
-    if end < len(text.rstrip()):  # more than one value: one on each line
-        return _open_json_lines(path, name)
-    rows = data.get("rows", data) if isinstance(data, dict) else data
-    if isinstance(rows, dict) and all(isinstance(column, list) for column in rows.values()):
-        return from_arrays(name, rows, strict=True)
-    if isinstance(rows, dict) and rows and not any(isinstance(value, (list, dict)) for value in rows.values()):
-        return from_arrays(name, {"id": list(rows), "label": list(rows.values())}, strict=True)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f'{name} is not a list of objects. It must look like [{{"id": ..., "predicted": ...}}, ...].')
-    if not rows:
-        raise no_rows(name)
-    names = dict.fromkeys(key for row in rows for key in row)
-    columns = {key: [row.get(key) for row in rows] for key in names}
-    return from_arrays(name, columns, strict=True, classes=False)
-
-
-def _open_npz(path: Path, name: str) -> Source:
+def _open_npz(path: Path, name: str, within: Limits) -> Source:
     with path.open("rb") as file, _no_objects(path, name):
+        if zipfile.is_zipfile(file):
+            _check_members(path, name, within)
+        file.seek(0)
         opened = np.load(file, allow_pickle=False)
         if isinstance(opened, np.ndarray):
             raise InputError(f"{name} holds one array without a name. Rename it to end in .npy.")
         return from_arrays(name, {key: opened[key] for key in opened.files}, strict=False)
 
 
-def _open_npy(path: Path, name: str) -> Source:
+def _check_members(path: Path, name: str, within: Limits) -> None:
+    """Refuse an archive whose arrays are not as long as their headers say, before memory is set aside for them."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        within.check_columns(name, len(members))
+        within.check_bytes(path, name, sum(member.file_size for member in members))
+        if len({member.filename for member in members}) < len(members):
+            raise InputError(f"{name} has two arrays of the same name. Write it again.")
+        for member in members:
+            if member.flag_bits & 1:
+                raise InputError(f"{name} is encrypted. Write it again without a password.")
+            with archive.open(member) as stream:
+                header = _array_header(stream)
+                if header is None or header[1].hasobject:
+                    continue
+                shape, kind = header
+                if math.prod(shape) * kind.itemsize != member.file_size - stream.tell():
+                    raise InputError(f"{name}: the array {member.filename} has another length than it says. "
+                                     "Write it again.")  # fmt: skip
+
+
+def _open_npy(path: Path, name: str, within: Limits) -> Source:
     with _no_objects(path, name):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):
@@ -199,20 +226,20 @@ def _needs_pickle(path: Path) -> bool:
     """Return whether NumPy would have to unpickle something: an array of Python objects, or another kind of file."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            kinds = [_array_kind(archive.open(member)) for member in archive.namelist()]
-        return any(kind is not None and kind.hasobject for kind in kinds)
+            headers = [_array_header(archive.open(member)) for member in archive.namelist()]
+        return any(header is not None and header[1].hasobject for header in headers)
     with path.open("rb") as stream:
-        kind = _array_kind(stream)
-    return kind is None or kind.hasobject
+        header = _array_header(stream)
+    return header is None or header[1].hasobject
 
 
-def _array_kind(stream: IO[bytes]) -> np.dtype[Any] | None:
-    """Return the type in the header of an array in NumPy's format; None if the stream has no such header."""
+def _array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """Return the shape and type in the header of an array in NumPy's format; None if the stream has no such header."""
     try:
         version = np.lib.format.read_magic(stream)
     except ValueError:
         return None
     old = version == (1, 0)
     header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-    kind: np.dtype[Any] = header(stream)[2]
-    return kind
+    shape, _, kind = header(stream, max_header_size=_HEADER)
+    return shape, kind

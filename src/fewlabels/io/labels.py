@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
 from fewlabels.io.columns import as_text
 from fewlabels.io.opening import open_source
 from fewlabels.io.source import listed
+from fewlabels.io.writing import without_apostrophe
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -58,7 +60,13 @@ class _Trouble:
         return pool.meant(self.rows[0].item) if self.kind == "item" else "keep one of the two"
 
 
-def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict[str, str]:  # noqa: A002
+def read_labels(
+    source: object,
+    *,
+    id: str = "id",  # noqa: A002
+    label: str = "label",
+    any_size: bool = False,
+) -> dict[str, str]:
     """Read labels by item: ids to class names, both as text, in the order of the rows.
 
     A row with an empty label has not been labelled yet and is skipped. The same item twice is fine if
@@ -70,6 +78,8 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
         A path, frame or mapping of columns, as for `read_pool`; or a plain mapping of ids to labels.
     id, label
         The names of the two columns.
+    any_size
+        Lift the limits on what a file may unpack to, as in `read_pool`.
 
     Examples
     --------
@@ -80,7 +90,8 @@ def read_labels(source: object, *, id: str = "id", label: str = "label") -> dict
     {'a': 'cat', '7': '3'}
     """
     first: dict[str, LabelRow] = {}
-    for row in said(source, id=id, label=label):
+    opened = open_source(source, any_size=any_size) if isinstance(source, (str, Path)) else source
+    for row in said(opened, id=id, label=label):
         before = first.setdefault(row.item, row)
         if before.label != row.label and row.source is not None:
             raise InputError(
@@ -147,7 +158,10 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
 
     With `skips`, a label may also be the mark of a skip.
     """
-    strangers, classes = _strangers(rows, pool), set(pool.classes)
+    classes = set(pool.classes)
+    if any(row.item.startswith("'") or row.label.startswith("'") for row in rows):
+        rows = _without_apostrophes(rows, pool)
+    strangers = _strangers(rows, pool)
     labels: dict[str, str] = {}
     wrong: dict[tuple[int, str], _Trouble] = {}
 
@@ -164,6 +178,23 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     if wrong:
         raise _refusal(list(wrong.values()), pool, _MARK if skips else "")
     return labels
+
+
+def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]:
+    """The rows without the apostrophes that were put before ids and classes for a spreadsheet."""
+    quoted_ones = {row.item for row in rows if row.item.startswith("'")}
+    plain = {item: before for item in quoted_ones if (before := without_apostrophe(item)) is not None}
+    known = set(plain) | set(plain.values())
+    known -= _strangers([LabelRow(item, "") for item in known], pool)
+    if both := [item for item, before in plain.items() if item in known and before in known]:
+        raise LabelError(
+            f"{both[0]!r} and {plain[both[0]]!r} are two items, and a spreadsheet shows them alike. "
+            "Nothing was changed. Use a file that was written without --excel.",
+            items=both,
+        )
+    items = {item: before for item, before in plain.items() if before in known}
+    names = {f"'{name}": name for name in pool.classes if f"'{name}" not in pool.classes}
+    return [replace(row, item=items.get(row.item, row.item), label=names.get(row.label, row.label)) for row in rows]
 
 
 def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:

@@ -9,17 +9,22 @@ from typing import Any
 import pyarrow as pa
 
 from fewlabels.errors import InputError
-from fewlabels.io.arrays import ARROW_ERRORS, from_arrays, matrix
+from fewlabels.io.arrays import from_arrays, matrix
+from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.files import open_file
+from fewlabels.io.limits import limits
 from fewlabels.io.source import Source, table_source
 
 
-def open_source(source: object) -> Source:
-    """Open anything as rows of named columns. One 2-D array is a column of vectors called "scores"."""
+def open_source(source: object, *, any_size: bool = False) -> Source:
+    """Open anything as rows of named columns. One 2-D array is a column of vectors called "scores".
+
+    `any_size` lifts the limits on what a file may unpack to; see `limits.py`.
+    """
     if isinstance(source, Source):
         return source
     if isinstance(source, (str, Path)):
-        return open_file(Path(source).expanduser(), str(source))
+        return open_file(Path(source).expanduser(), str(source), limits(any_size))
     if isinstance(source, Mapping):
         return from_arrays("arrays", source, strict=True)
     if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
@@ -43,7 +48,7 @@ def _from_frame(frame: Any) -> Source:
     name = {"pyarrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a Polars frame"}.get(library, "a frame")
     try:
         table = pa.Table.from_pandas(frame) if library == "pandas" else pa.table(frame)
-    except (*ARROW_ERRORS, ValueError) as error:
+    except (*ARROW_ERRORS, ValueError, OverflowError) as error:
         raise InputError(f"{name} cannot be read: {error}. Give every column one type and a name of its own.") from None
     # The unnamed index of a pandas frame is not a column of the user's.
     return table_source(name, table.select([c for c in table.column_names if not c.startswith("__index_level_")]))

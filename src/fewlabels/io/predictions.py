@@ -35,6 +35,7 @@ def read_pool(
     content: str | None = None,
     normalize: bool = False,
     logits: bool = False,
+    any_size: bool = False,
 ) -> Pool:
     """Read a classifier's predictions and check them; an InputError names the place of anything wrong.
 
@@ -71,6 +72,8 @@ def read_pool(
         Divide each row of scores by its sum, or a confidence by 100: for weights and percentages.
     logits
         Turn each row of scores s into exp(s_k) / sum_j exp(s_j).
+    any_size
+        Lift the limits on a file: 12,000 columns, and unpacked 1 GB or 100 times its own size, whichever is more.
 
     By default the predictions are the vectors "scores", or the columns "predicted" and "confidence", or those
     that match p_*, prob_* or score_*. Otherwise an InputError says which call the names of the columns suggest.
@@ -91,7 +94,7 @@ def read_pool(
             Argument("logits", value=True),
             " exclude each other: logits are normalised as they are. Drop one.",
         )
-    opened = open_source(source)
+    opened = open_source(source, any_size=any_size)
     roles = find_roles(
         opened,
         id=id,

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError, Part
-from fewlabels.io.columns import is_number
+from fewlabels.io.columns import is_number, shown
 from fewlabels.io.source import NO_ANSWER
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def _blocks(source: Source, roles: Roles) -> Iterator[_Block]:
         kind = source.schema.field(name).type
         if not (is_number(kind) or source.untyped):
             raise InputError(
-                f"the column holds {kind}, not numbers. Convert it or name other columns.", at=source.at(column=name)
+                f"the column holds {shown(kind)}, not numbers. Convert it or name other columns.",
+                at=source.at(column=name),
             )
     for batch in source.batches(roles.scores, max(256, BLOCK // len(roles.scores)), numbers=True):
         scores = np.empty((len(roles.scores), batch.num_rows))

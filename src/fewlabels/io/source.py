@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fewlabels.errors import MOST_NAMED, Argument, InputError, Place
+from fewlabels.errors import MOST_NAMED, Argument, InputError, Place, quoted
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
 NO_ANSWER = (
@@ -64,6 +64,8 @@ class Source:
         """The named columns, whole."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         batches = [batch.select(list(columns)) for batch in self.reader(list(columns), False)]
+        if not any(batch.num_rows for batch in batches):  # whatever the file says about itself
+            raise no_rows(self.name)
         return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
 
     def at(self, row: int | Sequence[int] = (), column: str | Sequence[str] = ()) -> Place:
@@ -135,6 +137,6 @@ def listed_pieces(names: Iterable[str], most: int = 8) -> list[str]:
     ["'a',", "'b' and 1 more"]
     """
     names = list(names)
-    *first, last = [repr(name) for name in names[:most]] or [""]
+    *first, last = [quoted(name) for name in names[:most]] or [""]
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return [*(f"{name}," for name in first), last + more]

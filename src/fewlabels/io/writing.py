@@ -19,8 +19,6 @@ Style = Literal["csv", "tsv", "jsonl", "json"]
 
 # A spreadsheet takes a text that begins like this for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-# `tell` reads these columns back, so they stay unchanged. Annotators cannot invent values: the pool checks both.
-_TOLD = {"id", "label"}
 
 
 def write_rows(
@@ -45,8 +43,8 @@ def write_rows(
         For an open file, or against the ending of the path; by default CSV.
     excel
         A CSV or TSV that people open in a spreadsheet: it begins with the mark by which Excel recognises UTF-8, and
-        texts that would be run as formulas get an apostrophe before them. Numbers do not, nor the columns id and
-        label, which `tell` reads back.
+        texts that would be run as formulas get an apostrophe before them. Numbers do not. `tell` knows ids and labels
+        with this apostrophe.
 
     Examples
     --------
@@ -93,7 +91,7 @@ def _write(
     for row in rows:
         values = ["" if row.get(name) is None else _as_text(row[name]) for name in names]
         if excel:
-            values = [text if name in _TOLD else _harmless(text) for name, text in zip(names, values, strict=True)]
+            values = [_harmless(text) for text in values]
         # Before Python 3.13 a lone carriage return is not quoted of itself, and would end the row.
         (quoted if any("\r" in value for value in values) else plain).writerow(values)
 
@@ -110,6 +108,15 @@ def _harmless(text: str) -> str:
     ["'=1+1", "'@SUM(A1)", '-1', '+2e3', 'a=b']
     """
     return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+
+
+def without_apostrophe(text: str) -> str | None:
+    """The text that was made harmless for a spreadsheet; None if this one was not.
+
+    >>> without_apostrophe("'=1+1"), without_apostrophe("'tis"), without_apostrophe("=1+1")
+    ('=1+1', None, None)
+    """
+    return text[1:] if text.startswith("'") and _harmless(text[1:]) == text else None
 
 
 def _is_number(text: str) -> bool:

@@ -6,7 +6,10 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from fewlabels.belief import Belief
     from fewlabels.labelling.votes import Who
     from fewlabels.partition import Partition
@@ -32,7 +37,20 @@ if TYPE_CHECKING:
     Labels = Mapping[Any, Any] | str | os.PathLike[str] | Any
 
 _CALLS = {"label": "tell", "decide": "decide", "skip": "skip"}  # by the kind of their events
+_MOST_SKIPS = 100  # of one person that wait for the owner, where people are held to their own items
 _LONGEST = 1e9  # seconds; about thirty years, which the calendar can represent
+
+
+class _Believed(NamedTuple):
+    """A belief, and when it was computed: the changes of labels until then, and the labels of each cell."""
+
+    changes: int
+    belief: Belief
+    labels: NDArray[np.float64]
+
+    def unseen(self, ledger: Ledger) -> NDArray[np.int64]:
+        """Labels of each cell that the belief has not seen; they count as answered as expected, shape (cells,)."""
+        return np.maximum(ledger.counts.sum(axis=1) - self.labels, 0).astype(np.int64)
 
 
 class Labelling:
@@ -53,42 +71,65 @@ class Labelling:
         self._shared = shared
         self._cells = spec.cells(pool, partition)
         self._askable = spec.task.askable(self._cells)
-        self._ledger = Ledger(pool, spec.task.metric, self._cells, spec.overlap)
+        self._ledger = self._new_ledger()
         self._lock = threading.RLock()
-        self._believed: tuple[int, Belief] | None = None
+        self._believed: _Believed | None = None
+        self._drawn: dict[int, int] = {}
 
     # --- handing out
 
-    def ask(self, n: int = 1, *, annotator: str | None = None, again: bool = False) -> Batch:
+    def ask(self, n: int = 1, *, annotator: str | None = None, again: bool = False, slack: float = 0.0) -> Batch:
         """Choose n items to label next. Fewer items, or none, come back when the groups run out.
 
         Items that lack votes and that this person has not seen come first: those of `overlap` people, and those whose
         request ran out. Then new ones. Pending items count as if they had been answered as expected, so a batch spreads
         itself. Where a step is about several groups (the m worst) and fewer items are wanted, they are a random part
         of the step's groups. With `again`, items that this person has and has not answered come first, and count
-        towards n: for somebody who comes back.
+        towards n: for somebody who comes back. `slack` is the share of labels that the choice need not know yet: with
+        0.01, the belief is computed anew after 1% more labels. It is for a server, where labels come all the time.
         """
         n = whole_number(n, "The 'n' of ask()")
         self._check_name("ask", annotator)
-        if again:
-            with self._current():
-                held = self._held([annotator])[:n]
-            if len(held) == n:
-                return Batch(held)  # nothing is written, so nobody has to wait
-        if self.spec.policy.uses_belief and self.spec.prior.uses_items:
+        if again or self._fits:
             with self._current() as ledger:
-                self._believe(ledger)  # fitted now, and not while others wait for the log
+                held = tuple(self._held([annotator]))[:n] if again else ()
+                if len(held) == n:
+                    return Batch(held)  # nothing is written, so nobody has to wait
+                if self._fits:
+                    self._believe(ledger, slack)  # fitted now, and not while others wait for the log
         with self._writing() as log:
-            held = self._held([annotator])[:n] if again else ()
-            steps = self._chosen(annotator, n - len(held)) if len(held) < n else {}
-            log.append(
-                [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
-            )
-        new = [
-            self._request(item, step, annotator, event.at)
-            for (item, step), event in zip(steps.items(), log.added, strict=True)
-        ]
-        return Batch((*held, *new))
+            return self._hand_out(log, n, annotator, again=again, slack=slack)
+
+    def tell_and_ask(
+        self,
+        labels: Labels,
+        n: int,
+        *,
+        skips: Sequence[Any] = (),
+        reason: str = "unclear",
+        annotator: str | None = None,
+        note: str | None = None,
+        own: bool = False,
+        key: str | None = None,
+        slack: float = 0.0,
+    ) -> tuple[int, Batch]:
+        """Take answers as `tell` and `skip` do, and hand out what `ask(n, again=True)` does, in one transaction.
+
+        Returns the number of answers, and the items. Answers that were sent before with this key are not taken twice,
+        and the items come all the same.
+        """
+        n = whole_number(n, "The 'n' of tell_and_ask()")
+        self._check_name("tell", annotator)
+        new = [*self._labels(labels, annotator, note, key), *self._skips(skips, reason, annotator, key)]
+        items = self._checked_items(new)
+        if self._fits:
+            with self._lock:
+                self._believe(self._ledger, slack)
+        with self._writing() as log:
+            if not self._repeated(log, key, new):
+                self._check_answers(new, items, own=own)
+                self._ledger.read(log.append(new))  # the choice knows these answers already
+            return len(new), self._hand_out(log, n, annotator, again=True, slack=slack)
 
     def held(self, annotator: str | None = None) -> Batch:
         """The open requests of one person, or of everybody, oldest first: for somebody who comes back."""
@@ -134,13 +175,7 @@ class Labelling:
         number of labels and skips.
         """
         self._check_name("tell", annotator)
-        new = []
-        for item, name in checked(said(labels), self.pool, skips=True).items():
-            if reason := skip_reason(name, self.pool.classes):
-                new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
-            else:
-                new.append(Event("label", item, label=name, annotator=annotator, note=note, key=key))
-        return self._answer(new, adopt=adopt, own=own, key=key)
+        return self._answer(self._labels(labels, annotator, note, key), adopt=adopt, own=own, key=key)
 
     def tell_each(
         self,
@@ -194,11 +229,7 @@ class Labelling:
         in `tell`.
         """
         self._check_name("skip", annotator)
-        if not isinstance(reason, str) or not reason.strip():
-            raise InputError("skip() needs a reason, such as 'unclear' or 'not in the list'.")
-        wanted, _ = self._wanted("skip", ids)
-        new = [Event("skip", item, annotator=annotator, note=reason, key=key) for item in wanted]
-        return self._answer(new, own=own, key=key)
+        return self._answer(self._skips(ids, reason, annotator, key), own=own, key=key)
 
     # --- taking back
 
@@ -238,7 +269,28 @@ class Labelling:
             log.append([Event("withdraw", item, annotator=annotator, note=note) for item in wanted])
         return len(wanted)
 
+    def withdraw_person(self, person: str, *, annotator: str | None = None, note: str | None = None) -> int:
+        """Take back everything that one person has said or holds, and nothing of anybody else.
+
+        For somebody who labelled at random, or misunderstood the task. Their items are asked of others before any new
+        ones, so no item is left out. The log keeps what was taken back, and who did it. Returns the number of items.
+        """
+        self._check_name("withdraw_person", person)
+        why = ": ".join(filter(None, (f"taken back by {annotator or 'the owner'}", note)))
+        with self._writing() as log:
+            said, held = [*self._ledger.answered.get(person, ())], [*self._ledger.held.get(person, ())]
+            if not said and not held:
+                raise LabelError(f"{person!r} has no answers and no open items here. Nothing was changed.")
+            new = [Event("retract", self._id(item), annotator=person, note=why) for item in said]
+            # A retracted item is with its person again, until it is taken from them too.
+            new += [Event("expire", self._id(item), annotator=person, note=why) for item in [*said, *held]]
+            log.append(new)
+        return len(said) + len(held)
+
     # --- inside
+
+    def _new_ledger(self) -> Ledger:
+        return Ledger(self.pool, self.spec.task.metric, self._cells, self.spec.overlap)
 
     @contextmanager
     def _current(self) -> Iterator[Ledger]:
@@ -251,10 +303,30 @@ class Labelling:
     def _writing(self) -> Iterator[Transaction]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
         with self._lock:
-            with self._store.transaction(self.name, self._ledger.seq) as log:
-                self._ledger.read(log.events)
-                yield log
-            self._ledger.read(log.added)
+            kept = self._ledger.seq
+            try:
+                with self._store.transaction(self.name, kept) as log:
+                    if log.events:
+                        self._ledger.read(log.events)
+                    kept = self._ledger.seq
+                    yield log
+            except BaseException:
+                if self._ledger.seq > kept:  # it has read events that are not in the log: read the log anew
+                    self._ledger, self._believed = self._new_ledger(), None
+                raise
+            if new := log.added[self._ledger.seq - kept :]:
+                self._ledger.read(new)
+
+    def _hand_out(self, log: Transaction, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
+        """Open items of a person, if they come back, and then new ones, n in all; these are written to the log."""
+        held = self._held([annotator])[:n] if again else Batch(())
+        steps = self._chosen(annotator, n - len(held), slack) if len(held) < n else {}
+        new = [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
+        times = [event.at for event in log.append(new)]
+        asked = [
+            self._request(item, step, annotator, at) for (item, step), at in zip(steps.items(), times, strict=True)
+        ]
+        return Batch((*held, *asked))
 
     def _held(self, people: Iterable[Who]) -> Batch:
         held = self._ledger.held
@@ -262,40 +334,89 @@ class Labelling:
         rows.sort(key=lambda row: row[0] or datetime.min.replace(tzinfo=UTC))
         return Batch(tuple(self._request(item, self._ledger.votes[item].step, who, at) for at, item, who in rows))
 
-    def _chosen(self, annotator: Who, n: int) -> dict[int, int]:
+    def _chosen(self, annotator: Who, n: int, slack: float) -> dict[int, int]:
         """Up to n items to hand out next, and the step of asking that chose each."""
         ledger = self._ledger
         steps = {item: ledger.votes[item].step for item in ledger.lacking(annotator, n)}
         if len(steps) < n:
-            # For a policy that does not use the belief, nothing is fitted.
-            belief = self._believe(ledger) if self.spec.policy.uses_belief else self._prior.blank()
-            steps |= choose(self.spec, self._cells, self._askable, belief, ledger, n - len(steps))
+            steps |= self._new_items(n - len(steps), slack)
         return steps
+
+    def _new_items(self, n: int, slack: float) -> dict[int, int]:
+        """Up to n free items, and the step of asking that chose each.
+
+        A step may name several groups. With slack, the items of a whole step are drawn at once and handed out one
+        after the other, until the belief is computed anew or somebody else has asked.
+        """
+        ledger, uses_belief = self._ledger, self.spec.policy.uses_belief
+        # For a policy that does not use the belief, nothing is fitted.
+        believed = self._believe(ledger, slack) if uses_belief else None
+        drawn = {i: step for i, step in self._drawn.items() if step >= ledger.step and ledger.is_free(i)}
+        if len(drawn) < n or not slack:
+            belief = self._prior.blank() if believed is None else believed.belief
+            unseen = None if believed is None else believed.unseen(ledger)
+            # No more than will be asked for before the belief is computed anew.
+            most = max(n, min(self.spec.task.plays, int(slack * ledger.labelled)))
+            drawn = choose(self.spec, self._cells, self._askable, belief, ledger, most, unseen)
+        taken = dict(islice(drawn.items(), n))
+        self._drawn = {item: step for item, step in drawn.items() if item not in taken} if slack else {}
+        return taken
+
+    @property
+    def _fits(self) -> bool:
+        """Whether choosing items takes a model of all labels, which is costly."""
+        return self.spec.policy.uses_belief and self.spec.prior.uses_items
 
     @cached_property
     def _prior(self) -> Prepared:
         """The prior prepared for the assessment's own cells, when a belief is first needed."""
         return self.spec.prior.on(self._cells, self.spec.target)
 
-    def _believe(self, ledger: Ledger) -> Belief:
-        """The belief about the assessment's own cells, kept until a label is added or taken back."""
-        if self._believed is None or self._believed[0] != ledger.changes:
+    def _believe(self, ledger: Ledger, slack: float = 0.0) -> _Believed:
+        """The belief about the assessment's own cells, kept until more than a share of the labels is new."""
+        believed = self._believed
+        if believed is None or abs(ledger.changes - believed.changes) > slack * ledger.labelled:
             outcomes = ledger.outcomes(items=self.spec.prior.uses_items)
-            self._believed = (ledger.changes, self._prior.belief(outcomes))
-        return self._believed[1]
+            believed = _Believed(ledger.changes, self._prior.belief(outcomes), outcomes.counts.sum(axis=1))
+            self._believed, self._drawn = believed, {}
+        return believed
+
+    def _labels(self, labels: Labels, annotator: Who, note: str | None, key: str | None) -> list[Event]:
+        """Labels as events; those that are the mark of a skip as skips."""
+        new = []
+        for item, name in checked(said(labels), self.pool, skips=True).items():
+            if reason := skip_reason(name, self.pool.classes):
+                new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
+            else:
+                new.append(Event("label", item, label=name, annotator=annotator, note=note, key=key))
+        return new
+
+    def _skips(self, ids: Sequence[Any], reason: str, annotator: Who, key: str | None) -> list[Event]:
+        if not isinstance(reason, str) or not reason.strip():
+            raise InputError("skip() needs a reason, such as 'unclear' or 'not in the list'.")
+        wanted, _ = self._wanted("skip", ids)
+        return [Event("skip", item, annotator=annotator, note=reason, key=key) for item in wanted]
 
     def _answer(self, new: list[Event], *, adopt: bool = False, own: bool = False, key: str | None = None) -> int:
         """Append answers to the log, all or none, unless they were sent before; returns their number."""
-        items = self.pool.positions(event.item for event in new).tolist()
-        self.pool.class_positions(event.label for event in new if event.label is not None)
+        items = self._checked_items(new)
         with self._writing() as log:
             if not self._repeated(log, key, new):
-                if own:
-                    self._check_own(new, items)
-                else:
-                    self._check_asked(new, items, adopt=adopt)
+                self._check_answers(new, items, adopt=adopt, own=own)
                 log.append(new)
         return len(new)
+
+    def _checked_items(self, new: list[Event]) -> list[int]:
+        """The positions of the items of answers, if they and their classes exist."""
+        self.pool.class_positions(event.label for event in new if event.label is not None)
+        items: list[int] = self.pool.positions(event.item for event in new).tolist()
+        return items
+
+    def _check_answers(self, new: list[Event], items: list[int], *, adopt: bool = False, own: bool = False) -> None:
+        if own:
+            self._check_own(new, items)
+        else:
+            self._check_asked(new, items, adopt=adopt)
 
     def _repeated(self, log: Transaction, key: str | None, new: list[Event]) -> bool:
         """Whether these events were sent before with the same key, and are in the log already."""
@@ -342,6 +463,24 @@ class Labelling:
                 raise LabelError(
                     f"cannot {_CALLS[event.kind]} {event.item!r}: it was {why}. Nothing was changed.",
                     items=[event.item],
+                )
+        if any(event.kind == "skip" for event in new):
+            self._check_skips(new)
+
+    def _check_skips(self, new: list[Event]) -> None:
+        """Refuse skips of somebody who has skipped very much: every skipped item waits for the owner."""
+        for who in {event.annotator for event in new if event.kind == "skip"}:
+            skipped = [
+                item
+                for item in self._ledger.answered.get(who, ())
+                if self._ledger.votes[item].given[who].true < 0 and self._ledger.true[item] < 0
+            ]
+            now = sum(event.kind == "skip" and event.annotator == who for event in new)
+            if len(skipped) + now > _MOST_SKIPS:
+                raise LabelError(
+                    f"{who} has skipped {len(skipped):,} items that wait for the owner's decision, and at most "
+                    f"{_MOST_SKIPS:,} can wait. Nothing was changed. Ask the owner to decide some of them first.",
+                    items=[event.item for event in new],
                 )
 
     def _check_name(self, call: str, annotator: str | None) -> None:

@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 
 
 def choose(
-    spec: Spec, cells: Cells, askable: NDArray[np.bool_], belief: Belief, ledger: Ledger, n: int
+    spec: Spec,
+    cells: Cells,
+    askable: NDArray[np.bool_],
+    belief: Belief,
+    ledger: Ledger,
+    n: int,
+    unseen: NDArray[np.int64] | None = None,
 ) -> dict[int, int]:
     """Choose up to n free items, each with the step of asking that chose it.
 
     The generator of step i is `default_rng([seed, i])` and nothing else is random: equal logs have equal next items.
     Items that are pending, or were chosen just now, count as if they had been answered as expected.
-    `askable` says which groups the task asks in, shape (groups,).
+    `askable` says which groups the task asks in, shape (groups,). `unseen` are labels of each cell that the belief does
+    not know yet, shape (cells,): they count in the same way.
     """
-    free, waiting = _Free(ledger, ledger.room * askable), ledger.waiting.copy()
+    free, waiting = _Free(ledger, ledger.room * askable), ledger.waiting + (0 if unseen is None else unseen)
     chosen: dict[int, int] = {}
     step = ledger.step
     while len(chosen) < n:

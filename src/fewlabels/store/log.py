@@ -6,7 +6,7 @@ import json
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
@@ -19,7 +19,6 @@ from fewlabels.table import Table
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
     from sqlalchemy.engine import Connection
 
@@ -71,6 +70,12 @@ class Event:
 
 _LOG = ("seq", "at", "kind", "item", "label", "step", "annotator", "note")
 _COLUMNS = tuple(events.c[field.name] for field in fields(Event))
+# Made once: every label runs these, and SQLAlchemy takes longer to build a statement than the database to run it.
+_OF_ONE = sa.select(*_COLUMNS).where(events.c.assessment == sa.bindparam("name")).order_by(events.c.seq)
+_BY_SEQ = _OF_ONE.where(events.c.seq >= sa.bindparam("first"))
+_BY_KEY = _OF_ONE.where(events.c.key == sa.bindparam("key"))
+_LOCK = sa.select(assessments.c.name).where(assessments.c.name == sa.bindparam("name")).with_for_update()
+_ADD = events.insert()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +106,14 @@ class Transaction:
 
     def keyed(self, key: str) -> list[Event]:
         """The events that were appended with this key."""
-        return _events(self._connection, self._name, events.c.key == key)
+        return _events(self._connection, _BY_KEY, self._name, key=key)
 
     def append(self, new: Sequence[Event]) -> list[Event]:
         """Add events at the end of the log; returns them as they will be read, with `seq` and `at`."""
         now = datetime.now(UTC)
         stamped = [replace(event, seq=self._last + i, at=event.at or now) for i, event in enumerate(new, 1)]
         if stamped:
-            self._connection.execute(events.insert(), [_row(self._name, event) for event in stamped])
+            self._connection.execute(_ADD, [_row(self._name, event) for event in stamped])
             self._last = stamped[-1].seq
             self.added += stamped
         return stamped
@@ -223,8 +228,7 @@ class Store:
         """
         with self.database.writing() as connection:
             # On PostgreSQL the row is the lock; assessments do not keep each other waiting.
-            lock = sa.select(assessments.c.name).where(assessments.c.name == name).with_for_update()
-            if connection.scalar(lock) is None:
+            if connection.scalar(_LOCK, {"name": name}) is None:
                 raise self._unknown(connection, name)
             yield Transaction(connection, name, after)
 
@@ -259,12 +263,11 @@ def _keep(connection: Connection, pool: Pool) -> None:
 
 def _read(connection: Connection, name: str, first: int) -> list[Event]:
     """The events with `seq` of at least `first`, in order."""
-    return _events(connection, name, events.c.seq >= first)
+    return _events(connection, _BY_SEQ, name, first=first)
 
 
-def _events(connection: Connection, name: str, which: sa.ColumnElement[bool]) -> list[Event]:
-    query = sa.select(*_COLUMNS).where(events.c.assessment == name, which).order_by(events.c.seq)
-    return [Event(*row) for row in connection.execute(query)]
+def _events(connection: Connection, query: sa.Select[Any], name: str, **which: object) -> list[Event]:
+    return [Event(*row) for row in connection.execute(query, {"name": name, **which})]
 
 
 def _row(name: str, event: Event) -> dict[str, object]:

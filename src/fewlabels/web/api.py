@@ -8,20 +8,21 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
 from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
+from fewlabels.errors import quoted
 from fewlabels.findings.finding import find
 from fewlabels.store.people import Person
 from fewlabels.web import messages as m
 from fewlabels.web.content import file_of, media_type
 from fewlabels.web.errors import ErrorBody
-from fewlabels.web.guard import is_sealed
+from fewlabels.web.guard import SIGN_IN, is_sealed
 from fewlabels.web.live import stream
-from fewlabels.web.service import Service
+from fewlabels.web.service import Service, Visit
 
 if TYPE_CHECKING:
     from fewlabels.findings.finding import Finding
     from fewlabels.table import Table
 
-_STATUSES = (400, 401, 403, 404, 405, 409, 413, 422, 429, 503)
+_STATUSES = (400, 401, 403, 404, 405, 408, 409, 413, 422, 429, 503)
 # Declared for the OpenAPI document; who is signed in was checked before the request came here.
 _SCHEMES = [Security(HTTPBearer(auto_error=False))]
 
@@ -32,24 +33,44 @@ router = APIRouter(
 )
 
 
-def desk_of(request: Request) -> Service:
+# These are coroutines though they wait for nothing: FastAPI would run functions in a thread of their own.
+
+
+async def desk_of(request: Request) -> Service:
     """Return the service of the app."""
-    return request.app.state.service
+    return _service(request)
 
 
-def person_of(request: Request) -> Person:
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+async def person_of(request: Request) -> Person:
     """Return the person who is signed in."""
-    return request.state.person
+    return _person(request)
 
 
-def token_of(request: Request) -> str:
-    """Return the token of the person who is signed in."""
-    return request.state.token
+async def visit_of(request: Request) -> Visit:
+    """Return the token or session of the request, and the path of the app."""
+    return _visit(request)
 
 
-def owner_of(request: Request) -> Person:
+def _person(request: Request) -> Person:
+    """Return who is signed in. The guard has let nobody else in; should it ever, they get no further."""
+    person: Person | None = getattr(request.state, "person", None)
+    if person is None:
+        raise HTTPException(401, SIGN_IN, {"www-authenticate": "Bearer"})
+    return person
+
+
+def _visit(request: Request) -> Visit:
+    return Visit(request.state.token, request.scope.get("root_path", ""))
+
+
+async def owner_of(request: Request) -> Person:
     """Return the person who is signed in, if they are an owner; otherwise refuse."""
-    person = person_of(request)
+    person = _person(request)
     if person.role != "owner":
         raise HTTPException(403, "this is for the owner of the assessment. Sign in with the owner's link.")
     return person
@@ -58,11 +79,11 @@ def owner_of(request: Request) -> Person:
 Here = Annotated[Service, Depends(desk_of)]
 Anyone = Annotated[Person, Depends(person_of)]
 Owner = Annotated[Person, Depends(owner_of)]
-Token = Annotated[str, Depends(token_of)]
+Visiting = Annotated[Visit, Depends(visit_of)]
 Level = Annotated[float, Query(gt=0, lt=1, description="Probability of the intervals.")]
 Most = Annotated[int, Query(ge=1, le=10_000, description="Maximum number of rows.")]
 Few = Annotated[int, Query(ge=1, le=100, description="Maximum number of answers.")]
-Which = Annotated[str, Query(min_length=1, max_length=1000)]
+Which = Annotated[str, Query(min_length=1, max_length=100_000)]
 ONE = "/assessments/{name:path}"
 
 # --- people
@@ -88,7 +109,9 @@ def invite(body: m.Invite, service: Here, _owner: Owner) -> m.Invited:
         raise HTTPException(
             409, f"{body.name!r} has already been invited. Choose another name, or lock them out first."
         )
-    return m.Invited(name=body.name, token=service.people.invite(body.name, body.role))
+    token = service.people.invite(body.name, body.role)
+    service.known.forget()
+    return m.Invited(name=body.name, token=token)
 
 
 @router.post("/people/revoke", tags=["people"])
@@ -99,6 +122,7 @@ def revoke(body: m.Name, service: Here, owner: Owner) -> m.Taken:
     if body.name not in _valid(service):
         raise HTTPException(409, f"nobody called {body.name!r} has a valid link.")
     service.people.revoke(body.name)
+    service.known.forget()
     return m.Taken(taken=1)
 
 
@@ -121,29 +145,30 @@ def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     return m.Classes(classes=list(service.audit(name).pool.classes))
 
 
+# The next three are called for every label. They look into the request themselves: it takes FastAPI as long to solve
+# four dependencies as to do the rest.
+
+
 @router.post(ONE + "/ask", tags=["labelling"])
-def ask(name: str, body: m.Ask, service: Here, person: Anyone, token: Token) -> m.Asked:
+def ask(name: str, body: m.Ask, request: Request) -> m.Asked:
     """Return the items to label next: this person's open items first, then new ones."""
-    audit = service.audit(name)
-    audit.expire(service.settings.lease, people=service.everybody())
-    requests = audit.ask(body.n, annotator=person.name, again=True)
-    return m.Asked(requests=[service.item(name, request.id, token) for request in requests])
+    person, service = _person(request), _service(request)
+    return m.Asked(requests=service.ask(name, body.n, person.name, _visit(request)))
 
 
 @router.post(ONE + "/tell", tags=["labelling"])
-def tell(name: str, body: m.Tell, service: Here, person: Anyone) -> m.Taken:
+def tell(name: str, body: m.Tell, request: Request) -> m.TakenAndAsked:
     """Take labels of items that were handed to this person; they are on disk when this returns."""
-    labels = {label.id: label.label for label in body.labels}
-    return m.Taken(
-        taken=service.audit(name).tell(labels, annotator=person.name, note=body.note, own=True, key=body.key)
-    )
+    person, service = _person(request), _service(request)
+    labels = _by_item(body)
+    return service.take(name, person, _visit(request), body.next, labels=labels, note=body.note, key=body.key)
 
 
 @router.post(ONE + "/skip", tags=["labelling"])
-def skip(name: str, body: m.Skip, service: Here, person: Anyone) -> m.Taken:
+def skip(name: str, body: m.Skip, request: Request) -> m.TakenAndAsked:
     """Record that this person cannot answer: the item waits for others, or for the owner."""
-    audit = service.audit(name)
-    return m.Taken(taken=audit.skip(body.ids, reason=body.reason, annotator=person.name, own=True, key=body.key))
+    person, service = _person(request), _service(request)
+    return service.take(name, person, _visit(request), body.next, skips=body.ids, reason=body.reason, key=body.key)
 
 
 @router.post(ONE + "/retract", tags=["labelling"])
@@ -153,15 +178,23 @@ def retract(name: str, body: m.Retract, service: Here, person: Anyone) -> m.Take
 
 
 @router.get(ONE + "/answers", tags=["labelling"])
-def answers(name: str, service: Here, person: Anyone, token: Token, most: Few = 20) -> m.Answers:
+def answers(name: str, service: Here, person: Anyone, visit: Visiting, most: Few = 20) -> m.Answers:
     """List this person's last answers, newest first; they may take these back."""
-    return m.Answers(answers=service.answers(name, person.name, most, token))
+    return m.Answers(answers=service.answers(name, person.name, most, visit))
 
 
 @router.get(ONE + "/content", tags=["labelling"], response_class=FileResponse)
-def content(name: str, id: Which, column: Which, seal: Which, service: Here, token: Token) -> FileResponse:  # noqa: A002
+def content(
+    name: str,
+    id: Which,  # noqa: A002
+    column: Which,
+    seal: Which,
+    service: Here,
+    _person: Anyone,
+    visit: Visiting,
+) -> FileResponse:
     """Return the image file of an item that was handed to this person. The item contains its address."""
-    value = service.seen(name, id).get(column) if is_sealed(seal, token, "content", name, id) else None
+    value = service.seen(name, id).get(column) if is_sealed(seal, visit.token, "content", name, id) else None
     file = None if value is None else file_of(str(value), service.settings.content)
     kind = None if file is None else media_type(file)
     if file is None or kind is None:
@@ -180,17 +213,33 @@ def withdraw(name: str, body: m.Withdraw, service: Here, owner: Owner) -> m.Take
     return m.Taken(taken=service.audit(name).withdraw(body.ids, annotator=owner.name, note=body.note))
 
 
+@router.post(ONE + "/withdraw-person", tags=["owner"])
+def withdraw_person(name: str, body: m.WithdrawPerson, service: Here, owner: Owner) -> m.Taken:
+    """Take back everything that one person said or holds; their items go to others before any new ones."""
+    return m.Taken(taken=service.audit(name).withdraw_person(body.name, annotator=owner.name, note=body.note))
+
+
 @router.post(ONE + "/decide", tags=["owner"])
-def decide(name: str, body: m.Tell, service: Here, owner: Owner) -> m.Taken:
+def decide(name: str, body: m.Decide, service: Here, owner: Owner) -> m.Taken:
     """Take the owner's decisions, which count whatever people have said or will say."""
-    labels = {label.id: label.label for label in body.labels}
+    labels = _by_item(body)
     return m.Taken(taken=service.audit(name).decide(labels, annotator=owner.name, note=body.note, key=body.key))
 
 
+def _by_item(body: m.Decide) -> dict[str, str]:
+    """Return the labels by item, unless one item has two."""
+    labels: dict[str, str] = {}
+    for one in body.labels:
+        if labels.setdefault(one.id, one.label) != one.label:
+            words = f"{quoted(one.id)} has two labels here, {quoted(labels[one.id])} and {quoted(one.label)}."
+            raise HTTPException(422, f"{words} Nothing was changed. Send one of them.")
+    return labels
+
+
 @router.get(ONE + "/disputed", tags=["owner"])
-def disputed(name: str, service: Here, _owner: Owner, token: Token, most: Most = 100) -> list[m.Disputed]:
+def disputed(name: str, service: Here, _owner: Owner, visit: Visiting, most: Most = 100) -> list[m.Disputed]:
     """List the items that wait for the owner, oldest first."""
-    return service.disputed(name, most, token)[0]
+    return service.disputed(name, most, visit)[0]
 
 
 @router.get(ONE + "/estimates", tags=["results"])
@@ -241,10 +290,10 @@ def by_group(name: str, service: Here, _owner: Owner) -> m.Rows:
 
 
 @router.get(ONE + "/live", tags=["results"], response_class=StreamingResponse)
-def live(name: str, service: Here, _owner: Owner, token: Token) -> StreamingResponse:
+def live(name: str, request: Request, service: Here, owner: Owner) -> StreamingResponse:
     """Send server-sent events: `change` whenever the log has grown."""
     service.audit(name)
-    return stream(service, name, token)
+    return stream(service, name, owner, request.state)
 
 
 def _finding(service: Service, name: str, level: float) -> Finding:

@@ -12,6 +12,7 @@ from starlette.staticfiles import StaticFiles
 from fewlabels.web import api, pages
 from fewlabels.web.errors import add_handlers
 from fewlabels.web.guard import Headed, SignedIn, Sized
+from fewlabels.web.proxies import Proxied
 from fewlabels.web.service import Service
 from fewlabels.web.settings import Settings
 
@@ -52,9 +53,10 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,  # it would send people to whatever host the request names
         middleware=[
+            Middleware(Proxied, settings=settings),
             Middleware(Headed, settings=settings),
             Middleware(Sized, settings=settings),
-            Middleware(SignedIn, people=service.people, settings=settings),
+            Middleware(SignedIn, known=service.known, settings=settings),
         ],
     )
     app.state.service = service

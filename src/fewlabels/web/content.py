@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
@@ -10,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fewlabels.web.settings import Settings
 
@@ -27,7 +28,7 @@ class Part(BaseModel):
     name: str | None = None
 
 
-def parts_of(item: Mapping[str, Any], settings: Settings, address: str) -> list[Part]:
+def parts_of(item: Mapping[str, Any], settings: Settings, address: Callable[[], str]) -> list[Part]:
     """Return what a page shows of an item.
 
     Parameters
@@ -44,15 +45,19 @@ def parts_of(item: Mapping[str, Any], settings: Settings, address: str) -> list[
     for name, value in item.items():
         if value is None or value == "":
             continue
-        part = _part(str(value), settings, f"{address}&column={quote(name, safe='')}")
+        part = _part(str(value), settings, partial(_column_of, address, name))
         parts.append(part.model_copy(update={"name": name}) if named else part)
     return parts
 
 
-def _part(value: str, settings: Settings, address: str) -> Part:
+def _column_of(address: Callable[[], str], column: str) -> str:
+    return f"{address()}&column={quote(column, safe='')}"
+
+
+def _part(value: str, settings: Settings, address: Callable[[], str]) -> Part:
     file = file_of(value, settings.content)
     if file is not None and file.suffix.lower() in _IMAGES:
-        return Part(kind="image", value=address)
+        return Part(kind="image", value=address())
     if file is not None and file.suffix.lower() in _TEXTS:
         with file.open(encoding="utf-8", errors="replace") as text:
             return Part(kind="text", value=text.read(_MOST_TEXT))

@@ -11,13 +11,16 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from fewlabels.errors import FewlabelsError, LabelError, SpecError, StoreError
+from fewlabels.web.proxies import route_of
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
     from starlette.responses import Response
+    from starlette.types import Scope
 
 _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found", 405: "method-not-allowed"}
-_CODES |= {409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
+_CODES |= {408: "too-slow", 409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
 # Problems with the database are for the person who runs the server: their messages name files and hosts.
 _INSIDE = (StoreError, SpecError)
 _UNAVAILABLE = "the server cannot use its database at the moment. Try again; the server's log says more."
@@ -66,8 +69,8 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(FewlabelsError)
     async def ours(request: Request, error: FewlabelsError) -> Response:
         if isinstance(error, _INSIDE):
-            _log.error("%s %s: %s", request.method, request.url.path, error)
-            return _shown(request, 503, _UNAVAILABLE)
+            _note(request.scope, error)
+            return _shown(request, 503, _UNAVAILABLE, {"retry-after": "5"})
         # The caller can correct these.
         return _shown(request, 409 if isinstance(error, LabelError) else 400, str(error))
 
@@ -76,11 +79,23 @@ def add_handlers(app: FastAPI) -> None:
         return error_response(500, _BROKEN)  # the server logs it
 
 
+def unavailable(scope: Scope, error: StoreError) -> Response:
+    """Return the answer to a request when the database is gone; one line in the log says more."""
+    _note(scope, error)
+    return error_response(503, _UNAVAILABLE, {"retry-after": "5"})
+
+
+def _note(scope: Scope, error: FewlabelsError) -> None:
+    """Write one line to the log, with nothing in it that could start another line or command a terminal."""
+    _log.error("%s", harmless(f"{scope['method']} {scope['path']}: {error}"))
+
+
 def _shown(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+    if route_of(request.scope).startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return error_response(status, message, headers)
     page = request.app.state.pages.get_template("error.html")
-    text = page.render(person=request.state.person, csrf="", name=None, here="", message=message)
+    root = request.scope.get("root_path", "")
+    text = page.render(person=request.state.person, csrf="", name=None, here="", message=message, root=root)
     return HTMLResponse(text, status_code=status, headers=headers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -13,25 +14,33 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
-from starlette.responses import RedirectResponse
+from starlette.responses import JSONResponse, RedirectResponse
 
-from fewlabels.web.errors import error_response
+from fewlabels.errors import StoreError
+from fewlabels.web.errors import error_response, unavailable
+from fewlabels.web.proxies import route_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from fewlabels.store.people import People
+    from fewlabels.store.people import People, Person
+    from fewlabels.store.sessions import Sessions
     from fewlabels.web.settings import Settings
 
 CSRF_HEADER = "x-csrf-token"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
-# Open without signing in: the sign-in page itself, its script and style, and the description of the API.
-_OPEN = ("/static/", "/sign-in", "/sign-out", "/healthz", "/api/v1/openapi.json")
+# Open without signing in: the sign-in page itself, its script and style, and the description of the API. These are
+# paths below the prefix of the app, wherever it is mounted.
+_OPEN = {"/sign-in", "/sign-out", "/api/v1/openapi.json"}
+_FILES = "/static/"
+_HEALTH = "/healthz"
 _OURS = {"", "same-origin", "none"}  # origins that a browser may report for a request; other clients report none
 _BURST = 10.0  # seconds' worth of requests
 _MINUTE = 60.0
 _DIGITS = 20  # of the length of a body
+_PATIENCE = 30.0  # seconds for each part of a body
+SIGN_IN = "sign in first: with your personal link, or with a bearer token."
 _ELSEWHERE = "the request did not come from a page of this server. Reload the page."
 
 
@@ -55,16 +64,17 @@ def csrf_token(token: str) -> str:
     return seal(token, "csrf")
 
 
-def cookie_name(headers: Headers, settings: Settings) -> str:
+def cookie_name(headers: Headers, scope: Scope, settings: Settings) -> str:
     """Return the name of this server's cookie.
 
-    Browsers send cookies to all ports of a host. With the port in the name, two servers on one computer do not sign out
-    each other's people. With https, the prefix keeps neighbouring hosts from setting the cookie.
+    Browsers send cookies to all ports and paths of a host. With the port and the prefix in the name, two servers on one
+    computer do not sign out each other's people. With https, "__Host-" keeps neighbouring hosts from setting it.
     """
+    place = scope.get("root_path", "").replace("/", "-")
     if settings.secure:
-        return "__Host-fewlabels"
+        return f"__Host-fewlabels{place}"
     port = headers.get("host", "").rpartition(":")[2]
-    return f"fewlabels-{port}" if port.isascii() and port.isdigit() else "fewlabels"
+    return f"fewlabels-{port}{place}" if port.isascii() and port.isdigit() else f"fewlabels{place}"
 
 
 def content_policy(settings: Settings) -> str:
@@ -77,7 +87,11 @@ def content_policy(settings: Settings) -> str:
 
 
 class Headed:
-    """Middleware that adds the security headers to every answer that does not set its own."""
+    """Middleware that adds the security headers to every answer that does not set its own.
+
+    It also answers whether the server is running, which must not wait for anything, and removes requests for ranges: no
+    page needs them, and thousands of small ranges of one file are costly to send.
+    """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -96,6 +110,7 @@ class Headed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope["headers"] = [header for header in scope["headers"] if header[0] != b"range"]
 
         async def send_headed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -104,11 +119,12 @@ class Headed:
                     headers.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, send_headed)
+        is_health = route_of(scope) == _HEALTH and scope["method"] in _SAFE
+        await (JSONResponse({"ok": True}) if is_health else self._app)(scope, receive, send_headed)
 
 
 class Sized:
-    """Middleware that refuses bodies above a size, whether or not they state their length."""
+    """Middleware that refuses bodies above a size, whether or not they state their length, and those that stay away."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -124,12 +140,18 @@ class Sized:
         if not length.isascii() or not length.isdigit() or len(length) > _DIGITS or int(length) > self._largest:
             await error_response(413, self._words)(scope, receive, send)
             return
-        taken = 0
+        taken, is_whole = 0, False
 
         async def receive_some() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, is_whole
+            if is_whole:
+                return await receive()  # nothing more is sent: this waits until the caller goes away
+            try:
+                message = await asyncio.wait_for(receive(), _PATIENCE)
+            except TimeoutError:
+                raise HTTPException(408, "the rest of the request did not come. Send it again.") from None
             taken += len(message.get("body", b""))
+            is_whole = not message.get("more_body", False)
             if taken > self._largest:
                 raise HTTPException(413, self._words)
             return message
@@ -160,40 +182,87 @@ class Rates:
         return allowed
 
 
+class Remembered:
+    """Who holds a credential, remembered for a moment: a page makes many requests, and the answer rarely changes.
+
+    `seconds` is how long somebody who was locked out elsewhere can still get in; 0 looks every time. Only valid
+    credentials are remembered, by their digest, so that nobody can fill the memory.
+    """
+
+    def __init__(self, people: People, sessions: Sessions, seconds: float, most: int = 10_000) -> None:
+        self._people = people
+        self._sessions = sessions
+        self._seconds = seconds
+        self._most = most
+        self._known: dict[tuple[bool, bytes], tuple[Person, float]] = {}
+
+    def glance(self, credential: str, *, is_session: bool) -> Person | None:
+        """Return who holds a credential, if that is remembered."""
+        found = self._known.get(_place(credential, is_session))
+        return found[0] if found is not None and time.monotonic() < found[1] else None
+
+    def who(self, credential: str, *, is_session: bool) -> Person | None:
+        """Return who holds a token, or a session, from the database."""
+        person = (self._sessions if is_session else self._people).who(credential)
+        place = _place(credential, is_session)
+        if person is None:
+            self._known.pop(place, None)
+        elif self._seconds > 0:
+            if len(self._known) >= self._most:
+                self._known.clear()
+            self._known[place] = person, time.monotonic() + self._seconds
+        return person
+
+    def forget(self) -> None:
+        """Look everybody up again: somebody was invited, locked out or signed out."""
+        self._known.clear()
+
+
+def _place(credential: str, is_session: bool) -> tuple[bool, bytes]:
+    return is_session, hashlib.sha256(credential.encode(errors="surrogatepass")).digest()
+
+
 class SignedIn:
-    """Middleware that requires a valid token, by header or by cookie, and passes the person on to the app.
+    """Middleware that requires a valid token by header, or a session by cookie, and passes the person on to the app.
 
     It runs before routing and validation, so that a stranger learns only that they must sign in. With a cookie, every
     request that changes something also needs the page's CSRF token. Failed attempts are counted by address, but a valid
     token always gets in: nobody can lock out others who share their address.
     """
 
-    def __init__(self, app: ASGIApp, people: People, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, known: Remembered, settings: Settings) -> None:
         self._app = app
-        self._people = people
+        self._known = known
         self._settings = settings
         self._often = Rates(settings.rate, settings.rate * _BURST)
         self._failed = Rates(settings.attempts / _MINUTE, settings.attempts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._app if scope["type"] != "http" else await self._admitted(scope)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            app = await self._admitted(scope)
+        except StoreError as error:
+            app = unavailable(scope, error)
         await app(scope, receive, send)
 
     async def _admitted(self, scope: Scope) -> ASGIApp:
         """Return the app, if the request may reach it; otherwise the answer that refuses it."""
         headers, address = Headers(scope=scope), (scope.get("client") or ("?", 0))[0]
-        token, by_cookie = presented(headers, self._settings)
+        token, by_cookie = presented(headers, scope, self._settings)
         state = scope.setdefault("state", {})
-        state.update(person=None, token=token, failed=lambda: not self._failed.take(address))
+        state.update(person=None, token=token, by_cookie=by_cookie, failed=lambda: not self._failed.take(address))
         changes = scope["method"] not in _SAFE
         if changes and headers.get("sec-fetch-site", "") not in _OURS:
             return error_response(403, _ELSEWHERE)
-        if scope["path"].startswith(_OPEN):
+        route = route_of(scope)
+        if route in _OPEN or route.startswith(_FILES):
             return self._app
-        person = await run_in_threadpool(self._people.who, token) if token else None
+        person = await self._who(token, is_session=by_cookie) if token else None
         if person is None:
-            refused = too_many() if token and state["failed"]() else _stranger(scope)
-            return self._app if scope["path"] == "/" else refused
+            refused = too_many() if token and state["failed"]() else _stranger(scope, route)
+            return self._app if route == "/" else refused
         if by_cookie and changes and not is_sealed(headers.get(CSRF_HEADER, ""), token, "csrf"):
             return error_response(403, _ELSEWHERE)
         if not self._often.take(person.name):
@@ -201,24 +270,28 @@ class SignedIn:
         state.update(person=person)
         return self._app
 
+    async def _who(self, credential: str, *, is_session: bool) -> Person | None:
+        found = self._known.glance(credential, is_session=is_session)
+        return found or await run_in_threadpool(self._known.who, credential, is_session=is_session)
+
 
 def too_many() -> Response:
     """Return the answer after too many failed attempts."""
     return error_response(429, "too many failed attempts. Wait a minute and try again.", {"retry-after": "60"})
 
 
-def _stranger(scope: Scope) -> Response:
+def _stranger(scope: Scope, route: str) -> Response:
     """Send somebody who looks at pages to the sign-in page, and answer everything else with 401."""
-    if scope["method"] in _SAFE and not scope["path"].startswith("/api/"):
-        return RedirectResponse("/", status_code=303)
-    words = "sign in first: with your personal link, or with a bearer token."
-    return error_response(401, words, {"www-authenticate": "Bearer"})
+    if scope["method"] in _SAFE and not route.startswith("/api/"):
+        return RedirectResponse(f"{scope.get('root_path', '')}/", status_code=303)
+    return error_response(401, SIGN_IN, {"www-authenticate": "Bearer"})
 
 
-def presented(headers: Headers, settings: Settings) -> tuple[str, bool]:
-    """Return the token of a request, and whether it came by cookie; the header takes precedence."""
+def presented(headers: Headers, scope: Scope, settings: Settings) -> tuple[str, bool]:
+    """Return the token or session of a request, and whether it came by cookie; the header takes precedence."""
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return bearer.strip(), False
     # http.cookies would drop our cookie too if another program on this host has set an odd one.
-    return cookie_parser("; ".join(headers.getlist("cookie"))).get(cookie_name(headers, settings), ""), True
+    name = cookie_name(headers, scope, settings)
+    return cookie_parser("; ".join(headers.getlist("cookie"))).get(name, ""), True

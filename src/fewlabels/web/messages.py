@@ -10,6 +10,9 @@ from fewlabels.web.content import Part
 
 # Databases cannot store NUL. Half a character is already refused by the JSON reader.
 Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
+# Ids come from the pool and can be as long as they like; a request is limited in size as a whole.
+Id = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"^[^\x00]*$")]
+Next = Annotated[int, Field(ge=0, le=100, description="Items to hand out in the same call, as `ask` does.")]
 Note = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]
 Key = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 _MOST = 10_000
@@ -57,16 +60,22 @@ class Answers(BaseModel):
 class Label(Strict):
     """One answer."""
 
-    id: Text
+    id: Id
     label: Text
 
 
-class Tell(Strict):
-    """Answers of one person; if one is refused, none is taken. Answers with the same `key` are taken only once."""
+class Decide(Strict):
+    """Labels; if one is refused, none is taken. Those with the same `key` are taken only once."""
 
     labels: Annotated[list[Label], Field(min_length=1, max_length=_MOST)]
     note: Note | None = None
     key: Key | None = None
+
+
+class Tell(Decide):
+    """Answers of one person. With `next`, the items that come next are handed out in the same call."""
+
+    next: Next = 0
 
 
 class Taken(BaseModel):
@@ -75,25 +84,39 @@ class Taken(BaseModel):
     taken: int
 
 
+class TakenAndAsked(Taken):
+    """The number of answers that were taken, and the items to label next if they were wanted."""
+
+    requests: list[Item] = []
+
+
 class Skip(Strict):
     """Items that this person cannot answer, and why."""
 
-    ids: Annotated[list[Text], Field(min_length=1, max_length=_MOST)]
+    ids: Annotated[list[Id], Field(min_length=1, max_length=_MOST)]
     reason: Text
     key: Key | None = None
+    next: Next = 0
 
 
 class Retract(Strict):
     """Items whose answers this person takes back."""
 
-    ids: Annotated[list[Text], Field(min_length=1, max_length=_MOST)]
+    ids: Annotated[list[Id], Field(min_length=1, max_length=_MOST)]
     key: Key | None = None
 
 
 class Withdraw(Strict):
     """Items to take back completely."""
 
-    ids: Annotated[list[Text], Field(min_length=1, max_length=_MOST)]
+    ids: Annotated[list[Id], Field(min_length=1, max_length=_MOST)]
+    note: Note | None = None
+
+
+class WithdrawPerson(Strict):
+    """A person whose answers and open items are taken back, and nobody else's."""
+
+    name: Text
     note: Note | None = None
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fewlabels import plots
 from fewlabels.io import write_rows
 from fewlabels.report import outlook
 from fewlabels.store.people import Person
-from fewlabels.web.api import Anyone, Here, Owner, Token
+from fewlabels.web.api import Anyone, Here, Owner, Visiting
 from fewlabels.web.errors import error_response
 from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.messages import Strict
@@ -62,8 +62,14 @@ def _cell(value: object) -> str:
 
 def _page(request: Request, template: str, person: Person | None, **view: Any) -> HTMLResponse:
     csrf = csrf_token(request.state.token) if person else ""
-    settled = {"person": person, "csrf": csrf, "name": None, "here": ""}
+    settled = {"person": person, "csrf": csrf, "name": None, "here": "", "root": _root(request)}
     return HTMLResponse(request.app.state.pages.get_template(template).render(settled | view))
+
+
+def _root(request: Request) -> str:
+    """Return the path under which people reach the app; empty if it has the whole host."""
+    root: str = request.scope.get("root_path", "")
+    return root
 
 
 # --- coming and going
@@ -75,12 +81,6 @@ class SignIn(Strict):
     token: str
 
 
-@router.get("/healthz")
-def healthz() -> dict[str, bool]:
-    """Say that the server is running."""
-    return {"ok": True}
-
-
 @router.get("/")
 def home(request: Request, service: Here) -> Response:
     """Show the sign-in page to strangers, and to others the list of assessments, or the only one to label."""
@@ -89,7 +89,7 @@ def home(request: Request, service: Here) -> Response:
         return _forget(sign_in_page(request), request, service)
     names = service.names()
     if person.role == "annotator" and len(names) == 1:
-        return RedirectResponse(f"/label/{quote(names[0], safe='')}", status_code=303)
+        return RedirectResponse(f"{_root(request)}/label/{quote(names[0], safe='')}", status_code=303)
     return _page(request, "home.html", person, assessments=[service.summary(name) for name in names])
 
 
@@ -101,30 +101,34 @@ def sign_in_page(request: Request) -> Response:
 
 @router.post("/sign-in")
 def sign_in(body: SignIn, request: Request, service: Here) -> Response:
-    """Exchange the token of a personal link for a cookie."""
+    """Exchange the token of a personal link for a cookie, which holds a session and not the token."""
     if service.people.who(body.token) is None:
         if request.state.failed():
             return too_many()
         return error_response(401, "that token is not valid, or no longer valid. Ask the owner for a new link.")
-    answer = Response('{"to": "/"}', media_type="application/json")
-    name = cookie_name(request.headers, service.settings)
-    answer.set_cookie(
-        name, body.token, max_age=_MONTH, httponly=True, samesite="lax", secure=service.settings.secure, path="/"
-    )
+    answer = JSONResponse({"to": f"{_root(request)}/"})
+    name, session = cookie_name(request.headers, request.scope, service.settings), service.sessions.begin(body.token)
+    secure = service.settings.secure
+    answer.set_cookie(name, session, max_age=_MONTH, httponly=True, samesite="lax", secure=secure, path="/")
     return answer
 
 
 @router.post("/sign-out")
 def sign_out(request: Request, service: Here, csrf: Annotated[str, Form()] = "") -> Response:
-    """Delete the cookie, if it belongs to the person of this page: somebody else may be signed in in another tab."""
-    answer = RedirectResponse("/", status_code=303)
-    return _forget(answer, request, service) if is_sealed(csrf, request.state.token, "csrf") else answer
+    """End the session, if it belongs to the person of this page: somebody else may be signed in in another tab."""
+    answer = RedirectResponse(f"{_root(request)}/", status_code=303)
+    if not is_sealed(csrf, request.state.token, "csrf"):
+        return answer
+    if request.state.by_cookie:
+        service.sessions.end(request.state.token)
+        service.known.forget()
+    return _forget(answer, request, service)
 
 
 def _forget(answer: Response, request: Request, service: Service) -> Response:
     """Make an answer delete the browser's cookie, if it has one."""
     if request.state.token:
-        name = cookie_name(request.headers, service.settings)
+        name = cookie_name(request.headers, request.scope, service.settings)
         answer.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=service.settings.secure)
     return answer
 
@@ -156,9 +160,9 @@ def people(request: Request, service: Here, owner: Owner) -> Response:
 
 
 @router.get("/decide/{name:path}")
-def decide(name: str, request: Request, service: Here, owner: Owner, token: Token) -> Response:
+def decide(name: str, request: Request, service: Here, owner: Owner, visit: Visiting) -> Response:
     """Show the items that wait for the owner's decision."""
-    waiting, total = service.disputed(name, _MOST_DISPUTES, token)
+    waiting, total = service.disputed(name, _MOST_DISPUTES, visit)
     view = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.classes}
     return _page(request, "decide.html", owner, name=name, here="decide", **view)
 
@@ -167,7 +171,8 @@ def decide(name: str, request: Request, service: Here, owner: Owner, token: Toke
 def live(name: str, request: Request, service: Here, _owner: Owner) -> Response:
     """Return the parts of the dashboard that follow the log."""
     view = service.kept(name, "dashboard", dashboard)
-    return HTMLResponse(request.app.state.pages.get_template("live.html").render(view=view, name=name))
+    page = request.app.state.pages.get_template("live.html")
+    return HTMLResponse(page.render(view=view, name=name, root=_root(request)))
 
 
 @router.get("/part/forecast/{name:path}")

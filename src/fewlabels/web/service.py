@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from fewlabels.assessment import Assessment, load
 from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
 from fewlabels.store.people import People
+from fewlabels.store.sessions import Sessions
 from fewlabels.web import messages as m
 from fewlabels.web.content import parts_of
 from fewlabels.web.errors import UnknownAssessmentError
-from fewlabels.web.guard import seal
+from fewlabels.web.guard import Remembered, seal
+from fewlabels.web.live import Streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fewlabels.store import Store
+    from fewlabels.store.people import Person
     from fewlabels.web.content import Part
     from fewlabels.web.settings import Settings
 
 T = TypeVar("T")
+_SLACK = 0.01  # the share of labels that the choice of the next item need not know yet
+
+
+class Visit(NamedTuple):
+    """What an answer to somebody depends on beside their rights: their token or session, and the path of the app."""
+
+    token: str
+    root: str
 
 
 class Service:
@@ -32,10 +44,14 @@ class Service:
         self.store = store
         self.settings = settings
         self.people = People(store)
+        self.sessions = Sessions(store)
+        self.known = Remembered(self.people, self.sessions, settings.remember)
+        """Who holds a token or a session."""
+        self.streams = Streams()
+        """The pages that follow a log."""
         self._lock = threading.Lock()
         self._open: dict[str, Assessment] = {}
-        self.streams = 0
-        """The number of pages that follow a log."""
+        self._looked: dict[str, float] = {}
         self.closing: Callable[[], bool] = lambda: False
         """Whether the server is about to stop, so that long answers must end as well."""
         self._kept: dict[tuple[str, str], tuple[object, Any]] = {}
@@ -70,9 +86,36 @@ class Service:
                 self._kept[key] = (state, make(audit))
             return self._kept[key][1]
 
-    def everybody(self) -> set[str]:
-        """Return the names of those who label here; items that others hold, such as in a file, have no lease."""
-        return {person.name for person in self.people.list()}
+    def expire(self, name: str) -> None:
+        """Take back items whose lease ran out, from those who label here; others, such as with a file, have no lease.
+
+        Many people ask each second: it is enough to look now and then.
+        """
+        now, lease = time.monotonic(), self.settings.lease
+        if now >= self._looked.get(name, 0):
+            self._looked[name] = now + min(1.0, lease / 100)
+            self.audit(name).expire(lease, people={person.name for person in self.people.list()})
+
+    def ask(self, name: str, n: int, annotator: str, visit: Visit) -> list[m.Item]:
+        """Hand out items: those that this person has, then new ones, n in all but no more than one person may have."""
+        self.expire(name)
+        most = min(n, self.settings.held)
+        asked = self.audit(name).ask(most, annotator=annotator, again=True, slack=_SLACK)
+        return [self.item(name, request.id, visit) for request in asked]
+
+    def take(self, name: str, person: Person, visit: Visit, n: int, **answers: Any) -> m.TakenAndAsked:
+        """Take answers, and hand out the next n items in the same transaction if any are wanted."""
+        audit = self.audit(name)
+        if n:
+            self.expire(name)
+            most = min(n, self.settings.held)
+            said = {"labels": {}, **answers}
+            taken, asked = audit.tell_and_ask(n=most, annotator=person.name, own=True, slack=_SLACK, **said)
+            return m.TakenAndAsked(taken=taken, requests=[self.item(name, request.id, visit) for request in asked])
+        if "skips" in answers:
+            ids = answers.pop("skips")
+            return m.TakenAndAsked(taken=audit.skip(ids, annotator=person.name, own=True, **answers))
+        return m.TakenAndAsked(taken=audit.tell(annotator=person.name, own=True, **answers))
 
     def seq(self, name: str) -> int:
         """Return the number of the last event in an assessment's log."""
@@ -104,34 +147,35 @@ class Service:
         """Return what annotators may see of an item, by column."""
         return self.audit(name).item(item, columns=self.settings.columns or None)
 
-    def item(self, name: str, item: str, token: str) -> m.Item:
-        """Return an item as it is shown to the holder of a token."""
-        return m.Item(id=item, parts=self._parts(name, item, token), hints=self._hints(name, item))
+    def item(self, name: str, item: str, visit: Visit) -> m.Item:
+        """Return an item as it is shown to a visitor."""
+        return m.Item(id=item, parts=self._parts(name, item, visit), hints=self._hints(name, item))
 
-    def answers(self, name: str, annotator: str, most: int, token: str) -> list[m.Given]:
+    def answers(self, name: str, annotator: str, most: int, visit: Visit) -> list[m.Given]:
         """Return a person's last answers with their items, newest first."""
         rows = self.audit(name).answers(annotator, most).rows()
         return [
-            m.Given(**dict(self.item(name, row["id"], token)), label=row["label"], note=row["note"]) for row in rows
+            m.Given(**dict(self.item(name, row["id"], visit)), label=row["label"], note=row["note"]) for row in rows
         ]
 
-    def disputed(self, name: str, most: int, token: str) -> tuple[list[m.Disputed], int]:
+    def disputed(self, name: str, most: int, visit: Visit) -> tuple[list[m.Disputed], int]:
         """Return the first items that wait for the owner, as a page shows them, and their number in all."""
         waiting = self.audit(name).disputed()
         shown = [
             m.Disputed(
-                id=item.id, parts=self._parts(name, item.id, token), votes=dict(item.votes), skips=dict(item.skips)
+                id=item.id, parts=self._parts(name, item.id, visit), votes=dict(item.votes), skips=dict(item.skips)
             )
             for item in waiting[:most]
         ]
         return shown, len(waiting)
 
-    def _parts(self, name: str, item: str, token: str) -> list[Part]:
-        # The address is sealed for one person: knowing an id is not enough to get the file of its item.
-        query = urlencode({"id": item, "seal": seal(token, "content", name, item)}, quote_via=quote)
-        return parts_of(
-            self.seen(name, item), self.settings, f"/api/v1/assessments/{quote(name, safe='')}/content?{query}"
-        )
+    def _parts(self, name: str, item: str, visit: Visit) -> list[Part]:
+        def address() -> str:
+            # It is sealed for one person: knowing an id is not enough to get the file of its item.
+            query = urlencode({"id": item, "seal": seal(visit.token, "content", name, item)}, quote_via=quote)
+            return f"{visit.root}/api/v1/assessments/{quote(name, safe='')}/content?{query}"
+
+        return parts_of(self.seen(name, item), self.settings, address)
 
     def _hints(self, name: str, item: str) -> dict[str, Any]:
         """Return the hints that the owner allows beside an item; none by default."""

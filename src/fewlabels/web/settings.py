@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fewlabels.errors import InputError
+from fewlabels.web.proxies import PREFIX
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+# The first parts of our own paths: a prefix of the same name could not be told from them.
+_OURS = [[part] for part in ("static", "api", "label", "dashboard", "decide", "people", "part", "download", "sign-in")]
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,15 @@ class Settings:
         The requests per second that one person may make on average; bursts may be ten seconds' worth.
     attempts
         The failed sign-ins per minute that are allowed from one address.
+    held
+        The number of items that one person may have at a time without answering them.
+    remember
+        The seconds for which a sign-in is remembered. Somebody who is locked out by another program, such as `fewlabels
+        revoke`, can still get in for that long; by the page *People*, not at all.
+    root_path
+        The path under which people reach the server, such as "/lab", if a proxy serves other things beside it.
+    proxies
+        The addresses of reverse proxies, whose word is taken for who called and under which path.
 
     >>> Settings().show
     ()
@@ -54,6 +67,10 @@ class Settings:
     largest: int = 2**20
     rate: float = 50.0
     attempts: int = 20
+    held: int = 100
+    remember: float = 1.0
+    root_path: str = ""
+    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
 
     def __post_init__(self) -> None:
         if self.content is not None and not self.content.is_dir():
@@ -64,11 +81,20 @@ class Settings:
             _check_origin(host)
         if unknown := set(self.show) - {"predicted", "confidence", "group"}:
             raise InputError(f"cannot show {min(unknown)!r}. Choose from predicted, confidence and group.")
-        for name in ("lease", "largest", "rate", "attempts"):
+        if not PREFIX.fullmatch(self.root_path):
+            raise InputError(
+                f"the path {self.root_path!r} is not a prefix. Write it as in /lab, without a / at the end."
+            )
+        if self.root_path.split("/")[1:2] in _OURS:
+            raise InputError(
+                f"the server has pages of its own below {self.root_path}. Choose another path, as in /lab."
+            )
+        for name in ("lease", "largest", "rate", "attempts", "held"):
             if not getattr(self, name) > 0:
                 raise InputError(f"The {name!r} of the web app must be above 0. Got {getattr(self, name)!r} instead.")
-        if self.ahead < 0:
-            raise InputError(f"The 'ahead' of the web app must be 0 or more. Got {self.ahead!r} instead.")
+        for name in ("ahead", "remember"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"The {name!r} of the web app must be 0 or more. Got {getattr(self, name)!r} instead.")
 
 
 def _check_origin(host: str) -> None:

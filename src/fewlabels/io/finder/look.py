@@ -42,7 +42,10 @@ class Look:
         if missing:
             batch = next(iter(self.source.batches(missing, _ROWS)), None)
             for i, name in enumerate(missing):
-                self._head[name] = batch.column(i).to_pylist() if batch is not None else []
+                try:
+                    self._head[name] = batch.column(i).to_pylist() if batch is not None else []
+                except (OverflowError, ValueError):  # times that Python's calendar does not have
+                    self._head[name] = [None] * len(batch or ())
         return {name: self._head[name] for name in columns}
 
     def numbers(self, columns: Sequence[str]) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 // The live view: when the server says that something changed, the page fetches the parts again.
 
+import { root } from "./http.js";
+
 const page = document.body.dataset;
 const live = document.getElementById("live");
 const saidState = document.getElementById("state");
@@ -10,7 +12,7 @@ let gone = false; // signed out
 const say = (words) => (saidState.textContent = words);
 
 async function fetchPart(part) {
-  const answer = await fetch(`/part/${part}/${page.path}`, { credentials: "same-origin" });
+  const answer = await fetch(`${root}/part/${part}/${page.path}`, { credentials: "same-origin" });
   if (answer.redirected || !answer.ok) throw new Error(answer.redirected ? "signed out" : `status ${answer.status}`);
   const text = await answer.text();
   const fresh = new DOMParser().parseFromString(text, "text/html");
@@ -64,7 +66,7 @@ const parts = [new Part("live", () => say(`as of ${new Date().toLocaleTimeString
 function listen() {
   source?.close();
   if (document.hidden || gone) return;
-  source = new EventSource(`/api/v1/assessments/${page.path}/live`);
+  source = new EventSource(`${root}/api/v1/assessments/${page.path}/live`);
   source.addEventListener("change", () => parts.forEach((part) => part.refresh()));
   source.addEventListener("error", () => {
     say("no connection; trying again");

@@ -9,12 +9,15 @@ export class Refused extends Error {
   }
 }
 
+// The path under which this app is reached: empty, or such as /lab behind a proxy.
+export const root = document.documentElement.dataset.root ?? "";
+
 const csrf = () => document.querySelector("meta[name=csrf]")?.content ?? "";
 
 export async function call(method, path, body) {
   const headers = { accept: "application/json", "x-csrf-token": csrf() };
   if (body !== undefined) headers["content-type"] = "application/json";
-  const answer = await fetch(path, {
+  const answer = await fetch(root + path, {
     method,
     headers,
     credentials: "same-origin",

@@ -8,7 +8,7 @@ const page = document.body.dataset;
 const ahead = Number(page.ahead);
 const lease = 1000 * Number(page.lease);
 const $ = (id) => document.getElementById(id);
-const outbox = new Outbox(page, state, elsewhere);
+const outbox = new Outbox(page, { onChange: state, onElsewhere: elsewhere, wanted, onItems: takeIn });
 let queue = []; // requests that are here and not yet shown
 const answered = new Set(); // ids answered on this page: never shown again unless taken back
 const history = []; // answers that can be taken back without asking the server which they were, the newest last
@@ -119,8 +119,25 @@ function trouble(words) {
 
 const isLate = () => Date.now() - askedAt > lease;
 
+// How many items to have here in all, so that the next one appears at once.
+const enough = () => (current ? 1 : 0) + ahead;
+
+// Each answer brings the items that follow. Open items come first, so ask also for those that are here already.
+function wanted() {
+  return asking || exhausted || isLate() ? 0 : Math.min(100, Math.max(1, enough()));
+}
+
+function takeIn(requests) {
+  askedAt = Date.now();
+  const fresh = requests.filter((request) => !known(request.id));
+  queue.push(...fresh);
+  for (const request of fresh) for (const part of request.parts) if (part.kind === "image") new Image().src = part.value;
+  if (!current && queue.length) advance();
+  return fresh;
+}
+
 async function fetchMore() {
-  // Open items come first, so ask also for those that are here already, or answered but not yet sent.
+  // Ask also for items that are answered but not yet sent.
   const n = Math.min(1000, queue.length + (current ? 1 : 0) + outbox.waiting.length + ahead + 1);
   const { requests } = await call("POST", path(page.assessment, "ask"), { n });
   if (isLate() && !outbox.waiting.length) {
@@ -129,10 +146,7 @@ async function fetchMore() {
     queue = queue.filter((request) => ours.has(request.id));
     if (current && !ours.has(current.id)) current = null;
   }
-  askedAt = Date.now();
-  const fresh = requests.filter((request) => !known(request.id));
-  queue.push(...fresh);
-  for (const request of fresh) for (const part of request.parts) if (part.kind === "image") new Image().src = part.value;
+  const fresh = takeIn(requests);
   exhausted = !queue.length && !outbox.waiting.length;
   if (fresh.length) return null;
   return outbox.waiting.length ? 1000 : 10000; // others may give items back
@@ -140,7 +154,7 @@ async function fetchMore() {
 
 // Gets items until enough are here, with one call at a time and one timer. If none are left, it looks again now and then.
 async function fill() {
-  if (asking || (queue.length > Math.max(0, ahead - 1) && !isLate())) return;
+  if (asking || (queue.length > 0 && queue.length >= ahead - 2 && !isLate())) return;
   asking = true;
   let wait = 2000;
   try {

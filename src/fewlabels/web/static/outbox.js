@@ -14,8 +14,11 @@ const AGAIN = new Set([408, 425, 429]); // and everything from 500 up
 const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
 export class Outbox {
-  constructor({ assessment, annotator, pool }, onChange, onElsewhere) {
+  // `wanted()` says how many items to ask for along with an answer; `onItems(requests)` gets them.
+  constructor({ assessment, annotator, pool }, { onChange, onElsewhere, wanted, onItems }) {
     this.assessment = assessment;
+    this.wanted = wanted;
+    this.onItems = onItems;
     this.name = `fewlabels:${JSON.stringify([pool, annotator, assessment])}`;
     this.onChange = onChange;
     this.failures = 0;
@@ -82,8 +85,9 @@ export class Outbox {
 
   async sendAll() {
     for (let next = this.waiting[0]; next; next = this.waiting[0]) {
+      let requests = null;
       try {
-        await this.post(next);
+        ({ requests } = await this.post(next));
         this.failures = 0;
         this.trouble = "";
         this.signedOut = false;
@@ -91,14 +95,16 @@ export class Outbox {
         if (!this.keep(next, error)) return;
       }
       this.remove([next]);
+      if (requests?.length) this.onItems(requests);
     }
   }
 
   post({ verb, body, key }) {
     const { id, label, reason, note } = body;
+    const next = this.waiting.length > 1 ? 0 : this.wanted(); // with the last of several
     const said = {
-      tell: { labels: [{ id, label }], note, key },
-      skip: { ids: [id], reason: note ? `${reason}: ${note}`.slice(0, 1000) : reason, key },
+      tell: { labels: [{ id, label }], note, key, next },
+      skip: { ids: [id], reason: note ? `${reason}: ${note}`.slice(0, 1000) : reason, key, next },
       retract: { ids: [id], key },
     };
     return call("POST", path(this.assessment, verb), said[verb]);

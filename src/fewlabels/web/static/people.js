@@ -1,6 +1,6 @@
 // Invitations: the link is shown once, and stored nowhere.
 
-import { call } from "./http.js";
+import { call, root } from "./http.js";
 
 const form = document.getElementById("invite");
 const said = document.getElementById("said");
@@ -10,7 +10,7 @@ form.addEventListener("submit", async (event) => {
   const data = new FormData(form);
   try {
     const { name, token } = await call("POST", "/api/v1/people", { name: data.get("name").trim(), role: data.get("role") });
-    document.getElementById("link").value = `${location.origin}/sign-in#${token}`;
+    document.getElementById("link").value = `${location.origin}${root}/sign-in#${token}`;
     document.getElementById("whose").textContent = name;
     document.getElementById("invited").hidden = false;
     document.getElementById("link").select();

@@ -1,11 +1,13 @@
 // A personal link has its token after the #, which browsers do not send. The page sends it once, in a body, and removes
 // it from the address bar and the history.
 
+import { root } from "./http.js";
+
 const form = document.getElementById("sign-in");
 const said = document.getElementById("said");
 
 async function signIn(token) {
-  const answer = await fetch("/sign-in", {
+  const answer = await fetch(`${root}/sign-in`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     credentials: "same-origin",
