@@ -1,4 +1,4 @@
-"""Databases of version 1 become version 2 in place: nothing is lost, and the log stays append-only."""
+"""Databases of versions 1 and 2 become version 3 in place: nothing is lost, and the log stays append-only."""
 
 from __future__ import annotations
 
@@ -22,26 +22,37 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from fewlabels.store.log import Kind
+    from fewlabels.store import Kind
 
 KNOWN = zoo()
 NOW = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 SPEC = """{"task": {"kind": "Estimate", "metric": {"kind": "Accuracy"}}, "groups": {"by": "predicted"},
 "prior": {"kind": "Uniform", "strength": null}, "policy": {"kind": "UniformItems"}, "target": "pool", "seed": 3}"""
-# As version 1 wrote them; {bytes}, {time} and {rowid} are what differs between the two databases.
+# As each version wrote them; {bytes}, {time} and {rowid} are what differs between the two databases.
 TABLES = """
 CREATE TABLE fewlabels_schema (version INTEGER NOT NULL, PRIMARY KEY (version));
-INSERT INTO fewlabels_schema VALUES (1);
+INSERT INTO fewlabels_schema VALUES ({version});
 CREATE TABLE pools (fingerprint TEXT NOT NULL, PRIMARY KEY (fingerprint));
 CREATE TABLE pool_parts (fingerprint TEXT NOT NULL, part INTEGER NOT NULL, data {bytes} NOT NULL,
     PRIMARY KEY (fingerprint, part), FOREIGN KEY(fingerprint) REFERENCES pools (fingerprint));
 CREATE TABLE assessments (name TEXT NOT NULL, spec TEXT NOT NULL, fingerprint TEXT NOT NULL, created_at {time} NOT NULL,
     PRIMARY KEY (name), FOREIGN KEY(fingerprint) REFERENCES pools (fingerprint));
 CREATE TABLE events (assessment TEXT NOT NULL, seq BIGINT CHECK (seq > 0) NOT NULL,
-    kind TEXT CHECK (kind IN ('request', 'label', 'withdraw')) NOT NULL, step BIGINT NOT NULL, item TEXT NOT NULL,
-    label TEXT, annotator TEXT, note TEXT, at {time} NOT NULL,
+    kind TEXT CONSTRAINT events_kind_check CHECK (kind IN ({kinds})) NOT NULL, step BIGINT NOT NULL, item TEXT NOT NULL,
+    label TEXT, annotator TEXT, note TEXT, at {time} NOT NULL,{key}
     PRIMARY KEY (assessment, seq), FOREIGN KEY(assessment) REFERENCES assessments (name)) {rowid}
 """
+VERSIONS = {
+    1: {"version": 1, "kinds": "'request', 'label', 'withdraw'", "key": ""},
+    2: {
+        "version": 2,
+        "kinds": "'request', 'label', 'skip', 'decide', 'retract', 'expire', 'withdraw'",
+        "key": ' "key" TEXT,',
+    },
+}
+PEOPLE = """CREATE TABLE people (name TEXT NOT NULL, role TEXT CHECK (role IN ('annotator', 'owner')) NOT NULL,
+    digest TEXT NOT NULL, invited_at {time} NOT NULL, revoked_at {time}, PRIMARY KEY (name));
+CREATE UNIQUE INDEX events_key ON events (assessment, "key", item) WHERE "key" IS NOT NULL"""
 SQLITE = {"bytes": "BLOB", "time": "DATETIME", "rowid": "WITHOUT ROWID"}
 POSTGRES = {"bytes": "BYTEA", "time": "TIMESTAMP WITH TIME ZONE", "rowid": ""}
 OLD = [
@@ -53,14 +64,15 @@ OLD = [
 ]
 
 
-@pytest.fixture
-def engine(shared_store_url: str) -> Iterator[Engine]:
-    """A database as version 1 made it, with the assessment "old" and the events OLD in it."""
+@pytest.fixture(params=[1, 2])
+def engine(shared_store_url: str, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """A database as an older version made it, with the assessment "old" and the events OLD in it."""
     engine = sa.create_engine(shared_store_url.replace("postgresql://", "postgresql+psycopg://"))
-    words = SQLITE if engine.dialect.name == "sqlite" else POSTGRES
+    words = (SQLITE if engine.dialect.name == "sqlite" else POSTGRES) | VERSIONS[request.param]
+    tables = TABLES if request.param == 1 else f"{TABLES};{PEOPLE}"
     pool, before = KNOWN.pool, ("kind", "item", "step", "label", "annotator", "note")
     with engine.begin() as connection:
-        for statement in (*TABLES.format(**words).split(";"), *schema._APPEND_ONLY[engine.dialect.name]):
+        for statement in (*tables.format(**words).split(";"), *schema._APPEND_ONLY[engine.dialect.name]):
             connection.exec_driver_sql(statement)
         connection.execute(schema.pools.insert().values(fingerprint=pool.fingerprint))
         part = {"fingerprint": pool.fingerprint, "part": 0, "data": pack_pool(pool)}
@@ -111,7 +123,16 @@ def test_the_tables_are_those_of_a_new_database(engine: Engine, shared_store_url
     Store(shared_store_url).close()
     migrated = _described(engine)
     with engine.begin() as connection:
-        for name in ("events", "assessments", "pool_parts", "pools", "people", "fewlabels_schema"):
+        for name in (
+            "events",
+            "heads",
+            "checkpoints",
+            "assessments",
+            "pool_parts",
+            "pools",
+            "people",
+            "fewlabels_schema",
+        ):
             connection.exec_driver_sql(f"DROP TABLE {name}")
         if engine.dialect.name == "postgresql":
             connection.exec_driver_sql("DROP FUNCTION fewlabels_append_only")
@@ -147,15 +168,15 @@ def test_many_at_once_change_it_once(engine: Engine, shared_store_url: str) -> N
         store.close()
 
 
-def test_one_that_fails_leaves_version_1(engine: Engine, shared_store_url: str) -> None:
+def test_one_that_fails_leaves_the_old_version(engine: Engine, shared_store_url: str) -> None:
     with engine.begin() as connection:
-        connection.exec_driver_sql("CREATE TABLE people (x integer)")
-    with pytest.raises(StoreError, match="has a table 'people' of another program"):
+        connection.exec_driver_sql("CREATE TABLE heads (x integer)")
+    with pytest.raises(StoreError, match="has a table 'heads' of another program"):
         Store(shared_store_url)
     with engine.begin() as connection:
-        assert connection.exec_driver_sql("SELECT version FROM fewlabels_schema").scalar() == 1
+        assert connection.exec_driver_sql("SELECT version FROM fewlabels_schema").scalar() in {1, 2}
         assert connection.exec_driver_sql("SELECT count(*) FROM events").scalar() == len(OLD)
-        connection.exec_driver_sql("DROP TABLE people")
+        connection.exec_driver_sql("DROP TABLE heads")
     store = Store(shared_store_url)
     assert len(store.events("old")) == len(OLD)
     store.close()
