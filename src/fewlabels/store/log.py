@@ -191,8 +191,7 @@ class Store:
         """The labels of an assessment that are valid now, id to class name, even if its parts are missing."""
         from fewlabels.labelling.settled import settled_labels
 
-        record = self.open(name)
-        return settled_labels(self.pool(record.fingerprint), self.events(name), record.spec.get("overlap", 1))
+        return settled_labels(self, name)
 
     @contextmanager
     def transaction(self, name: str, after: int = 0, *, known: bytes | None = None) -> Iterator[Transaction]:
