@@ -48,8 +48,8 @@ class Database:
     def __init__(self, address: str | os.PathLike[str] | None, *, existing: bool = False) -> None:
         url = _url(address)
         self.shown = _shown(url)
-        self._in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
-        if existing and not self._in_memory:
+        self.in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
+        if existing and not self.in_memory:
             _check_exists(url)
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database) if self.is_sqlite and url.database and "uri" not in url.query else None
@@ -59,7 +59,7 @@ class Database:
         self._holder: int | None = None
         self._flushed = 0.0
         self._file: tuple[int, int] | None = None
-        self._use(_engine(url, self._in_memory))
+        self._use(_engine(url, self.in_memory))
         self._prepare(url)
         self._file = None if self.path is None else _identity(self.path)
 
@@ -77,7 +77,7 @@ class Database:
         with (
             self._plain_errors(),
             self.decoding(),
-            self._turn(self._in_memory),
+            self._turn(self.in_memory),
             self._engine.connect() as connection,
         ):
             if once and not self.is_sqlite:
@@ -183,7 +183,7 @@ class Database:
                 if version is None or self.path is None or refusals.code_of(error) != sqlite3.SQLITE_READONLY:
                     raise
                 self._use(_copy_in_memory(self._engine))  # of an older version, and it may only be read
-                self._in_memory = True
+                self.in_memory = True
                 self._bring_up_to_date()
                 with self.reading() as connection:
                     connection.exec_driver_sql("PRAGMA query_only = ON")
@@ -287,6 +287,12 @@ def _url(address: str | os.PathLike[str] | None) -> URL:
 
 
 _ADDRESSES = "Use a file name such as 'audit.db', 'sqlite:///audit.db', or 'postgresql://user@host/database'."
+
+
+def file_of(address: str | os.PathLike[str]) -> Path | None:
+    """The file of a SQLite database by its address; None for a server, and for a database in memory."""
+    url = _url(address)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 def shown(address: str) -> str:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.store import copying, verifying
 from fewlabels.store.archive import pack_pool, unpack_pool
 from fewlabels.store.chain import Mark, first_break, founded, linked, missing
 from fewlabels.store.database import Database
@@ -23,11 +24,14 @@ from fewlabels.table import Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from sqlalchemy.engine import Connection
 
     from fewlabels.pool import Pool
+    from fewlabels.store.copying import Copied
+    from fewlabels.store.verifying import Verification
 
 _PART = 16 * 2**20  # bytes of a pool per row: far below the limits of either database
 _AGAIN = (0, 0.1, 0.3, 1, 2, 4)  # seconds before each look for events whose fate is not known
@@ -133,39 +137,22 @@ class Store:
     def open(self, name: str) -> Record:
         """The definition of an assessment; it is checked against the first link of its log."""
         with self.database.reading() as connection:
-            row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
-            first = connection.scalar(sa.select(heads.c.first).where(heads.c.assessment == name))
-            if row is None and first is None:
-                raise self._unknown(connection, name)
-            if row is None or first != founded(row.name, row.spec, row.fingerprint, row.created_at):
-                raise self.database.damaged(f"the definition of {name!r} is not what was written")
-            return Record(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
+            return self.defined(connection, name)
 
     def names(self) -> list[str]:
         """The names of the assessments, oldest first."""
         with self.database.reading() as connection:
-            return _names(connection)
+            return self.names_in(connection)
 
     def head(self, name: str) -> Mark:
         """Where the log of an assessment ends: the number and the hash of its last event, to be written down."""
         with self.database.reading() as connection:
-            return self._ends(connection, name)[1]
+            return self.ends(connection, name)[1]
 
     def pool(self, fingerprint: str) -> Pool:
         """A stored pool; its fingerprint is checked."""
         with self.database.reading() as connection:
-            if not _has_pool(connection, fingerprint):
-                raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
-            rows = sa.select(pool_parts.c.data).where(pool_parts.c.fingerprint == fingerprint)
-            data = b"".join(connection.scalars(rows.order_by(pool_parts.c.part)))
-        pool = unpack_pool(data)
-        if pool.fingerprint != fingerprint:
-            raise PoolChangedError(
-                f"the pool stored in {self.database.shown} is not the one the assessment was made with "
-                f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
-                "from a backup, or create the assessment again."
-            )
-        return pool
+            return self.pool_in(connection, fingerprint)
 
     def events(self, name: str, after: int = 0, *, known: bytes | None = None) -> list[Event]:
         """The log of an assessment, or the new events in it: those with `seq` above `after`.
@@ -174,7 +161,7 @@ class Store:
         was read before is noticed as well.
         """
         with self.database.reading() as connection:
-            first, head = self._ends(connection, name)
+            first, head = self.ends(connection, name)
             if known is None and after > head.seq:
                 return []
             return self._since(connection, name, Mark(after, first if after == 0 else known or b""), head)
@@ -206,7 +193,7 @@ class Store:
         try:
             with self.database.writing() as connection:
                 # On PostgreSQL the row is the lock; assessments do not keep each other waiting.
-                first, head = self._ends(connection, name, lock=True)
+                first, head = self.ends(connection, name, lock=True)
                 seen = Mark(after, first if after == 0 else known or b"")
                 log = Transaction(connection, name, self._since(connection, name, seen, head), head)
                 yield log
@@ -222,7 +209,7 @@ class Store:
         """
         try:
             with self.database.reading() as connection:
-                first, head = self._ends(connection, name)
+                first, head = self.ends(connection, name)
                 row = connection.execute(sa.select(checkpoints).where(checkpoints.c.assessment == name)).one_or_none()
         except StoreError:
             return None  # reading the log itself will say what is wrong
@@ -234,21 +221,71 @@ class Store:
     def keep_checkpoint(self, name: str, mark: Mark, data: bytes) -> None:
         """Keep what the log adds up to at a place, for the next reader. It may fail: then nothing is kept."""
         with suppress(StoreError), self.database.writing(patience=_PATIENCE) as connection:
-            first, _ = self._ends(connection, name)
+            first, _ = self.ends(connection, name)
             connection.execute(checkpoints.delete().where(checkpoints.c.assessment == name))
             row = {"seq": mark.seq, "hash": mark.hash, "digest": _digest(first, mark, data), "data": data}
             connection.execute(checkpoints.insert().values(assessment=name, **row))
 
-    def _ends(self, connection: Connection, name: str, *, lock: bool = False) -> tuple[bytes, Mark]:
+    # --- inside a transaction
+
+    def names_in(self, connection: Connection) -> list[str]:
+        """All names, oldest first; also one of which only the log is left: opening it will say that it is damaged."""
+        known = list(connection.scalars(sa.select(assessments.c.name).order_by(assessments.c.created_at, "name")))
+        logs = connection.scalars(sa.select(heads.c.assessment).order_by("assessment"))
+        return list(dict.fromkeys([*known, *logs]))
+
+    def defined(self, connection: Connection, name: str) -> Record:
+        """The definition of an assessment."""
+        row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
+        first = connection.scalar(sa.select(heads.c.first).where(heads.c.assessment == name))
+        if row is None and first is None:
+            raise self._unknown(connection, name)
+        if row is None or first != founded(row.name, row.spec, row.fingerprint, row.created_at):
+            raise self.database.damaged(f"the definition of {name!r} is not what was written")
+        return Record(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
+
+    def pool_in(self, connection: Connection, fingerprint: str) -> Pool:
+        """A stored pool."""
+        if not _has_pool(connection, fingerprint):
+            raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
+        rows = sa.select(pool_parts.c.data).where(pool_parts.c.fingerprint == fingerprint)
+        pool = unpack_pool(b"".join(connection.scalars(rows.order_by(pool_parts.c.part))))
+        if pool.fingerprint != fingerprint:
+            raise PoolChangedError(
+                f"the pool stored in {self.database.shown} is not the one the assessment was made with "
+                f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
+                "from a backup, or create the assessment again."
+            )
+        return pool
+
+    def ends(self, connection: Connection, name: str, *, lock: bool = False) -> tuple[bytes, Mark]:
         """The hash with which the chain of a log begins, and where it ends."""
         query = sa.select(heads).where(heads.c.assessment == name)
         with self.database.decoding():
             row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-        if row is None and name in _names(connection):
+        if row is None and name in self.names_in(connection):
             raise self.database.damaged(f"it is not known where the log of {name!r} ends")
         if row is None:
             raise self._unknown(connection, name)
         return row.first, Mark(row.seq, row.hash)
+
+    def checked_parts(
+        self, connection: Connection, name: str, first: bytes, head: Mark, size: int
+    ) -> Iterator[list[Event]]:
+        """All events up to the head, some at a time; a DamagedError where the chain breaks."""
+        mark = Mark(0, first)
+        while mark.seq < head.seq:
+            upto = min(mark.seq + size, head.seq)
+            found = _events(connection, name, events.c.seq.between(mark.seq + 1, upto))
+            wrong = first_break(mark, found)
+            if wrong is None and len(found) < upto - mark.seq:
+                wrong = missing(mark.seq + len(found) + 1, upto)
+            if wrong:
+                raise self.database.damaged(f"{wrong} in the log of {name!r}")
+            mark = Mark(upto, found[-1].hash)
+            yield found
+        if mark != head:
+            raise self.database.damaged(f"event {head.seq:,} is not the last that was written in the log of {name!r}")
 
     def _since(self, connection: Connection, name: str, seen: Mark, head: Mark) -> list[Event]:
         """The events after a place that was seen before (its hash is empty if unknown), up to the head or beyond."""
@@ -274,7 +311,7 @@ class Store:
             time.sleep(wait)
             try:
                 with self.database.writing() as connection:
-                    self._ends(connection, name, lock=True)  # waits for the lost transaction, if it still runs
+                    self.ends(connection, name, lock=True)  # waits for the lost transaction, if it still runs
                     return _has(connection, name, log.head)
             except StoreError:
                 continue
@@ -284,20 +321,69 @@ class Store:
             "is not taken twice."
         )
 
+    # --- keeping it safe
+
+    def backup(
+        self, to: str | os.PathLike[str] | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> Path:
+        """Write everything, as it is now, into a new SQLite file, and check it; returns its path.
+
+        Others can go on labelling meanwhile. The file is there when it is complete, and an existing file is never
+        overwritten. Without `to` its name is that of the database with the time.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from fewlabels.store import Store
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store(pathlib.Path(folder) / "audit.db")
+        ...     made = store.backup(pathlib.Path(folder) / "monday.db")
+        ...     store.close()
+        >>> made.name
+        'monday.db'
+        """
+        return copying.backup(self, to, progress)
+
+    def copy(
+        self,
+        to: str | os.PathLike[str],
+        *,
+        rescue: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Copied:
+        """Copy everything into another database, SQLite or PostgreSQL, which must be new or empty.
+
+        Events stay as they are: numbers, times, people and hashes. All is copied or nothing. A damaged database is
+        refused. With `rescue` the events that can still be used are copied, with new numbers and a new chain, and
+        `Copied.left_out` says what is missing.
+        """
+        return copying.copy(self, to, rescue=rescue, progress=progress)
+
+    def verify(self, *, head: str | None = None, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Look for damage everywhere: every event, every pool, every definition, and the file itself.
+
+        `head` is a place in a log that was printed earlier, as by `str(store.head(name))`: a log that no longer
+        contains it was rewritten or cut.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> audit = fl.create(store := fl.Store(None), "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
+        >>> audit.tell({item: "0" for item in audit.ask(2).ids})
+        2
+        >>> print(store.verify().words)
+        pets: 4 events with 2 labels: all as they were written.
+        """
+        return verifying.verify(self, head, progress)
+
     def close(self) -> None:
         """Close the connections; a store in memory is lost."""
         self.database.close()
 
     def _unknown(self, connection: Connection, name: str) -> StoreError:
-        known = ", ".join(repr(known) for known in _names(connection))
+        known = ", ".join(repr(known) for known in self.names_in(connection))
         have = f"There are {known}." if known else "There are none yet: create one."
         return StoreError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
-
-
-def _names(connection: Connection) -> list[str]:
-    """All names, also one of which only the log is left: opening it will say that it is damaged."""
-    known = list(connection.scalars(sa.select(assessments.c.name).order_by(assessments.c.created_at, "name")))
-    return list(dict.fromkeys([*known, *connection.scalars(sa.select(heads.c.assessment).order_by("assessment"))]))
 
 
 def _digest(first: bytes, mark: Mark, data: bytes) -> bytes:
