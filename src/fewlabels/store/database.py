@@ -22,7 +22,7 @@ from fewlabels.store.chain import DamagedError
 from fewlabels.store.refusals import sqlite_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import psycopg
     from sqlalchemy.engine import URL, Connection, Engine
@@ -58,6 +58,7 @@ class Database:
         self._lock = threading.Lock()
         self._holder: int | None = None
         self._flushed = 0.0
+        self._late: threading.Timer | None = None
         self._file: tuple[int, int] | None = None
         self._use(_engine(url, self.in_memory))
         self._prepare(url)
@@ -82,8 +83,11 @@ class Database:
         ):
             if once and not self.is_sqlite:
                 connection.execution_options(isolation_level="REPEATABLE READ")
-            with connection.begin():
+            transaction = connection.begin()
+            try:
                 yield connection
+            finally:
+                transaction.rollback()  # nothing was written, and a damaged file cannot even be committed
 
     @contextmanager
     def writing(self, patience: float | None = None) -> Iterator[Connection]:
@@ -114,15 +118,25 @@ class Database:
     def _flush(self, connection: Connection) -> None:
         """Move what was committed from the write-ahead log into the file itself, a few times a second at most.
 
-        So a plain copy of the file alone, while people label, lacks next to nothing. Whatever happens here, the commit
-        is on disk already.
+        So a plain copy of the file alone, while people label, lacks what was told in the last moment at most. The
+        commit itself is on disk already, whatever happens here.
         """
-        if self.path is not None and time.monotonic() - self._flushed > _FLUSH:
+        if self.path is None or self.in_memory:
+            return
+        if time.monotonic() - self._flushed > _FLUSH:
             self._flushed = time.monotonic()
-            with suppress(sqlite3.Error):
-                driver = connection.connection.driver_connection
-                assert isinstance(driver, sqlite3.Connection)
-                driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            _checkpoint(connection)
+        elif self._late is None:
+            self._late = threading.Timer(_FLUSH, _call, [weakref.WeakMethod(self._flush_late)])
+            self._late.daemon = True
+            self._late.start()
+
+    def _flush_late(self) -> None:
+        """Flush once more after a burst of writes, if the database is still open."""
+        self._late = None
+        if self._closing.alive and os.getpid() == self._pid:
+            with suppress(SQLAlchemyError), self._engine.connect() as connection:
+                _checkpoint(connection)
 
     def _check_file(self) -> None:
         """StoreError if the file was deleted or replaced since it was opened: what is written now would be lost."""
@@ -139,6 +153,9 @@ class Database:
 
     def close(self) -> None:
         """Close all connections. Closing twice is fine."""
+        if (late := self._late) is not None:
+            late.cancel()
+            late.join(1)
         self._closing()
 
     @contextmanager
@@ -220,6 +237,19 @@ class Database:
         with self.writing() as connection, self.decoding():
             self.lock_all(connection)  # another process may have been faster
             schema.bring_up_to_date(connection, self.shown)
+
+
+def _checkpoint(connection: Connection) -> None:
+    with suppress(sqlite3.Error):
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
+    """Call a method if its object is still there."""
+    if (call := method()) is not None:
+        call()
 
 
 @contextmanager

@@ -231,8 +231,10 @@ class Store:
     def names_in(self, connection: Connection) -> list[str]:
         """All names, oldest first; also one of which only the log is left: opening it will say that it is damaged."""
         known = list(connection.scalars(sa.select(assessments.c.name).order_by(assessments.c.created_at, "name")))
-        logs = connection.scalars(sa.select(heads.c.assessment).order_by("assessment"))
-        return list(dict.fromkeys([*known, *logs]))
+        names = list(dict.fromkeys([*known, *connection.scalars(sa.select(heads.c.assessment).order_by("assessment"))]))
+        if not all(isinstance(name, str) for name in names):
+            raise self.database.damaged("the list of assessments is not what was written")
+        return names
 
     def defined(self, connection: Connection, name: str) -> Record:
         """The definition of an assessment."""

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from fewlabels.errors import InputError, StoreError
 from fewlabels.store import schema
-from fewlabels.store.chain import SIZE, Mark, holds, missing
+from fewlabels.store.chain import SIZE, DamagedError, Mark, holds, missing
 from fewlabels.store.event import Event
 from fewlabels.store.schema import events, heads
 from fewlabels.wording import counted
@@ -109,15 +109,18 @@ class Scan:
 def verify(store: Store, head: str | None = None, progress: Progress | None = None) -> Verification:
     """See `Store.verify`."""
     wanted = None if head is None else _mark(head)
-    with store.database.reading(once=True) as connection:
-        problems = _of_the_file(connection) + _of_the_tables(connection)
-        names = store.names_in(connection)
-        logs = [_of_the_log(store, connection, name, progress) for name in names]
-        if wanted is not None and not any(_contains(connection, name, wanted) for name in names):
-            problems.append(
-                f"no log contains the event {head}: events were removed or rewritten since it was written down, "
-                "or it belongs to another database"
-            )
+    try:
+        with store.database.reading(once=True) as connection:
+            problems = _of_the_file(connection) + _of_the_tables(connection)
+            names = store.names_in(connection)
+            logs = [_of_the_log(store, connection, name, progress) for name in names]
+            if wanted is not None and not any(_contains(connection, name, wanted) for name in names):
+                problems.append(
+                    f"no log contains the event {head}: events were removed or rewritten since it was written down, "
+                    "or it belongs to another database"
+                )
+    except DamagedError as error:
+        return Verification(store.database.shown, (), (str(error).rstrip("."),))
     return Verification(store.database.shown, tuple(logs), tuple(problems))
 
 
@@ -129,12 +132,12 @@ def scan(connection: Connection, name: str, first: bytes, head: Mark, progress: 
     found = Scan()
     seq, before = 0, first  # the last event seen, and its hash: empty if it is lost
     for event in _rows(connection, name, head.seq):
-        if event.seq > seq + 1:
-            found.problems.append(missing(seq + 1, event.seq - 1))
-            before = b""
         if event.seq > head.seq:
             found.problems.append(f"events after number {head.seq:,} were not written by fewlabels")
             break
+        if event.seq > seq + 1:
+            found.problems.append(missing(seq + 1, event.seq - 1))
+            before = b""
         if not event.item and not event.hash:
             found.problems.append(f"event {event.seq:,} cannot be read")
         elif not before:
