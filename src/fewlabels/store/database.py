@@ -59,6 +59,7 @@ class Database:
         self._holder: int | None = None
         self._flushed = 0.0
         self._late: threading.Timer | None = None
+        self._flusher: threading.Thread | None = None
         self._file: tuple[int, int] | None = None
         self._use(_engine(url, self.in_memory))
         self._prepare(url)
@@ -133,7 +134,7 @@ class Database:
 
     def _flush_late(self) -> None:
         """Flush once more after a burst of writes, if the database is still open."""
-        self._late = None
+        self._flusher, self._late = threading.current_thread(), None
         if self._closing.alive and os.getpid() == self._pid:
             with suppress(SQLAlchemyError), self._engine.connect() as connection:
                 _checkpoint(connection)
@@ -155,7 +156,9 @@ class Database:
         """Close all connections. Closing twice is fine."""
         if (late := self._late) is not None:
             late.cancel()
-            late.join(1)
+        for thread in (late, self._flusher):
+            if thread is not None:
+                thread.join(_WAIT)  # its connection would stay open otherwise
         self._closing()
 
     @contextmanager
