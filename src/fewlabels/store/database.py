@@ -51,8 +51,8 @@ class Database:
         self.in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
         if existing and not self.in_memory:
             _check_exists(url)
-        self.is_sqlite = url.get_backend_name() == "sqlite"
-        self.path = Path(url.database) if self.is_sqlite and url.database and "uri" not in url.query else None
+        is_file = url.get_backend_name() == "sqlite" and not self.in_memory and "uri" not in url.query
+        self.path = Path(str(url.database)) if is_file else None
         """The file of a SQLite database."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -62,6 +62,7 @@ class Database:
         self._flusher: threading.Thread | None = None
         self._file: tuple[int, int] | None = None
         self._use(_engine(url, self.in_memory))
+        self.is_sqlite = self._engine.dialect.name == "sqlite"
         self._prepare(url)
         self._file = None if self.path is None else _identity(self.path)
 
