@@ -111,7 +111,7 @@ class Database:
         except FewlabelsError:
             raise
         except (ValueError, TypeError, OverflowError, MemoryError) as error:
-            raise self.damaged(f"a stored value cannot be read ({' '.join(str(error).split())[:80]})") from error
+            raise self.damaged("a stored value cannot be read") from error
 
     def damaged(self, what: str) -> DamagedError:
         """The error for a database whose content is not what was written."""

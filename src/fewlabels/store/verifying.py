@@ -119,8 +119,8 @@ def verify(store: Store, head: str | None = None, progress: Progress | None = No
                     f"no log contains the event {head}: events were removed or rewritten since it was written down, "
                     "or it belongs to another database"
                 )
-    except DamagedError as error:
-        return Verification(store.database.shown, (), (str(error).rstrip("."),))
+    except DamagedError:
+        return Verification(store.database.shown, (), ("so much is damaged that no log can be read",))
     return Verification(store.database.shown, tuple(logs), tuple(problems))
 
 
