@@ -39,6 +39,9 @@ RUNS: dict[str, list[list[str]]] = {
     "plot": [["-o", "plot.svg"], ["nobody"]],
     "list": [[]],
     "export": [[], ["nobody"], ["audit", "nothing"]],
+    "backup": [["saved.db"], ["saved.db"]],
+    "copy": [["second.db"], [ADDRESS]],
+    "verify": [[], ["--head", "nothing"]],
 }
 NO_DATABASE = {"demo", "plan", "simulate", "paper", "completion"}
 

@@ -22,7 +22,7 @@ from fewlabels.store import Event
 from tests.support.pools import known_pools, law, pool_of
 
 if TYPE_CHECKING:
-    from fewlabels.store.log import Kind
+    from fewlabels.store import Kind
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KNOWN = pool_of([0, 0, 1, 1, 2], [0, 1, 1, 2, 2], [0.5, 0.6, 0.7, 0.8, 0.9], ["x", "y", "x", "y", "x"], 3)

@@ -1,10 +1,9 @@
-"""Databases of version 1 become version 2 in place: nothing is lost, and the log stays append-only."""
+"""Databases of versions 1 and 2 become version 3 in place: nothing is lost, and the log stays append-only."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,64 +11,26 @@ import sqlalchemy as sa
 
 import fewlabels as fl
 from fewlabels.errors import StoreError
-from fewlabels.store import Event, Store, schema
-from fewlabels.store.archive import pack_pool
+from fewlabels.store import DamagedError, Event, Store
+from fewlabels.store.chain import Mark, linked
 from fewlabels.store.people import People
-from tests.support.pools import zoo
+from tests.support.old_databases import KNOWN, NOW, OLD, write_old
+from tests.support.stores import as_anybody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from sqlalchemy.engine import Engine
 
-    from fewlabels.store.log import Kind
-
-KNOWN = zoo()
-NOW = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
-SPEC = """{"task": {"kind": "Estimate", "metric": {"kind": "Accuracy"}}, "groups": {"by": "predicted"},
-"prior": {"kind": "Uniform", "strength": null}, "policy": {"kind": "UniformItems"}, "target": "pool", "seed": 3}"""
-# As version 1 wrote them; {bytes}, {time} and {rowid} are what differs between the two databases.
-TABLES = """
-CREATE TABLE fewlabels_schema (version INTEGER NOT NULL, PRIMARY KEY (version));
-INSERT INTO fewlabels_schema VALUES (1);
-CREATE TABLE pools (fingerprint TEXT NOT NULL, PRIMARY KEY (fingerprint));
-CREATE TABLE pool_parts (fingerprint TEXT NOT NULL, part INTEGER NOT NULL, data {bytes} NOT NULL,
-    PRIMARY KEY (fingerprint, part), FOREIGN KEY(fingerprint) REFERENCES pools (fingerprint));
-CREATE TABLE assessments (name TEXT NOT NULL, spec TEXT NOT NULL, fingerprint TEXT NOT NULL, created_at {time} NOT NULL,
-    PRIMARY KEY (name), FOREIGN KEY(fingerprint) REFERENCES pools (fingerprint));
-CREATE TABLE events (assessment TEXT NOT NULL, seq BIGINT CHECK (seq > 0) NOT NULL,
-    kind TEXT CHECK (kind IN ('request', 'label', 'withdraw')) NOT NULL, step BIGINT NOT NULL, item TEXT NOT NULL,
-    label TEXT, annotator TEXT, note TEXT, at {time} NOT NULL,
-    PRIMARY KEY (assessment, seq), FOREIGN KEY(assessment) REFERENCES assessments (name)) {rowid}
-"""
-SQLITE = {"bytes": "BLOB", "time": "DATETIME", "rowid": "WITHOUT ROWID"}
-POSTGRES = {"bytes": "BYTEA", "time": "TIMESTAMP WITH TIME ZONE", "rowid": ""}
-OLD = [
-    Event("request", "z00", step=1, annotator="Zoë"),
-    Event("request", "z07", step=2),
-    Event("label", "z00", label="cat", annotator="Zoë", note="犬"),
-    Event("withdraw", "z07"),
-    Event("request", "z09", step=3),
-]
+    from fewlabels.store import Kind
 
 
-@pytest.fixture
-def engine(shared_store_url: str) -> Iterator[Engine]:
-    """A database as version 1 made it, with the assessment "old" and the events OLD in it."""
+@pytest.fixture(params=[1, 2])
+def engine(shared_store_url: str, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """A database as an older version made it, with the assessment "old" and the events OLD in it."""
     engine = sa.create_engine(shared_store_url.replace("postgresql://", "postgresql+psycopg://"))
-    words = SQLITE if engine.dialect.name == "sqlite" else POSTGRES
-    pool, before = KNOWN.pool, ("kind", "item", "step", "label", "annotator", "note")
-    with engine.begin() as connection:
-        for statement in (*TABLES.format(**words).split(";"), *schema._APPEND_ONLY[engine.dialect.name]):
-            connection.exec_driver_sql(statement)
-        connection.execute(schema.pools.insert().values(fingerprint=pool.fingerprint))
-        part = {"fingerprint": pool.fingerprint, "part": 0, "data": pack_pool(pool)}
-        connection.execute(schema.pool_parts.insert().values(**part))
-        row = {"name": "old", "spec": SPEC, "fingerprint": pool.fingerprint, "created_at": NOW}
-        connection.execute(schema.assessments.insert().values(**row))
-        for seq, event in enumerate(OLD, 1):
-            values = {name: getattr(event, name) for name in before}
-            connection.execute(schema.events.insert().values(assessment="old", seq=seq, at=NOW, **values))
+    write_old(engine, request.param)
     yield engine
     engine.dispose()
 
@@ -111,7 +72,16 @@ def test_the_tables_are_those_of_a_new_database(engine: Engine, shared_store_url
     Store(shared_store_url).close()
     migrated = _described(engine)
     with engine.begin() as connection:
-        for name in ("events", "assessments", "pool_parts", "pools", "people", "fewlabels_schema"):
+        for name in (
+            "events",
+            "heads",
+            "checkpoints",
+            "assessments",
+            "pool_parts",
+            "pools",
+            "people",
+            "fewlabels_schema",
+        ):
             connection.exec_driver_sql(f"DROP TABLE {name}")
         if engine.dialect.name == "postgresql":
             connection.exec_driver_sql("DROP FUNCTION fewlabels_append_only")
@@ -147,15 +117,72 @@ def test_many_at_once_change_it_once(engine: Engine, shared_store_url: str) -> N
         store.close()
 
 
-def test_one_that_fails_leaves_version_1(engine: Engine, shared_store_url: str) -> None:
+def test_one_that_fails_leaves_the_old_version(engine: Engine, shared_store_url: str) -> None:
     with engine.begin() as connection:
-        connection.exec_driver_sql("CREATE TABLE people (x integer)")
-    with pytest.raises(StoreError, match="has a table 'people' of another program"):
+        connection.exec_driver_sql("CREATE TABLE heads (x integer)")
+    with pytest.raises(StoreError, match="has a table 'heads' of another program"):
         Store(shared_store_url)
     with engine.begin() as connection:
-        assert connection.exec_driver_sql("SELECT version FROM fewlabels_schema").scalar() == 1
+        assert connection.exec_driver_sql("SELECT version FROM fewlabels_schema").scalar() in {1, 2}
         assert connection.exec_driver_sql("SELECT count(*) FROM events").scalar() == len(OLD)
-        connection.exec_driver_sql("DROP TABLE people")
+        connection.exec_driver_sql("DROP TABLE heads")
     store = Store(shared_store_url)
     assert len(store.events("old")) == len(OLD)
     store.close()
+
+
+def test_the_chain_over_old_events_is_the_one_that_new_events_would_have(engine: Engine, shared_store_url: str) -> None:
+    store = Store(shared_store_url)
+    with store.database.reading() as connection:
+        first, head = store.ends(connection, "old")
+    mark = Mark(0, first)
+    for event in store.events("old"):
+        mark = Mark(event.seq, linked(mark.hash, event))
+    assert mark == head
+    assert store.verify().ok
+    store.close()
+
+
+def test_damage_from_before_is_found_after(engine: Engine, shared_store_url: str) -> None:
+    """A gap in an old log, and on SQLite a time that is none, have no hash that could hide them."""
+    with engine.begin() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("DROP TRIGGER events_no_update")
+            connection.exec_driver_sql("DROP TRIGGER events_no_delete")
+            connection.exec_driver_sql("UPDATE events SET at = '2026-13-45' WHERE seq = 3")
+        else:
+            connection.exec_driver_sql("ALTER TABLE events DISABLE TRIGGER events_append_only")
+        connection.exec_driver_sql("DELETE FROM events WHERE seq = 2")
+    store = Store(shared_store_url)
+    with pytest.raises(DamagedError):
+        store.events("old")
+    assert "event 2 is missing" in store.verify().words
+    if store.database.is_sqlite:
+        assert "event 3 cannot be read" in store.verify().words
+    store.close()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_old_file_that_may_only_be_read_can_be_read(tmp_path: Path, version: int) -> None:
+    """It is read through a copy in memory, and nothing can be written into that by mistake."""
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/audit.db")
+    write_old(engine, version)
+    engine.dispose()
+    before = (tmp_path / "audit.db").read_bytes()
+    folder, as_it_is = tmp_path.stat().st_mode, (tmp_path / "audit.db").stat().st_mode
+    for path in (tmp_path, *tmp_path.parents[:3]):
+        path.chmod(0o755)
+    (tmp_path / "audit.db").chmod(0o444)
+    tmp_path.chmod(0o555)
+    try:
+        with as_anybody():
+            store = Store(tmp_path / "audit.db", existing=True)
+            assert [event.item for event in store.events("old")] == [event.item for event in OLD]
+            assert fl.load(store, "old").labels() == {"z00": "cat"}
+            with pytest.raises(StoreError, match=r"readonly database.*writable"):
+                fl.load(store, "old").ask(1)
+            store.close()
+    finally:
+        (tmp_path / "audit.db").chmod(as_it_is)
+        tmp_path.chmod(folder)
+    assert (tmp_path / "audit.db").read_bytes() == before

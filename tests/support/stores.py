@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +12,8 @@ import pyarrow as pa
 from fewlabels.pool import Pool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fewlabels.store import Event, Store
 
 SPEC = {"task": {"kind": "estimate", "levels": [0.5, 0.95]}, "seed": 7, "Grüße": "犬 \u0000"}
@@ -36,3 +40,16 @@ def sql(store: Store, *statements: str) -> None:
     with store.database._engine.begin() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
+
+
+@contextmanager
+def as_anybody() -> Iterator[None]:
+    """Permissions bind everybody but the superuser, who may be running this."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

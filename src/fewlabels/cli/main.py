@@ -47,6 +47,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "list": ("fewlabels.cli.list:list_", "List the assessments in a database."),
         "export": ("fewlabels.cli.export:export", "Write labels, log, estimates or open requests to a file."),
     },
+    "Keep safe": {
+        "backup": ("fewlabels.cli.keeping:backup", "Write a checked copy into a file, while people label."),
+        "copy": ("fewlabels.cli.keeping:copy", "Copy everything from one database to another."),
+        "verify": ("fewlabels.cli.keeping:verify", "Check that nothing was damaged, changed or lost."),
+    },
     "Research": {
         "simulate": (
             "fewlabels.cli.simulate:simulate",

@@ -16,9 +16,10 @@ from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError,
 from fewlabels.io.labels import checked, said, skip_reason
 from fewlabels.io.source import listed
 from fewlabels.labelling.batch import Batch, Request
+from fewlabels.labelling.checkpoint import catch_up, keep
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.next_items import choose
-from fewlabels.store import Event
+from fewlabels.store import Event, UnsureError
 
 if TYPE_CHECKING:
     import os
@@ -75,6 +76,7 @@ class Labelling:
         self._lock = threading.RLock()
         self._believed: _Believed | None = None
         self._drawn: dict[int, int] = {}
+        self._unsure: list[Event] = []
 
     # --- handing out
 
@@ -143,12 +145,12 @@ class Labelling:
         that comes later is still taken.
         """
         seconds = number_in(seconds, "The 'seconds' of expire()", high=_LONGEST, ends=True)
-        before = datetime.now(UTC) - timedelta(seconds=seconds)
+        now, lease = datetime.now(UTC), timedelta(seconds=seconds)
         with self._current() as ledger:
-            if not ledger.held_since(before, people):
+            if not ledger.held_outside(now - lease, now + lease, people):
                 return 0  # nearly always, and nobody has to wait
         with self._writing() as log:
-            late = self._ledger.held_since(before, people)
+            late = self._ledger.held_outside(now - lease, now + lease, people)
             log.append([Event("expire", self._id(item), annotator=who, note="lease ran out") for who, item in late])
         return len(late)
 
@@ -296,26 +298,30 @@ class Labelling:
     def _current(self) -> Iterator[Ledger]:
         """Give the ledger, up to date with the log, while no other thread can change it."""
         with self._lock:
-            self._ledger.read(self._store.events(self.name, after=self._ledger.seq))
+            catch_up(self._ledger, self._store, self.name)
             yield self._ledger
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
         with self._lock:
-            kept = self._ledger.seq
+            if not self._ledger.seq:
+                catch_up(self._ledger, self._store, self.name)
+            kept, log = self._ledger.seq, None
             try:
-                with self._store.transaction(self.name, kept) as log:
-                    if log.events:
-                        self._ledger.read(log.events)
+                with self._store.transaction(self.name, kept, known=self._ledger.hash) as log:
+                    self._ledger.read(log.events)
                     kept = self._ledger.seq
                     yield log
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, UnsureError):
+                    self._unsure = [] if log is None else log.added
                 if self._ledger.seq > kept:  # it has read events that are not in the log: read the log anew
                     self._ledger, self._believed = self._new_ledger(), None
                 raise
-            if new := log.added[self._ledger.seq - kept :]:
-                self._ledger.read(new)
+            self._ledger.read(log.added[self._ledger.seq - kept :])
+            self._unsure = []
+            keep(self._ledger, self._store, self.name)
 
     def _hand_out(self, log: Transaction, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
         """Open items of a person, if they come back, and then new ones, n in all; these are written to the log."""
@@ -420,6 +426,8 @@ class Labelling:
 
     def _repeated(self, log: Transaction, key: str | None, new: list[Event]) -> bool:
         """Whether these events were sent before with the same key, and are in the log already."""
+        if self._unsure and _told(self._unsure) == _told(new) and log.has(self._unsure[-1]):
+            return True  # the connection was lost after they were written, and before that could be said
         if key is None or not (before := log.keyed(key)):
             return False
         if _told(before) != _told(new):

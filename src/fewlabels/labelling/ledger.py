@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.labelling.frozen import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.outcomes import Outcomes
 
@@ -33,12 +34,13 @@ class Ledger:
 
     def __init__(self, pool: Pool, metric: Metric, cells: Cells, overlap: int = 1) -> None:
         items = len(pool)
-        self._pool = pool
-        self._metric = metric
-        self._cells = cells
-        self._overlap = overlap
+        self._pool, self._metric, self._cells, self._overlap = pool, metric, cells, overlap
         self.seq = 0
         """The last event read."""
+        self.hash = b""
+        """The hash of that event."""
+        self.kept = 0
+        """The last event in the latest checkpoint."""
         self.changes = 0
         """How often a label was added or taken back."""
         self.step = 0
@@ -49,7 +51,8 @@ class Ledger:
         """Asked, and without a label that counts, shape (items,)."""
         self.asked = np.zeros(items, dtype=bool)
         """Ever asked, shape (items,)."""
-        self._strange = np.zeros(items, dtype=bool)
+        self.strange = np.zeros(items, dtype=bool)
+        """Known only because somebody labelled them unasked, shape (items,)."""
         self.withdrawn = np.zeros(items, dtype=bool)
         """Ever taken back, shape (items,)."""
         self.counts = np.zeros((len(cells), len(cells.outcomes)))
@@ -58,17 +61,24 @@ class Ledger:
         """Pending items of each cell, shape (cells,)."""
         self.room = cells.partition.sizes.astype(np.int64)
         """Free items of each group, shape (groups,)."""
-        self.votes: dict[int, Votes] = {}
+        self.votes = VoteBook()
         """The votes about each item that is not free."""
         self.disputed: dict[int, datetime | None] = {}
         """Items that wait for the owner, and since when: everybody has answered, and the votes settle nothing."""
         self.held: dict[Who, dict[int, datetime | None]] = {}
-        """The items that each person has and has not answered, and since when, the oldest first."""
+        """The items that each person has and has not answered, and since when."""
         self.answered: dict[Who, dict[int, None]] = {}
         """The items that each person has answered, the latest last."""
         self.lost: dict[Who, set[int]] = {}
         """The items that were withdrawn after each person had got them, and that they have not got again."""
-        self._queue: list[int] = []
+        self.skips: dict[Who, int] = {}
+        """How many of each person's answers are skips."""
+        self.decisions: dict[Who, int] = {}
+        """How many items are decided by each person."""
+        self.shared: set[int] = set()
+        """The items that two people or more have answered."""
+        self.queue: list[int] = []
+        """Items in the order in which they began to lack votes; some no longer do."""
         self._passed: dict[Who, int] = {}
         self._order = np.argsort(cells.partition.group, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(cells.partition.sizes)])
@@ -89,7 +99,7 @@ class Ledger:
     @property
     def foreign(self) -> NDArray[np.bool_]:
         """Which items have a label that counts although they were never asked for, shape (items,)."""
-        return self._strange & (self.true >= 0)
+        return self.strange & (self.true >= 0)
 
     @property
     def adopted(self) -> int:
@@ -113,7 +123,7 @@ class Ledger:
             self._take(event, item, Vote(new, event.note, event.at))
             self._note_origin(event, item)
             self._settle(item, event)
-            self.seq = event.seq
+            self.seq, self.hash = event.seq, event.hash
 
     def _take(self, event: Event, item: int, vote: Vote) -> None:
         """Record an event for its item and its person."""
@@ -128,9 +138,12 @@ class Ledger:
             self._unsay(item, votes, who)
             self._hand(item, votes, who)
             votes.given[who] = vote
+            self.skips[who] = self.skips.get(who, 0) + (vote.true < 0)
             self.answered.setdefault(who, {})[item] = None
         elif event.kind == "decide":
+            self._undecide(votes)
             votes.decided = (who, vote)
+            self.decisions[who] = self.decisions.get(who, 0) + 1
         elif event.kind == "retract":
             self._unsay(item, votes, who)
             self._hold(item, votes, who, event.at)
@@ -147,6 +160,7 @@ class Ledger:
             self._unsay(item, votes, person)
         for person in [*votes.held]:
             self._release(item, votes, person)
+        self._undecide(votes)
         for person in votes.handed:
             self.lost.setdefault(person, set()).add(item)
         del self.votes[item]
@@ -166,8 +180,14 @@ class Ledger:
             del self.held[who][item]
 
     def _unsay(self, item: int, votes: Votes, who: Who) -> None:
-        if votes.given.pop(who, None) is not None:
+        vote = votes.given.pop(who, None)
+        if vote is not None:
+            self.skips[who] -= vote.true < 0
             del self.answered[who][item]
+
+    def _undecide(self, votes: Votes) -> None:
+        if votes.decided is not None:
+            self.decisions[votes.decided[0]] -= 1
 
     def _note_origin(self, event: Event, item: int) -> None:
         """Keep items that the assessment asked for apart from those that were adopted."""
@@ -176,16 +196,20 @@ class Ledger:
             self.asked[item] = True
             self.step = max(self.step, event.step)
         elif event.label is not None and not self.asked[item]:
-            self.asked[item] = self._strange[item] = True
-        elif event.kind == "withdraw" and self._strange[item]:
+            self.asked[item] = self.strange[item] = True
+        elif event.kind == "withdraw" and self.strange[item]:
             # As before the label came: the assessment does not know the item, and may ask for it later.
-            self.asked[item] = self._strange[item] = False
+            self.asked[item] = self.strange[item] = False
 
     def _settle(self, item: int, event: Event) -> None:
         """Draw the conclusions for an item: its label, whether it is disputed, whether it lacks votes."""
         votes, overlap = self.votes.get(item), self._overlap
         true = -1 if votes is None else votes.true(overlap)
         self._place(item, taken=votes is not None, true=true)
+        if votes is not None and len(votes.given) > 1:
+            self.shared.add(item)
+        else:
+            self.shared.discard(item)
         if votes is not None and true < 0 and votes.complete(overlap):
             self.disputed.setdefault(item, event.at)
         elif item in self.disputed:
@@ -194,7 +218,7 @@ class Ledger:
             lacks = votes.lacks(overlap)
             # The item has left its place in the queue: it is put at the end again.
             if lacks and (not votes.queued or event.kind == "expire"):
-                self._queue.append(item)
+                self.queue.append(item)
             votes.queued = lacks
 
     def _place(self, item: int, *, taken: bool, true: int) -> None:
@@ -212,6 +236,17 @@ class Ledger:
         if taken != (was_pending or was >= 0):
             self.room[self._cells.partition.group[item]] += -1 if taken else 1
 
+    def place_all(self, labelled: NDArray[np.int64], true: NDArray[np.int32], taken: NDArray[np.int64]) -> None:
+        """Put the items of an empty ledger where their votes put them: the labelled ones, and the rest of those taken.
+
+        The same as `_place` for each of them, all at once.
+        """
+        self.true[labelled] = true
+        self.counts[:] = self._metric.outcomes(self._pool, self._cells, labelled, true).counts
+        self.pending[taken] = self.true[taken] < 0
+        self.waiting[:] = np.bincount(self._cells.cell[self.pending], minlength=len(self.waiting))
+        self.room -= np.bincount(self._cells.partition.group[taken], minlength=len(self.room))
+
     def _count(self, item: int, cell: int, change: int) -> None:
         index, true = np.array([item]), self.true[item : item + 1]
         self.changes += 1
@@ -219,29 +254,34 @@ class Ledger:
 
     # --- items that are held, and items to hand out
 
-    def held_since(self, before: datetime, people: Collection[str] | None = None) -> list[tuple[Who, int]]:
-        """The people (of these, or of all) and the items that they have had since before a time without answering."""
-        late: list[tuple[Who, int]] = []
-        for who in self.held if people is None else people:
-            for item, at in self.held.get(who, {}).items():
-                if at is None or at >= before:
-                    break  # the oldest come first
-                late.append((who, item))
-        return late
+    def held_outside(
+        self, before: datetime, after: datetime, people: Collection[str] | None = None
+    ) -> list[tuple[Who, int]]:
+        """The people (of these, or of all) and the items that they have had since before a time without answering.
+
+        A request from after a time that is yet to come is among them: the clock was ahead when it was handed out, and
+        nobody knows for how long it has been held. The times are in no order, since clocks are set back.
+        """
+        return [
+            (who, item)
+            for who in (self.held if people is None else people)
+            for item, at in self.held.get(who, {}).items()
+            if at is not None and not before <= at <= after
+        ]
 
     def lacking(self, who: Who, most: int) -> list[int]:
         """Up to `most` items that lack votes and that this person has not seen, the oldest first."""
         chosen: dict[int, None] = {}
         first = None
-        for place in range(self._passed.get(who, 0), len(self._queue)):
-            votes = self.votes.get(self._queue[place])
+        for place in range(self._passed.get(who, 0), len(self.queue)):
+            votes = self.votes.get(self.queue[place])
             if votes is not None and votes.lacks(self._overlap) and not votes.seen_by(who):
                 first = place if first is None else first
-                chosen[self._queue[place]] = None
+                chosen[self.queue[place]] = None
                 if len(chosen) == most:
                     break
         # This person need not see these items later either: if one lacks votes again, it is queued again.
-        self._passed[who] = len(self._queue) if first is None else first
+        self._passed[who] = len(self.queue) if first is None else first
         return list(chosen)
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:

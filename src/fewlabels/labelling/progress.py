@@ -74,8 +74,7 @@ def agreed(ledger: Ledger) -> Agreement:
     """The agreement between people, by the present answer of each person."""
     labels = (
         {called(who): vote.true for who, vote in votes.given.items() if vote.true >= 0}
-        for votes in ledger.votes.values()
-        if len(votes.given) > 1
+        for votes in (ledger.votes[item] for item in sorted(ledger.shared))
     )
     return agreement(labels)
 
@@ -97,20 +96,21 @@ def by_person(ledger: Ledger) -> Table:
     Only answers that still stand are counted: a label that replaced another is one label. `last` is the time of the
     last answer.
     """
-    decided: dict[Who, int] = {}
-    for votes in ledger.votes.values():
-        if votes.decided is not None:
-            decided[votes.decided[0]] = decided.get(votes.decided[0], 0) + 1
+    decided = {who: n for who, n in ledger.decisions.items() if n}
     everybody = sorted({*ledger.answered, *ledger.held, *decided}, key=called)
-    given_answers = [[ledger.votes[item].given[who] for item in ledger.answered.get(who, {})] for who in everybody]
+    answered = [ledger.answered.get(who, {}) for who in everybody]
+    skips = [ledger.skips.get(who, 0) for who in everybody]
     return Table(
         {
             "annotator": [called(who) for who in everybody],
-            "labels": [sum(vote.true >= 0 for vote in votes) for votes in given_answers],
-            "skips": [sum(vote.true < 0 for vote in votes) for votes in given_answers],
+            "labels": [len(items) - skipped for items, skipped in zip(answered, skips, strict=True)],
+            "skips": skips,
             "held": [len(ledger.held.get(who, {})) for who in everybody],
             "decided": [decided.get(who, 0) for who in everybody],
-            "last": [votes[-1].at if votes else None for votes in given_answers],
+            "last": [
+                ledger.votes[next(reversed(items))].given[who].at if items else None
+                for who, items in zip(everybody, answered, strict=True)
+            ],
         }
     )
 

@@ -29,7 +29,8 @@ class Record(Labelling):
         """The labels that are valid now: id to class name."""
         with self._current() as ledger:
             items, true = ledger.labels()
-            return {self._id(item): self.pool.classes[k] for item, k in zip(items.tolist(), true.tolist(), strict=True)}
+            ids = map(str, self.pool.ids.take(items).to_pylist())
+            return {item: self.pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)}
 
     def pending(self) -> list[str]:
         """The items that were asked for and have no valid label yet; `held` shows who has them."""

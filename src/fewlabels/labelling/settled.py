@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from fewlabels.labelling.checkpoint import catch_up
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.metrics import Accuracy
 from fewlabels.partition import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fewlabels.pool import Pool
-    from fewlabels.store import Event
+    from fewlabels.store import Store
 
 
-def settled_labels(pool: Pool, events: Sequence[Event], overlap: int) -> dict[str, str]:
+def settled_labels(store: Store, name: str) -> dict[str, str]:
     """The labels that are valid now, id to class name; they depend on neither metric nor groups.
 
     >>> import fewlabels as fl
-    >>> from fewlabels.store import Event
-    >>> pool = fl.read_pool({"id": ["a", "b"], "predicted": ["cat", "dog"]})
-    >>> settled_labels(pool, [Event("request", "a"), Event("label", "a", label="dog")], overlap=1)
+    >>> from fewlabels.store import Event, Store
+    >>> store = Store(None)
+    >>> store.create("pets", {}, fl.read_pool({"id": ["a", "b"], "predicted": ["cat", "dog"]}))
+    >>> with store.transaction("pets") as log:
+    ...     _ = log.append([Event("request", "a"), Event("label", "a", label="dog")])
+    >>> settled_labels(store, "pets")
     {'a': 'dog'}
     """
-    metric = Accuracy()
-    ledger = Ledger(pool, metric, metric.cells(pool, whole(pool)), overlap)
-    ledger.read(events)
-    items = np.flatnonzero(ledger.true >= 0).tolist()
-    return {pool.ids[item].as_py(): pool.classes[ledger.true[item]] for item in items}
+    record, metric = store.open(name), Accuracy()
+    pool = store.pool(record.fingerprint)
+    ledger = Ledger(pool, metric, metric.cells(pool, whole(pool)), record.spec.get("overlap", 1))
+    catch_up(ledger, store, name)
+    items, true = ledger.labels()
+    ids = map(str, pool.ids.take(items).to_pylist())
+    return {item: pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)}

@@ -1,5 +1,7 @@
 """The store of labels: the append-only log, the database under it, pools as bytes, and the people who label."""
 
-from fewlabels.store.log import Event, Kind, Record, Store, Transaction
+from fewlabels.store.chain import DamagedError, Mark
+from fewlabels.store.event import Event, Kind, Record
+from fewlabels.store.log import Store, Transaction, UnsureError
 
-__all__ = ["Event", "Kind", "Record", "Store", "Transaction"]
+__all__ = ["DamagedError", "Event", "Kind", "Mark", "Record", "Store", "Transaction", "UnsureError"]

@@ -7,24 +7,27 @@ import sqlite3
 import threading
 import time
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from fewlabels.errors import StoreError, needs
-from fewlabels.store import schema
-from fewlabels.store.refusals import refusal, sqlite_code
+from fewlabels.errors import FewlabelsError, StoreError, needs
+from fewlabels.store import refusals, schema
+from fewlabels.store.chain import DamagedError
+from fewlabels.store.refusals import sqlite_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import psycopg
     from sqlalchemy.engine import URL, Connection, Engine
 
+_FLUSH = 0.2  # seconds between two moves of the write-ahead log into the file
 _WAIT = 60  # seconds to wait for a lock; a transaction takes milliseconds
 _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
@@ -45,39 +48,118 @@ class Database:
     def __init__(self, address: str | os.PathLike[str] | None, *, existing: bool = False) -> None:
         url = _url(address)
         self.shown = _shown(url)
-        self._in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
-        if existing and not self._in_memory:
+        self.in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
+        if existing and not self.in_memory:
             _check_exists(url)
-        self._engine = _engine(url, self._in_memory)
-        self._is_sqlite = self._engine.dialect.name == "sqlite"
+        is_file = url.get_backend_name() == "sqlite" and not self.in_memory and "uri" not in url.query
+        self.path = Path(str(url.database)) if is_file else None
+        """The file of a SQLite database."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._holder: int | None = None
+        self._flushed = 0.0
+        self._late: threading.Timer | None = None
+        self._flusher: threading.Thread | None = None
+        self._file: tuple[int, int] | None = None
+        self._use(_engine(url, self.in_memory))
+        self.is_sqlite = self._engine.dialect.name == "sqlite"
+        self._prepare(url)
+        self._file = None if self.path is None else _identity(self.path)
+
+    def _use(self, engine: Engine) -> None:
         # Connections are closed with the last reference, so a forgotten close() leaves nothing behind.
-        self._closing = weakref.finalize(self, _dispose, self._engine, self._pid)
-        self._prepare()
+        self._engine = engine
+        self._closing = weakref.finalize(self, _dispose, engine, self._pid)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection to read with: each of its queries sees one state of the database, and it blocks nobody."""
-        with self._plain_errors(), self._turn(self._in_memory), self._engine.begin() as connection:
-            yield connection
+    def reading(self, *, once: bool = False) -> Iterator[Connection]:
+        """A connection to read with, which blocks nobody: each query sees one state of the database.
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A connection that may write; see the class for who has to wait."""
-        with self._plain_errors(), self._turn(self._is_sqlite), self._engine.connect() as connection:
-            connection.execution_options(fewlabels_begin="BEGIN IMMEDIATE")
-            with connection.begin():
+        With `once`, all of its queries see the same state; on SQLite they always do.
+        """
+        with (
+            self._plain_errors(),
+            self.decoding(),
+            self._turn(self.in_memory),
+            self._engine.connect() as connection,
+        ):
+            if once and not self.is_sqlite:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            transaction = connection.begin()
+            try:
                 yield connection
+            finally:
+                transaction.rollback()  # nothing was written, and a damaged file cannot even be committed
+
+    @contextmanager
+    def writing(self, patience: float | None = None) -> Iterator[Connection]:
+        """A connection that may write; see the class for who has to wait, and `patience` for how long, in seconds."""
+        with self._plain_errors(), self._turn(self.is_sqlite), self._engine.connect() as connection:
+            connection.execution_options(fewlabels_begin="BEGIN IMMEDIATE")
+            with _patient(connection, patience), connection.begin():
+                if patience is not None and not self.is_sqlite:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {1000 * patience:.0f}")
+                yield connection
+            self._check_file()  # again: an answer that went into a deleted file must not be acknowledged
+            self._flush(connection)
+
+    @contextmanager
+    def decoding(self) -> Iterator[None]:
+        """Make a DamagedError of a stored value that is not what it should be."""
+        try:
+            yield
+        except FewlabelsError:
+            raise
+        except (ValueError, TypeError, OverflowError, MemoryError) as error:
+            raise self.damaged("a stored value cannot be read") from error
+
+    def damaged(self, what: str) -> DamagedError:
+        """The error for a database whose content is not what was written."""
+        return DamagedError(f"{self.shown} is damaged: {what}. {refusals.RESTORE}")
+
+    def _flush(self, connection: Connection) -> None:
+        """Move what was committed from the write-ahead log into the file itself, a few times a second at most.
+
+        So a plain copy of the file alone, while people label, lacks what was told in the last moment at most. The
+        commit itself is on disk already, whatever happens here.
+        """
+        if self.path is None or self.in_memory:
+            return
+        if time.monotonic() - self._flushed > _FLUSH:
+            self._flushed = time.monotonic()
+            _checkpoint(connection)
+        elif self._late is None:
+            self._late = threading.Timer(_FLUSH, _call, [weakref.WeakMethod(self._flush_late)])
+            self._late.daemon = True
+            self._late.start()
+
+    def _flush_late(self) -> None:
+        """Flush once more after a burst of writes, if the database is still open."""
+        self._flusher, self._late = threading.current_thread(), None
+        if self._closing.alive and os.getpid() == self._pid:
+            with suppress(SQLAlchemyError), self._engine.connect() as connection:
+                _checkpoint(connection)
+
+    def _check_file(self) -> None:
+        """StoreError if the file was deleted or replaced since it was opened: what is written now would be lost."""
+        if self.path is not None and self._file is not None and _identity(self.path) != self._file:
+            raise StoreError(
+                f"the file {self.shown} was deleted, moved or replaced while it was in use. Nothing that is told now "
+                "can be kept. Put the file back where it was, and start again."
+            )
 
     def lock_all(self, connection: Connection) -> None:
         """Keep every other `lock_all` of this database waiting until the transaction ends."""
-        if not self._is_sqlite:  # BEGIN IMMEDIATE has done it already
+        if not self.is_sqlite:  # BEGIN IMMEDIATE has done it already
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
 
     def close(self) -> None:
         """Close all connections. Closing twice is fine."""
+        if (late := self._late) is not None:
+            late.cancel()
+        for thread in (late, self._flusher):
+            if thread is not None:
+                thread.join(_WAIT)  # its connection would stay open otherwise
         self._closing()
 
     @contextmanager
@@ -90,6 +172,7 @@ class Database:
                 f"the database {self.shown} was opened in another process, before a fork. "
                 "Load the assessment in each process."
             )
+        self._check_file()
         if not needed:
             yield
             return
@@ -109,21 +192,105 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            raise StoreError(refusal(error, self.shown)) from error
+            raise refusals.refused(error, self.shown) from error
 
-    def _prepare(self) -> None:
-        with self.reading() as connection:
-            version = schema.version_of(connection)
+    def _prepare(self, url: URL) -> None:
+        """Have our tables in the database, of this version."""
+        version = self._first_look(url)
         if version is None or version < schema.VERSION:
-            with self.writing() as connection:
-                self.lock_all(connection)  # another process may have been faster
-                schema.bring_up_to_date(connection, self.shown)
+            try:
+                self._bring_up_to_date()
+            except StoreError as error:
+                if version is None or self.path is None or refusals.code_of(error) != sqlite3.SQLITE_READONLY:
+                    raise
+                self._use(_copy_in_memory(self._engine))  # of an older version, and it may only be read
+                self.in_memory = True
+                self._bring_up_to_date()
+                with self.reading() as connection:
+                    connection.exec_driver_sql("PRAGMA query_only = ON")
+            with self.reading() as connection:
                 version = schema.version_of(connection)
         if version != schema.VERSION:
             raise StoreError(
                 f"{self.shown} has tables of version {version}, but this fewlabels knows version "
                 f"{schema.VERSION}. Upgrade fewlabels, or use another database."
             )
+
+    def _first_look(self, url: URL) -> int | None:
+        """The version of the tables, also where SQLite may not write the files that it needs beside the database."""
+        try:
+            with self.reading() as connection:
+                return schema.version_of(connection)
+        except StoreError as error:
+            cannot = refusals.code_of(error) in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+            if self.path is None or not self.path.is_file() or not cannot:
+                raise
+            if (beside := Path(f"{self.path}-wal")).exists():
+                raise StoreError(
+                    f"cannot open {self.shown}: its folder may not be written, and some of its labels are in "
+                    f"{beside.name} beside it. Copy both files into a folder that you may write, and use the copy."
+                ) from error
+        self._engine.dispose()
+        # Nobody has it open, or there would be a write-ahead log: it can be read as it is.
+        unchanging = f"file:{quote(str(self.path))}"
+        self._use(_engine(url.set(database=unchanging, query={"mode": "ro", "immutable": "1", "uri": "true"}), False))
+        with self.reading() as connection:
+            return schema.version_of(connection)
+
+    def _bring_up_to_date(self) -> None:
+        with self.writing() as connection, self.decoding():
+            self.lock_all(connection)  # another process may have been faster
+            schema.bring_up_to_date(connection, self.shown)
+
+
+def _checkpoint(connection: Connection) -> None:
+    with suppress(sqlite3.Error):
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
+    """Call a method if its object is still there."""
+    if (call := method()) is not None:
+        call()
+
+
+@contextmanager
+def _patient(connection: Connection, patience: float | None) -> Iterator[None]:
+    """Let SQLite wait for a lock no longer than this many seconds."""
+    driver = connection.connection.driver_connection
+    if patience is None or not isinstance(driver, sqlite3.Connection):
+        yield
+        return
+    (usual,) = driver.execute("PRAGMA busy_timeout").fetchone()
+    driver.execute(f"PRAGMA busy_timeout = {1000 * patience:.0f}")
+    try:
+        yield
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {usual}")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _copy_in_memory(engine: Engine) -> Engine:
+    """A copy of a SQLite database in memory."""
+    copy = sqlite3.connect(":memory:", check_same_thread=False)
+    with engine.connect() as connection:
+        source = connection.connection.driver_connection
+        assert isinstance(source, sqlite3.Connection)
+        source.backup(copy)
+    engine.dispose()
+    made = sa.create_engine("sqlite://", poolclass=StaticPool, creator=lambda: copy)
+    sa.event.listen(made, "connect", _set_up_sqlite)
+    sa.event.listen(made, "begin", _begin_sqlite)
+    return made
 
 
 def _url(address: str | os.PathLike[str] | None) -> URL:
@@ -154,6 +321,12 @@ def _url(address: str | os.PathLike[str] | None) -> URL:
 
 
 _ADDRESSES = "Use a file name such as 'audit.db', 'sqlite:///audit.db', or 'postgresql://user@host/database'."
+
+
+def file_of(address: str | os.PathLike[str]) -> Path | None:
+    """The file of a SQLite database by its address; None for a server, and for a database in memory."""
+    url = _url(address)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 def shown(address: str) -> str:

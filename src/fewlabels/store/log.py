@@ -3,120 +3,94 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
 from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.store import copying, verifying
 from fewlabels.store.archive import pack_pool, unpack_pool
+from fewlabels.store.chain import Mark, first_break, founded, linked, missing
 from fewlabels.store.database import Database
-from fewlabels.store.schema import assessments, events, pool_parts, pools
+from fewlabels.store.event import Event, Record
+from fewlabels.store.schema import assessments, checkpoints, events, heads, pool_parts, pools
 from fewlabels.table import Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from sqlalchemy.engine import Connection
 
     from fewlabels.pool import Pool
-
-Kind = Literal["request", "label", "skip", "decide", "retract", "expire", "withdraw"]
+    from fewlabels.store.copying import Copied
+    from fewlabels.store.verifying import Verification
 
 _PART = 16 * 2**20  # bytes of a pool per row: far below the limits of either database
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One line of the log of an assessment.
-
-    Parameters
-    ----------
-    kind
-        The event. For one person: the item was handed out (request), answered (label) or found impossible to answer
-        (skip), the answer was taken back (retract), or the request was (expire). For the item as a whole: the owner has
-        decided (decide), or everything about it was taken back (withdraw).
-    item
-        The id of the item.
-    step
-        For a request, the step of asking that chose the item.
-    label
-        For a label or decision, the name of the class.
-    annotator
-        The person; for an expired request, the person who had it.
-    note
-        Any remark; for a skip, the reason.
-    at
-        The time, with a time zone. The store fills it in when appending.
-    seq
-        1, 2, 3, ... per assessment, without gaps; given by the store.
-    key
-        The client's name for this call, by which a call that is sent twice is noticed.
-    """
-
-    kind: Kind
-    item: str
-    step: int = 0
-    label: str | None = None
-    annotator: str | None = None
-    note: str | None = None
-    at: datetime | None = None
-    seq: int = 0
-    key: str | None = None
-
-
+_AGAIN = (0, 0.1, 0.3, 1, 2, 4)  # seconds before each look for events whose fate is not known
+_PATIENCE = 0.2  # seconds to wait for a lock that is only wanted to save time later
 _LOG = ("seq", "at", "kind", "item", "label", "step", "annotator", "note")
 _COLUMNS = tuple(events.c[field.name] for field in fields(Event))
 # Made once: every label runs these, and SQLAlchemy takes longer to build a statement than the database to run it.
 _OF_ONE = sa.select(*_COLUMNS).where(events.c.assessment == sa.bindparam("name")).order_by(events.c.seq)
-_BY_SEQ = _OF_ONE.where(events.c.seq >= sa.bindparam("first"))
+_BY_SEQ = _OF_ONE.where(events.c.seq.between(sa.bindparam("first"), sa.bindparam("last")))
 _BY_KEY = _OF_ONE.where(events.c.key == sa.bindparam("key"))
-_LOCK = sa.select(assessments.c.name).where(assessments.c.name == sa.bindparam("name")).with_for_update()
 _ADD = events.insert()
+_ENDS = sa.select(heads).where(heads.c.assessment == sa.bindparam("name"))
+_ENDS_LOCKED = _ENDS.with_for_update()
+_MOVE_END = heads.update().where(heads.c.assessment == sa.bindparam("name"))
+_MOVE_END = _MOVE_END.values(seq=sa.bindparam("end"), hash=sa.bindparam("end_hash"))
+_LAST = 2**62  # no log has so many events
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The definition of an assessment, and the pool it is about: everything but its log."""
-
-    name: str
-    spec: dict[str, Any]
-    fingerprint: str
-    created_at: datetime
+class UnsureError(StoreError):
+    """The connection was lost, and it cannot be said whether the events are saved."""
 
 
 class Transaction:
     """The log of one assessment while nobody else can write to it. Made by `Store.transaction`."""
 
-    def __init__(self, connection: Connection, name: str, after: int) -> None:
+    def __init__(self, connection: Connection, name: str, new: list[Event], head: Mark) -> None:
         self._connection = connection
         self._name = name
-        rows = _read(connection, name, after)
-        if after and (not rows or rows[0].seq != after):
-            raise StoreError(
-                f"the log of {name!r} is shorter than before: {after} events were read from it earlier. "
-                "Was the database restored from a backup? Load the assessment again."
-            )
-        self.events: list[Event] = rows[1:] if after else rows
+        self.head = head
+        """The end of the log, with what was appended."""
+        self.events = new
+        """What others have added since the caller looked last."""
         self.added: list[Event] = []
-        self._last = rows[-1].seq if rows else 0
+        """What was appended here."""
 
     def keyed(self, key: str) -> list[Event]:
         """The events that were appended with this key."""
         return _events(self._connection, _BY_KEY, self._name, key=key)
 
     def append(self, new: Sequence[Event]) -> list[Event]:
-        """Add events at the end of the log; returns them as they will be read, with `seq` and `at`."""
-        now = datetime.now(UTC)
-        stamped = [replace(event, seq=self._last + i, at=event.at or now) for i, event in enumerate(new, 1)]
+        """Add events at the end of the log; returns them as they will be read, with `seq`, `at` and `hash`."""
+        now, head = datetime.now(UTC), self.head
+        stamped, rows = [], []
+        for event in new:
+            placed = replace(event, seq=head.seq + 1, at=event.at or now)
+            row = _row(self._name, placed)
+            head = Mark(placed.seq, linked(head.hash, placed))
+            stamped.append(replace(placed, hash=head.hash))
+            rows.append(row | {"hash": head.hash})
         if stamped:
-            self._connection.execute(_ADD, [_row(self._name, event) for event in stamped])
-            self._last = stamped[-1].seq
+            self._connection.execute(_ADD, rows)
+            self._connection.execute(_MOVE_END, {"name": self._name, "end": head.seq, "end_hash": head.hash})
+            self.head = head
             self.added += stamped
         return stamped
+
+    def has(self, event: Event) -> bool:
+        """Whether an event is in the log, exactly as it was appended."""
+        return _has(self._connection, self._name, Mark(event.seq, event.hash))
 
 
 class Store:
@@ -152,7 +126,7 @@ class Store:
         """Store a new assessment and its pool in one transaction. Each name can be used once."""
         if not name:
             raise StoreError("an assessment needs a name, such as 'worst-classes'.")
-        row = {
+        row: dict[str, Any] = {
             "name": _text(name, "the name"),
             "spec": json.dumps(dict(spec), allow_nan=False),
             "fingerprint": pool.fingerprint,
@@ -166,43 +140,40 @@ class Store:
                 )
             _keep(connection, pool)
             connection.execute(assessments.insert(), row)
+            first = founded(name, str(row["spec"]), pool.fingerprint, row["created_at"])
+            connection.execute(heads.insert().values(assessment=name, first=first, seq=0, hash=first))
 
     def open(self, name: str) -> Record:
-        """The definition of an assessment."""
+        """The definition of an assessment; it is checked against the first link of its log."""
         with self.database.reading() as connection:
-            row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
-            if row is None:
-                raise self._unknown(connection, name)
-            return Record(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
+            return self.defined(connection, name)
 
     def names(self) -> list[str]:
         """The names of the assessments, oldest first."""
         with self.database.reading() as connection:
-            return _names(connection)
+            return self.names_in(connection)
+
+    def head(self, name: str) -> Mark:
+        """Where the log of an assessment ends: the number and the hash of its last event, to be written down."""
+        with self.database.reading() as connection:
+            return self.ends(connection, name)[1]
 
     def pool(self, fingerprint: str) -> Pool:
         """A stored pool; its fingerprint is checked."""
         with self.database.reading() as connection:
-            if not _has_pool(connection, fingerprint):
-                raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
-            rows = sa.select(pool_parts.c.data).where(pool_parts.c.fingerprint == fingerprint)
-            data = b"".join(connection.scalars(rows.order_by(pool_parts.c.part)))
-        pool = unpack_pool(data)
-        if pool.fingerprint != fingerprint:
-            raise PoolChangedError(
-                f"the pool stored in {self.database.shown} is not the one the assessment was made with "
-                f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
-                "from a backup, or create the assessment again."
-            )
-        return pool
+            return self.pool_in(connection, fingerprint)
 
-    def events(self, name: str, after: int = 0) -> list[Event]:
-        """The log of an assessment, or the new events in it: those with `seq` above `after`."""
+    def events(self, name: str, after: int = 0, *, known: bytes | None = None) -> list[Event]:
+        """The log of an assessment, or the new events in it: those with `seq` above `after`.
+
+        Their chain is checked. With `known`, the hash of event number `after`, a log that is no longer the one that
+        was read before is noticed as well.
+        """
         with self.database.reading() as connection:
-            events = _read(connection, name, after + 1)
-            if not events and name not in _names(connection):
-                raise self._unknown(connection, name)
-            return events
+            first, head = self.ends(connection, name)
+            if known is None and after > head.seq:
+                return []
+            return self._since(connection, name, Mark(after, first if after == 0 else known or b""), head)
 
     def log(self, name: str, after: int = 0) -> Table:
         """The events of an assessment after event number `after`, in order, even if its parts are missing.
@@ -216,34 +187,231 @@ class Store:
         """The labels of an assessment that are valid now, id to class name, even if its parts are missing."""
         from fewlabels.labelling.settled import settled_labels
 
-        record = self.open(name)
-        return settled_labels(self.pool(record.fingerprint), self.events(name), record.spec.get("overlap", 1))
+        return settled_labels(self, name)
 
     @contextmanager
-    def transaction(self, name: str, after: int = 0) -> Iterator[Transaction]:
+    def transaction(self, name: str, after: int = 0, *, known: bytes | None = None) -> Iterator[Transaction]:
         """Read the log and add to it, while nobody else can add to the log of this assessment.
 
         All events that the `with` block appends are on disk when the block has ended, or none if it raised.
-        `Transaction.events` are those with `seq` above `after`, which others added in the meantime.
+        `Transaction.events` are those with `seq` above `after`, which others added in the meantime. `known` is as in
+        `events`. If the connection is lost at the end, the log is looked at again before anything is said; if even that
+        is impossible, an UnsureError says so.
         """
-        with self.database.writing() as connection:
-            # On PostgreSQL the row is the lock; assessments do not keep each other waiting.
-            if connection.scalar(_LOCK, {"name": name}) is None:
-                raise self._unknown(connection, name)
-            yield Transaction(connection, name, after)
+        log = None
+        try:
+            with self.database.writing() as connection:
+                # On PostgreSQL the row is the lock; assessments do not keep each other waiting.
+                first, head = self.ends(connection, name, lock=True)
+                seen = Mark(after, first if after == 0 else known or b"")
+                log = Transaction(connection, name, self._since(connection, name, seen, head), head)
+                yield log
+        except StoreError as error:
+            lost = isinstance(error.__cause__, DBAPIError) and error.__cause__.connection_invalidated
+            if not lost or log is None or not log.added or not self._arrived(name, log):
+                raise
+
+    def checkpoint(self, name: str) -> tuple[Mark, bytes] | None:
+        """What was kept last with `keep_checkpoint`, and the place it is about; None if nothing was, or it is damaged.
+
+        Whether that place is still in the log is checked when the events after it are read.
+        """
+        try:
+            with self.database.reading() as connection:
+                first, head = self.ends(connection, name)
+                row = connection.execute(sa.select(checkpoints).where(checkpoints.c.assessment == name)).one_or_none()
+        except StoreError:
+            return None  # reading the log itself will say what is wrong
+        if row is None:
+            return None
+        mark = Mark(row.seq, row.hash)
+        return (mark, row.data) if mark.seq <= head.seq and row.digest == _digest(first, mark, row.data) else None
+
+    def keep_checkpoint(self, name: str, mark: Mark, data: bytes) -> None:
+        """Keep what the log adds up to at a place, for the next reader. It may fail: then nothing is kept."""
+        with suppress(StoreError), self.database.writing(patience=_PATIENCE) as connection:
+            first, _ = self.ends(connection, name)
+            connection.execute(checkpoints.delete().where(checkpoints.c.assessment == name))
+            row = {"seq": mark.seq, "hash": mark.hash, "digest": _digest(first, mark, data), "data": data}
+            connection.execute(checkpoints.insert().values(assessment=name, **row))
+
+    # --- inside a transaction
+
+    def names_in(self, connection: Connection) -> list[str]:
+        """All names, oldest first; also one of which only the log is left: opening it will say that it is damaged."""
+        known = list(connection.scalars(sa.select(assessments.c.name).order_by(assessments.c.created_at, "name")))
+        names = list(dict.fromkeys([*known, *connection.scalars(sa.select(heads.c.assessment).order_by("assessment"))]))
+        if not all(isinstance(name, str) for name in names):
+            raise self.database.damaged("the list of assessments is not what was written")
+        return names
+
+    def defined(self, connection: Connection, name: str) -> Record:
+        """The definition of an assessment."""
+        row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
+        first = connection.scalar(sa.select(heads.c.first).where(heads.c.assessment == name))
+        if row is None and first is None:
+            raise self._unknown(connection, name)
+        if row is None or first != founded(row.name, row.spec, row.fingerprint, row.created_at):
+            raise self.database.damaged(f"the definition of {name!r} is not what was written")
+        return Record(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
+
+    def pool_in(self, connection: Connection, fingerprint: str) -> Pool:
+        """A stored pool."""
+        if not _has_pool(connection, fingerprint):
+            raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
+        rows = sa.select(pool_parts.c.data).where(pool_parts.c.fingerprint == fingerprint)
+        pool = unpack_pool(b"".join(connection.scalars(rows.order_by(pool_parts.c.part))))
+        if pool.fingerprint != fingerprint:
+            raise PoolChangedError(
+                f"the pool stored in {self.database.shown} is not the one the assessment was made with "
+                f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
+                "from a backup, or create the assessment again."
+            )
+        return pool
+
+    def ends(self, connection: Connection, name: str, *, lock: bool = False) -> tuple[bytes, Mark]:
+        """The hash with which the chain of a log begins, and where it ends."""
+        with self.database.decoding():
+            row = connection.execute(_ENDS_LOCKED if lock else _ENDS, {"name": name}).one_or_none()
+        if row is None and name in self.names_in(connection):
+            raise self.database.damaged(f"it is not known where the log of {name!r} ends")
+        if row is None:
+            raise self._unknown(connection, name)
+        return row.first, Mark(row.seq, row.hash)
+
+    def checked_parts(
+        self, connection: Connection, name: str, first: bytes, head: Mark, size: int
+    ) -> Iterator[list[Event]]:
+        """All events up to the head, some at a time; a DamagedError where the chain breaks."""
+        mark = Mark(0, first)
+        while mark.seq < head.seq:
+            upto = min(mark.seq + size, head.seq)
+            found = _events(connection, _BY_SEQ, name, first=mark.seq + 1, last=upto)
+            wrong = first_break(mark, found)
+            if wrong is None and len(found) < upto - mark.seq:
+                wrong = missing(mark.seq + len(found) + 1, upto)
+            if wrong:
+                raise self.database.damaged(f"{wrong} in the log of {name!r}")
+            mark = Mark(upto, found[-1].hash)
+            yield found
+        if mark != head:
+            raise self.database.damaged(f"event {head.seq:,} is not the last that was written in the log of {name!r}")
+
+    def _since(self, connection: Connection, name: str, seen: Mark, head: Mark) -> list[Event]:
+        """The events after a place that was seen before (its hash is empty if unknown), up to the head or beyond."""
+        if seen == head:
+            return []
+        with self.database.decoding():
+            found = _events(connection, _BY_SEQ, name, first=seen.seq, last=_LAST)
+        if seen.seq:
+            same = found and found[0].seq == seen.seq and seen.hash in {b"", found[0].hash}
+            if not same and (seen.hash or head.seq < seen.seq):
+                raise StoreError(
+                    f"the log of {name!r} is shorter than before, or another: {seen.seq:,} events were read from it "
+                    "earlier. Was the database restored from a backup? Load the assessment again."
+                )
+            seen = Mark(seen.seq, found.pop(0).hash) if same else seen
+        if wrong := first_break(seen, found) or _wrong_end(seen, found, head):
+            raise self.database.damaged(f"{wrong} in the log of {name!r}")
+        return found
+
+    def _arrived(self, name: str, log: Transaction) -> bool:
+        """Whether events are in the log although the connection was lost while they were written."""
+        for wait in _AGAIN:
+            time.sleep(wait)
+            try:
+                with self.database.writing() as connection:
+                    self.ends(connection, name, lock=True)  # waits for the lost transaction, if it still runs
+                    return _has(connection, name, log.head)
+            except StoreError:
+                continue
+        raise UnsureError(
+            f"the connection to {self.database.shown} was lost while {len(log.added):,} events were written, and it "
+            "cannot be said whether they are saved. Repeat the call when the server runs: on this same assessment it "
+            "is not taken twice."
+        )
+
+    # --- keeping it safe
+
+    def backup(
+        self, to: str | os.PathLike[str] | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> Path:
+        """Write everything, as it is now, into a new SQLite file, and check it; returns its path.
+
+        Others can go on labelling meanwhile. The file is there when it is complete, and an existing file is never
+        overwritten. Without `to` its name is that of the database with the time.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from fewlabels.store import Store
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store(pathlib.Path(folder) / "audit.db")
+        ...     made = store.backup(pathlib.Path(folder) / "monday.db")
+        ...     store.close()
+        >>> made.name
+        'monday.db'
+        """
+        return copying.backup(self, to, progress)
+
+    def copy(
+        self,
+        to: str | os.PathLike[str],
+        *,
+        rescue: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Copied:
+        """Copy everything into another database, SQLite or PostgreSQL, which must be new or empty.
+
+        Events stay as they are: numbers, times, people and hashes. All is copied or nothing. A damaged database is
+        refused. With `rescue` the events that can still be used are copied, with new numbers and a new chain, and
+        `Copied.left_out` says what is missing.
+        """
+        return copying.copy(self, to, rescue=rescue, progress=progress)
+
+    def verify(self, *, head: str | None = None, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Look for damage everywhere: every event, every pool, every definition, and the file itself.
+
+        `head` is a place in a log that was printed earlier, as by `str(store.head(name))`: a log that no longer
+        contains it was rewritten or cut.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> audit = fl.create(store := fl.Store(None), "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
+        >>> audit.tell({item: "0" for item in audit.ask(2).ids})
+        2
+        >>> print(store.verify().words)
+        pets: 4 events with 2 labels: all as they were written.
+        """
+        return verifying.verify(self, head, progress)
 
     def close(self) -> None:
         """Close the connections; a store in memory is lost."""
         self.database.close()
 
     def _unknown(self, connection: Connection, name: str) -> StoreError:
-        known = ", ".join(repr(known) for known in _names(connection))
+        known = ", ".join(repr(known) for known in self.names_in(connection))
         have = f"There are {known}." if known else "There are none yet: create one."
         return StoreError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
 
 
-def _names(connection: Connection) -> list[str]:
-    return list(connection.scalars(sa.select(assessments.c.name).order_by(assessments.c.created_at, "name")))
+def _digest(first: bytes, mark: Mark, data: bytes) -> bytes:
+    return sha256(b"".join((first, str(mark).encode(), b"\0", data))).digest()
+
+
+def _has(connection: Connection, name: str, mark: Mark) -> bool:
+    place = events.c.assessment == name, events.c.seq == mark.seq
+    return connection.scalar(sa.select(events.c.hash).where(*place)) == mark.hash
+
+
+def _wrong_end(seen: Mark, found: Sequence[Event], head: Mark) -> str | None:
+    """What is wrong with the end of a log whose chain holds; on PostgreSQL it may go on after the head just read."""
+    new = head.seq - seen.seq
+    if len(found) < new:
+        return missing(seen.seq + len(found) + 1, head.seq)
+    last = found[new - 1].hash if new > 0 else seen.hash
+    return None if last == head.hash else f"event {head.seq:,} is not the last that was written"
 
 
 def _has_pool(connection: Connection, fingerprint: str) -> bool:
@@ -259,11 +427,6 @@ def _keep(connection: Connection, pool: Pool) -> None:
     for part, start in enumerate(range(0, len(data), _PART)):
         piece = data[start : start + _PART]
         connection.execute(pool_parts.insert().values(fingerprint=pool.fingerprint, part=part, data=piece))
-
-
-def _read(connection: Connection, name: str, first: int) -> list[Event]:
-    """The events with `seq` of at least `first`, in order."""
-    return _events(connection, _BY_SEQ, name, first=first)
 
 
 def _events(connection: Connection, query: sa.Select[Any], name: str, **which: object) -> list[Event]:

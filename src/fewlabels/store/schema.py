@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from fewlabels.errors import StoreError
+from fewlabels.store.chain import SIZE, Mark, founded, linked
+from fewlabels.store.event import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from sqlalchemy.engine import Connection, Dialect
 
-VERSION = 2
+VERSION = 3
+_MANY = 5_000  # events chained at a time
 
 
 class UtcTime(sa.TypeDecorator[datetime]):
@@ -24,10 +31,32 @@ class UtcTime(sa.TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return None if value is None else value.astimezone(UTC)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None]:
+        """Read a time as the database gives it; a ValueError or TypeError if it is damaged."""
+
+        def read(value: object) -> datetime | None:
+            return None if value is None else stored_time(value)
+
+        return read
+
+
+class Bytes(sa.TypeDecorator[bytes]):
+    """Bytes as they are stored: what is not bytes is a TypeError, and never made into some."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], bytes | None]:
+        """Read bytes as the driver gives them."""
+
+        def read(value: object) -> bytes | None:
+            if value is None or isinstance(value, bytes):
+                return value
+            if isinstance(value, memoryview):
+                return bytes(value)
+            raise TypeError("bytes were expected")
+
+        return read
 
 
 metadata = sa.MetaData()
@@ -47,7 +76,7 @@ pool_parts = sa.Table(
     metadata,
     sa.Column("fingerprint", sa.ForeignKey(pools.c.fingerprint), primary_key=True),
     sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.Column("data", Bytes, nullable=False),
 )
 assessments = sa.Table(
     "assessments",
@@ -56,6 +85,25 @@ assessments = sa.Table(
     sa.Column("spec", sa.Text, nullable=False),
     sa.Column("fingerprint", sa.ForeignKey(pools.c.fingerprint), nullable=False),
     sa.Column("created_at", UtcTime, nullable=False),
+)
+# Where the chain of each log begins and ends. It is written with every event, and its row is what writers lock.
+heads = sa.Table(
+    "heads",
+    metadata,
+    sa.Column("assessment", sa.ForeignKey(assessments.c.name), primary_key=True),
+    sa.Column("first", Bytes, nullable=False),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("hash", Bytes, nullable=False),
+)
+# What a log adds up to at one of its places: nothing but time is lost without it.
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    sa.Column("assessment", sa.ForeignKey(assessments.c.name), primary_key=True),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("hash", Bytes, nullable=False),
+    sa.Column("digest", Bytes, nullable=False),
+    sa.Column("data", Bytes, nullable=False),
 )
 _KINDS = "kind IN ('request', 'label', 'skip', 'decide', 'retract', 'expire', 'withdraw')"
 events = sa.Table(
@@ -71,6 +119,7 @@ events = sa.Table(
     sa.Column("note", sa.Text),
     sa.Column("at", UtcTime, nullable=False),
     sa.Column("key", sa.Text),
+    sa.Column("hash", Bytes, nullable=False),
     sqlite_with_rowid=False,  # the rows are stored in the order in which they are read
 )
 # Whatever a client sends twice is in the log once. Most events have no key, and cost this index nothing.
@@ -122,8 +171,11 @@ def bring_up_to_date(connection: Connection, shown: str) -> None:
     current = version_of(connection)
     if current is None:
         _create(connection, shown)
-    elif current == 1:
+        return
+    if current == 1:
         _from_1_to_2(connection, shown)
+    if current <= 2:
+        _from_2_to_3(connection, shown)
 
 
 def _create(connection: Connection, shown: str) -> None:
@@ -137,13 +189,7 @@ def _from_1_to_2(connection: Connection, shown: str) -> None:
     """Several annotators: more kinds of events, the keys of clients, and people."""
     _refuse_others(connection, {people.name}, shown)
     if connection.dialect.name == "sqlite":
-        # SQLite cannot change a check: the table is made again. Its triggers go with the old one.
-        columns = "assessment, seq, kind, step, item, label, annotator, note, at"
-        _run(connection, "DROP TRIGGER events_no_update", "DROP TRIGGER events_no_delete")
-        _run(connection, "ALTER TABLE events RENAME TO events_version_1")
-        events.create(connection)
-        _run(connection, f"INSERT INTO events ({columns}) SELECT {columns} FROM events_version_1")  # noqa: S608
-        _run(connection, "DROP TABLE events_version_1", *_APPEND_ONLY["sqlite"])
+        _run(connection, "ALTER TABLE events ADD COLUMN key TEXT")  # the next step makes the table again
     else:
         _run(
             connection,
@@ -153,7 +199,66 @@ def _from_1_to_2(connection: Connection, shown: str) -> None:
         for index in events.indexes:
             index.create(connection)
     people.create(connection)
-    connection.execute(version.update().values(version=2))
+
+
+def _from_2_to_3(connection: Connection, shown: str) -> None:
+    """The log as a chain: a hash in each event, the beginning and the end of each log, and checkpoints."""
+    _refuse_others(connection, {heads.name, checkpoints.name}, shown)
+    heads.create(connection)
+    checkpoints.create(connection)
+    is_sqlite = connection.dialect.name == "sqlite"
+    if is_sqlite:
+        # SQLite cannot add a column without a default, nor change a check: the table is made again. Its triggers go
+        # with the old one. An older fewlabels that has the file open can then add no event without a hash.
+        _run(connection, "DROP TRIGGER IF EXISTS events_no_update", "DROP TRIGGER IF EXISTS events_no_delete")
+        _run(connection, "DROP INDEX IF EXISTS events_key", "ALTER TABLE events RENAME TO events_before")
+        _run(connection, "PRAGMA ignore_check_constraints = ON")  # what is damaged already is kept, and found later
+        events.create(connection)
+    else:
+        _run(connection, "ALTER TABLE events DISABLE TRIGGER events_append_only, ADD COLUMN hash bytea")
+    for name, spec, fingerprint, created_at in connection.exec_driver_sql(
+        "SELECT name, spec, fingerprint, created_at FROM assessments"
+    ).all():
+        first = founded(name, spec, fingerprint, stored_time(created_at))
+        head = _chain_up(connection, Mark(0, first), name)
+        connection.execute(heads.insert().values(assessment=name, first=first, seq=head.seq, hash=head.hash))
+    if is_sqlite:
+        _run(connection, "DROP TABLE events_before", *_APPEND_ONLY["sqlite"], "PRAGMA ignore_check_constraints = OFF")
+    else:
+        _run(connection, "ALTER TABLE events ALTER COLUMN hash SET NOT NULL, ENABLE TRIGGER events_append_only")
+    connection.execute(version.update().values(version=3))
+
+
+def _chain_up(connection: Connection, head: Mark, name: str) -> Mark:
+    """Give each event of a log its hash; returns the end of the chain."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    place, table = ("?", "events_before") if is_sqlite else ("%s", "events")
+    names = [column.name for column in events.columns if column.name != "hash"]
+    log = f"SELECT {', '.join(names)} FROM {table} WHERE assessment = {place} ORDER BY seq"  # noqa: S608
+    if is_sqlite:
+        put = f"INSERT INTO events ({', '.join(names)}, hash) VALUES ({', '.join('?' * (len(names) + 1))})"  # noqa: S608
+    else:
+        put = "UPDATE events SET hash = %s WHERE assessment = %s AND seq = %s"
+    for rows in connection.exec_driver_sql(log, (name,)).partitions(_MANY):
+        new: list[tuple[object, ...]] = []
+        for row in rows:
+            try:
+                event = Event(
+                    **{key: value for key, value in zip(names, row, strict=True) if key not in {"assessment", "at"}}
+                )
+                link = linked(head.hash, replace(event, at=stored_time(row.at)))
+            except (ValueError, TypeError):
+                link = bytes(SIZE)  # damaged before it had a hash: what reads it will say so
+            head = Mark(row.seq, link)
+            new.append((*row, link) if is_sqlite else (link, name, row.seq))
+        connection.exec_driver_sql(put, new)
+    return head
+
+
+def stored_time(value: object) -> datetime:
+    """A time as a database gives it: with a zone on PostgreSQL, a text in UTC on SQLite."""
+    at = value if isinstance(value, datetime) else datetime.fromisoformat(value)  # type: ignore[arg-type]
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def _refuse_others(connection: Connection, names: set[str], shown: str) -> None:

@@ -1,0 +1,134 @@
+"""A log of 200,000 events: what a command costs with the checkpoint of the ledger, and by reading the whole log.
+
+Both in one run, each command in a process of its own, in seconds of CPU. Beside them: checking, backing up and copying
+the same file, and how far a plain copy of the file is behind while somebody labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import fewlabels as fl
+from fewlabels.store import Event, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CLASSES = [f"class {k}" for k in range(10)]
+COMMANDS = (("show",), ("answer",), ("export", "labels", "-o", "labels.csv"), ("ask", "-n", "1", "-o", "batch.csv"))
+# Reads the whole log, as every command did before there were checkpoints.
+WHOLE = "from fewlabels.store import Store; Store.checkpoint = lambda *_: None; Store.keep_checkpoint = lambda *_: None"
+PAGE = "import fewlabels as fl, sys; from fewlabels.web.views import dashboard; dashboard(fl.load(sys.argv[1], 'long'))"
+
+
+def make(path: Path, events: int) -> None:
+    """Half requests, half labels, of ten people, on a pool a fifth larger than the number of labels."""
+    rng = np.random.default_rng(0)
+    items = int(events * 0.6)
+    ids = [f"item {i:06d}" for i in range(items)]
+    pool = fl.read_pool({"id": ids, "scores": rng.dirichlet(np.full(10, 0.3), items)}, classes=CLASSES)
+    fl.create(path, "long", pool, prior=fl.Uniform(), policy=fl.Thompson()).close()
+    began, store = datetime.now(UTC) - timedelta(days=30), Store(path)
+    asked = rng.permutation(items)[: events // 2].tolist()
+    with store.transaction("long") as log:
+        for i, item in enumerate(asked):
+            who, at = f"person {i % 10}", began + timedelta(seconds=10 * i)
+            label = CLASSES[rng.integers(10)]
+            given = Event("label", ids[item], label=label, annotator=who, at=at + timedelta(seconds=5))
+            log.append([Event("request", ids[item], step=i + 1, annotator=who, at=at), given])
+    store.close()
+
+
+def cpu_of(code: str, *arguments: str, folder: Path) -> float:
+    """Seconds of CPU of a Python process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def compare(folder: Path, long: Path, short: Path) -> None:
+    run = "from fewlabels.cli.main import main; import sys; sys.argv[0] = 'fewlabels'; main()"
+    print(f"{'':28}{'whole log':>11}{'checkpoint':>12}{'short log':>11}   seconds of CPU; start included")
+    works = [(" ".join(words[:2]), run, [words[0], "{}", *words[1:]]) for words in COMMANDS]
+    works.append(("the dashboard's first page", PAGE, ["{}"]))
+    for name, code, words in works:
+        spent = []
+        for before, path in ((f"{WHOLE}; ", long), ("", long), ("", short)):
+            spent.append(cpu_of(before + code, *(word.format(path) for word in words), folder=folder))
+            for left in folder.glob("*.csv"):
+                left.unlink()
+        print(f"{name:28}{spent[0]:11.2f}{spent[1]:12.2f}{spent[2]:11.2f}")
+
+
+def timed(name: str, work: Callable[[], object]) -> None:
+    began = time.process_time()
+    work()
+    print(f"{name:28}{time.process_time() - began:11.2f}")
+
+
+def behind(audit: fl.Assessment, folder: Path) -> int | None:
+    """How many events a plain copy of the file lacks; None if it was taken in the middle of a write, and says so."""
+    shutil.copy(folder / "live.db", folder / "copy.db")
+    copy = Store(folder / "copy.db")
+    there = copy.head("live").seq if copy.names() else 0
+    ok = copy.verify().ok
+    copy.close()
+    return audit.seq - there if ok else None
+
+
+def copies(folder: Path, labels: int) -> None:
+    """How many events plain copies of the file lack, while somebody labels without a pause."""
+    audit = fl.create(folder / "live.db", "live", fl.read_pool(np.random.default_rng(1).dirichlet([1, 1], 2_000)))
+    time.sleep(1)
+    found = []
+    for _ in range(labels):
+        audit.tell(dict.fromkeys(audit.ask(1).ids, "0"))
+        found.append(behind(audit, folder))
+    lacks = [count for count in found if count is not None]
+    time.sleep(1)
+    print(
+        f"{labels} plain copies while labelling: {np.median(lacks):.0f} events behind (median), {max(lacks)} at most, "
+    )
+    print(f"  {labels - len(lacks)} taken in the middle of a write; a second later {behind(audit, folder)} behind")
+    audit.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=200_000)
+    events = parser.parse_args().events
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        make(folder / "long.db", events)
+        make(folder / "short.db", 1_000)
+        fl.load(folder / "long.db", "long").labels()  # the first reader writes the checkpoint
+        compare(folder, folder / "long.db", folder / "short.db")
+        store = Store(folder / "long.db")
+        timed("verify", store.verify)
+        timed("backup", lambda: store.backup(folder / "backup.db"))
+        timed("copy", lambda: store.copy(folder / "second.db"))
+        timed("reading the whole log", lambda: store.events("long"))
+        with store.database.reading() as connection:
+            for pragma in ("quick_check", "integrity_check"):
+                check = f"PRAGMA {pragma}"
+                timed(f"SQLite's {pragma}", lambda: connection.exec_driver_sql(check).all())  # noqa: B023
+        store.close()
+        size = (folder / "long.db").stat().st_size / 2**20
+        print(f"the file has {size:.0f} MB")
+        copies(folder, 200)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""A checkpoint: what a ledger knows at one place of the log, as bytes, so that the next reader reads what is new.
+
+It is kept in the store beside the log, with the number and the hash of the event up to which it counts. It is thrown
+away if that event is not in the log, if its bytes changed, or if another version of fewlabels wrote it. Counts that
+depend on metric and groups are not in it: they are computed from the labels when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from fewlabels.errors import StoreError
+from fewlabels.labelling.frozen import Names, from_times, to_times
+from fewlabels.store.chain import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from fewlabels.labelling.ledger import Ledger
+    from fewlabels.labelling.votes import Who
+    from fewlabels.store import Store
+
+    Columns = dict[str, NDArray[Any]]
+
+_FORM = "fewlabels ledger 1"
+"""The number grows whenever a ledger adds up the same log in another way: a test compares."""
+_FEWEST = 1_000  # new events for which a new checkpoint is worth its writing
+_SHARE = 50  # and one in so many of all events
+
+
+def catch_up(ledger: Ledger, store: Store, name: str) -> None:
+    """Read what is new in a log; from its checkpoint if nothing was read yet, which is kept up to date.
+
+    >>> import fewlabels as fl
+    >>> from fewlabels.labelling.ledger import Ledger
+    >>> audit = fl.create(None, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
+    >>> audit.tell({item: "0" for item in audit.ask(2).ids})
+    2
+    >>> ledger = Ledger(audit.pool, fl.Accuracy(), fl.Accuracy().cells(audit.pool, audit.groups))
+    >>> catch_up(ledger, audit._store, "pets")
+    >>> ledger.seq, ledger.labelled
+    (4, 2)
+    """
+    if ledger.seq or not _from_checkpoint(ledger, store, name):
+        ledger.read(store.events(name, ledger.seq, known=ledger.hash))
+    keep(ledger, store, name)
+
+
+def keep(ledger: Ledger, store: Store, name: str) -> None:
+    """Write a checkpoint if enough has happened since the last one."""
+    if ledger.seq - ledger.kept >= max(_FEWEST, ledger.seq // _SHARE):
+        ledger.kept = ledger.seq  # whether or not it can be written: not again and again
+        store.keep_checkpoint(name, Mark(ledger.seq, ledger.hash), packed(ledger))
+
+
+def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
+    """Restore a ledger from the checkpoint of a log and what came after it, if there is one that fits."""
+    found = store.checkpoint(name)
+    if found is None:
+        return False
+    (seq, last), data = found
+    try:
+        new = store.events(name, seq, known=last)
+    except StoreError:
+        return False  # it does not fit: what is wrong is said when the whole log is read
+    if not unpacked(ledger, data):
+        return False
+    ledger.seq, ledger.hash, ledger.kept = seq, last, seq
+    ledger.read(new)
+    return True
+
+
+def packed(ledger: Ledger) -> bytes:
+    """The state of a ledger as bytes: a line of JSON about the columns, and the columns, compressed."""
+    names = Names()
+    columns: Columns = {}
+    flags = ("asked", "strange", "withdrawn")
+    for flag in flags:
+        columns[flag] = np.packbits(getattr(ledger, flag))
+    columns["labelled"], columns["true"] = ledger.labels()
+    ledger.votes.freeze()
+    columns |= ledger.votes.columns(names)
+    _put(columns, names, "answered", {who: (items, None) for who, items in ledger.answered.items()})
+    _put(columns, names, "held", {who: (items, items.values()) for who, items in ledger.held.items()})
+    _put(columns, names, "lost", {who: (sorted(items), None) for who, items in ledger.lost.items()})
+    columns["disputed"] = np.fromiter(ledger.disputed, np.int64)
+    columns["disputed_at"] = from_times(ledger.disputed.values())
+    columns["queue"] = np.array(ledger.queue, dtype=np.int64)
+    about = {
+        "columns": [(name, array.dtype.str, len(array)) for name, array in columns.items()],
+        "texts": names.texts,
+        "numbers": [ledger.changes, ledger.step],
+        "skips": list(ledger.skips.items()),
+        "decisions": list(ledger.decisions.items()),
+        "shared": sorted(ledger.shared),
+        "items": len(ledger.true),
+    }
+    body = b"".join([json.dumps(about).encode(), b"\n", *(array.tobytes() for array in columns.values())])
+    small = pa.compress(body, codec="zstd", asbytes=True)
+    return f"{_FORM}\n{len(body)}\n".encode() + small
+
+
+def unpacked(ledger: Ledger, data: bytes) -> bool:
+    """Put what `packed` wrote into an empty ledger; False, and the ledger is empty, if another version wrote it."""
+    form, size, small = data.split(b"\n", 2)
+    if form != _FORM.encode():
+        return False
+    body = pa.decompress(small, int(size), codec="zstd", asbytes=True)
+    about = json.loads(body[: body.index(b"\n")])
+    at = body.index(b"\n") + 1
+    columns: Columns = {}
+    for name, dtype, length in about["columns"]:
+        columns[name] = np.frombuffer(body, dtype, length, at)
+        at += columns[name].nbytes
+    if about["items"] != len(ledger.true):
+        return False
+    texts: list[str | None] = about["texts"]
+    for flag in ("asked", "strange", "withdrawn"):
+        getattr(ledger, flag)[:] = np.unpackbits(columns[flag], count=len(ledger.true)).astype(bool)
+    ledger.votes.restore(columns, texts)
+    ledger.answered = {who: dict.fromkeys(items) for who, items, _ in _get(columns, texts, "answered")}
+    ledger.held = {who: dict(zip(items, times, strict=True)) for who, items, times in _get(columns, texts, "held")}
+    ledger.lost = {who: set(items) for who, items, _ in _get(columns, texts, "lost")}
+    ledger.disputed = dict(zip(columns["disputed"].tolist(), to_times(columns["disputed_at"]), strict=True))
+    ledger.queue = columns["queue"].tolist()
+    ledger.changes, ledger.step = about["numbers"]
+    ledger.skips, ledger.decisions = dict(about["skips"]), dict(about["decisions"])
+    ledger.shared = set(about["shared"])
+    ledger.place_all(columns["labelled"], columns["true"], columns["item"])
+    return True
+
+
+def _put(columns: Columns, names: Names, what: str, rows: dict[Who, tuple[Iterable[int], Any]]) -> None:
+    """Add the items of each person as columns: the people, how many items each has, the items, and their times."""
+    columns[f"{what}_who"] = np.array([names[who] for who in rows], dtype=np.int32)
+    columns[f"{what}_n"] = np.array([len(list(items)) for items, _ in rows.values()], dtype=np.int64)
+    columns[f"{what}_items"] = np.fromiter((item for items, _ in rows.values() for item in items), np.int64)
+    columns[f"{what}_at"] = from_times(at for _, times in rows.values() for at in (times or ()))
+
+
+def _get(columns: Columns, texts: list[str | None], what: str) -> Iterable[tuple[Who, list[int], list[Any]]]:
+    ends = np.cumsum(columns[f"{what}_n"]).tolist()
+    items, times = columns[f"{what}_items"].tolist(), to_times(columns[f"{what}_at"])
+    for who, start, end in zip(columns[f"{what}_who"].tolist(), [0, *ends], ends, strict=False):
+        yield texts[who], items[start:end], times[start:end]

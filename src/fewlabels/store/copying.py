@@ -1,0 +1,229 @@
+"""Backups and copies of a database, whole or not at all, while others go on writing to it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from fewlabels.errors import StoreError
+from fewlabels.store.chain import Mark, linked
+from fewlabels.store.schema import assessments, events, heads, people, pool_parts, pools
+from fewlabels.store.verifying import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from fewlabels.store.event import Event
+    from fewlabels.store.log import Store
+
+    Progress = Callable[[int, int], None]
+
+_PAGES = 512  # of SQLite, copied at a time
+_PART = 10_000  # events, copied at a time
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What was copied.
+
+    Parameters
+    ----------
+    to
+        The address of the copy.
+    assessments
+        How many assessments it has.
+    events
+        How many events.
+    left_out
+        What could not be copied, in words: empty unless a damaged database was rescued.
+    """
+
+    to: str
+    assessments: int
+    events: int
+    left_out: tuple[str, ...] = ()
+
+
+def backup(store: Store, to: str | os.PathLike[str] | None, progress: Progress | None) -> Path:
+    """See `Store.backup`."""
+    path = _default_name(store) if to is None else Path(to)
+    if not store.database.is_sqlite:
+        copy(store, path, rescue=False, progress=progress)
+        return path
+    with _new_file(path) as part:
+        with store.database.reading() as connection, closing(sqlite3.connect(part)) as target:
+            source = connection.connection.driver_connection
+            assert isinstance(source, sqlite3.Connection)
+            # This transaction has read already, so that all steps copy the state of now, whoever writes meanwhile.
+            connection.execute(sa.select(heads.c.assessment).limit(1)).all()
+            source.backup(target, pages=_PAGES, progress=_steps(progress))
+        _check(store, part)
+    return path
+
+
+def copy(store: Store, to: str | os.PathLike[str], *, rescue: bool = False, progress: Progress | None = None) -> Copied:
+    """See `Store.copy`."""
+    from fewlabels.store.database import Database, file_of
+
+    path = file_of(to)
+    if path is None:
+        target = Database(to)
+        with closing(target), store.database.reading(once=True) as source, target.writing() as connection:
+            target.lock_all(connection)
+            if connection.scalar(sa.select(assessments.c.name).limit(1)) is not None:
+                raise StoreError(f"{target.shown} already has assessments. Copy into an empty database.")
+            return _copy_all(store, source, connection, target.shown, rescue=rescue, progress=progress)
+    with (
+        _new_file(path) as part,
+        closing(Database(part)) as target,
+        store.database.reading(once=True) as source,
+        target.writing() as connection,
+    ):
+        return _copy_all(store, source, connection, str(path), rescue=rescue, progress=progress)
+
+
+def _copy_all(
+    store: Store, source: Connection, target: Connection, to: str, *, rescue: bool, progress: Progress | None
+) -> Copied:
+    """Copy every row, inside a transaction of each database. Events keep their numbers, times, people and hashes."""
+    left_out: list[str] = []
+    wanted = store.names_in(source)
+    total = int(source.scalar(sa.select(sa.func.coalesce(sa.func.sum(heads.c.seq), 0))) or 0)
+    done = copied = 0
+    for fingerprint in source.scalars(sa.select(pools.c.fingerprint)).all():
+        _copy_pool(source, target, fingerprint)
+    if rows := [row._asdict() for row in source.execute(sa.select(people))]:
+        target.execute(people.insert(), rows)
+    for name in wanted:
+        try:
+            definition = store.defined(source, name)
+            if rescue:
+                store.pool_in(target, definition.fingerprint)
+        except StoreError as error:
+            if not rescue:
+                raise
+            left_out.append(f"all of {name}: {error}")
+            continue
+        row = source.execute(sa.select(assessments).where(assessments.c.name == name)).one()
+        target.execute(assessments.insert(), row._asdict())
+        end = source.execute(sa.select(heads).where(heads.c.assessment == name)).one()
+        head = Mark(end.seq, end.hash)
+        if rescue:
+            found = scan(source, name, end.first, head)
+            left_out += [f"{problem} in {name}" for problem in found.problems]
+            head, parts = _renumbered(end.first, found.usable)
+        else:
+            parts = store.checked_parts(source, name, end.first, head, _PART)
+        target.execute(heads.insert().values(assessment=name, first=end.first, seq=head.seq, hash=head.hash))
+        for part in parts:
+            target.execute(events.insert(), [_row(name, event) for event in part])
+            done += len(part)
+            if progress is not None:
+                progress(done, max(done, total))
+        copied += 1
+    return Copied(to, copied, done, tuple(left_out))
+
+
+def _copy_pool(source: Connection, target: Connection, fingerprint: str) -> None:
+    target.execute(pools.insert().values(fingerprint=fingerprint))
+    of_it = pool_parts.c.fingerprint == fingerprint
+    for part in source.scalars(sa.select(pool_parts.c.part).where(of_it).order_by(pool_parts.c.part)).all():
+        data = source.scalar(sa.select(pool_parts.c.data).where(of_it, pool_parts.c.part == part))
+        target.execute(pool_parts.insert().values(fingerprint=fingerprint, part=part, data=data))
+
+
+def _renumbered(first: bytes, found: Sequence[Event]) -> tuple[Mark, Iterator[list[Event]]]:
+    """The events of a damaged log as a new one, without gaps: with new numbers and a new chain."""
+    chained: list[Event] = []
+    mark = Mark(0, first)
+    for event in found:
+        placed = replace(event, seq=mark.seq + 1)
+        mark = Mark(placed.seq, linked(mark.hash, placed))
+        chained.append(replace(placed, hash=mark.hash))
+    return mark, (chained[start : start + _PART] for start in range(0, len(chained), _PART))
+
+
+def _row(name: str, event: Event) -> dict[str, object]:
+    return {"assessment": name} | {column.name: getattr(event, column.name) for column in list(events.c)[1:]}
+
+
+def _steps(progress: Progress | None) -> Callable[[int, int, int], None] | None:
+    """The progress of SQLite's backup, which says what remains, as one that says what is done."""
+    if progress is None:
+        return None
+    return lambda _status, left, total: progress(total - left, total)
+
+
+def _check(store: Store, part: Path) -> None:
+    """StoreError if a new backup is not good: SQLite's own check, and the chain of every log."""
+    from fewlabels.store.log import Store as Opened
+
+    with closing(Opened(part)) as made, made.database.reading() as connection:
+        (found,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
+        if found != "ok":
+            raise store.database.damaged(f"no backup was made ({' '.join(str(found).split())})")
+        for name in made.names_in(connection):
+            first, head = made.ends(connection, name)
+            for _ in made.checked_parts(connection, name, first, head, _PART):
+                pass
+
+
+def _default_name(store: Store) -> Path:
+    path = store.database.path
+    stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
+    if path is None:
+        return Path(f"fewlabels-{stamp}.db")
+    return path.with_name(f"{path.stem}-{stamp}{path.suffix or '.db'}")
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """A file beside its place that is moved there at the end; an existing file is refused, and stays as it is."""
+    taken = StoreError(f"{path} exists already. Choose another name: nothing is ever overwritten.")
+    if path.exists() or path.is_symlink():
+        raise taken
+    if not path.absolute().parent.is_dir():
+        raise StoreError(f"cannot write {path}: there is no directory {str(path.absolute().parent)!r}. Make it first.")
+    if path.suffix.lower() not in {".db", ".sqlite", ".sqlite3"}:
+        raise StoreError(f"the name of a SQLite database ends in .db, as in {path.stem}.db. Got {path.name!r}.")
+    part = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part.db")
+    try:
+        try:
+            yield part
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"cannot write {path}: {error}. Is there room on the disk, and may you write there?"
+            ) from error
+        _on_disk(part)
+        try:
+            os.link(part, path)  # unlike a move, it never replaces a file that came meanwhile
+        except FileExistsError:
+            raise taken from None
+        except OSError:  # a drive without links
+            if path.exists():
+                raise taken from None
+            part.rename(path)
+        with suppress(OSError):
+            _on_disk(path.absolute().parent)
+    finally:
+        for left in (part, *(Path(f"{part}{end}") for end in ("-wal", "-shm", "-journal"))):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _on_disk(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,201 @@
+"""A ledger from a checkpoint and the rest of the log equals one from the whole log, at every event."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.labelling import checkpoint
+from fewlabels.labelling.checkpoint import catch_up, packed, unpacked
+from fewlabels.labelling.ledger import Ledger
+from fewlabels.labelling.progress import agreed, answers, by_group, by_person, disputes
+from fewlabels.store import Event, Kind, Mark, Store
+from tests.support.annotators import KNOWN, new_audit
+from tests.support.stores import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+PEOPLE = (None, "ann", "bob", "Zoë", "d")
+KINDS: tuple[Kind, ...] = ("request", "label", "skip", "decide", "retract", "expire", "withdraw")
+WEIGHTS = (8, 8, 3, 1, 2, 2, 1)
+METRIC = fl.Accuracy()
+GROUPS = fl.by_predicted(KNOWN.pool)
+
+
+def history(seed: int, length: int) -> list[Event]:
+    """Any events at all, in any order: more than a well-behaved assessment would ever write."""
+    luck = random.Random(seed)
+    items = KNOWN.pool.ids.to_pylist()[:12]
+    events = []
+    for seq in range(1, length + 1):
+        kind = luck.choices(KINDS, WEIGHTS)[0]
+        label = luck.choice(KNOWN.pool.classes) if kind in ("label", "decide") else None
+        note = luck.choice((None, "", "unclear", "犬"))
+        at = NOW + timedelta(seconds=luck.randrange(-50, 50))
+        step = seq if kind == "request" else 0
+        who = luck.choice(PEOPLE)
+        events.append(Event(kind, luck.choice(items), step, label, who, note, at, seq, hash=bytes([seq % 251]) * 32))
+    return events
+
+
+def ledger_of(overlap: int, metric: fl.Metric = METRIC) -> Ledger:
+    return Ledger(KNOWN.pool, metric, metric.cells(KNOWN.pool, GROUPS), overlap)
+
+
+def state(ledger: Ledger) -> dict[str, Any]:
+    """Everything that a ledger knows, down to the order in which people's items come."""
+    arrays = ("true", "pending", "asked", "strange", "withdrawn", "counts", "waiting", "room")
+    votes = {
+        item: (list(v.given.items()), list(v.held), v.handed, v.decided, v.step, v.queued)
+        for item, v in ((item, ledger.votes[item]) for item in sorted(ledger.votes))
+    }
+    plain = {name: getattr(ledger, name) for name in ("seq", "hash", "changes", "step", "queue", "shared", "lost")}
+    tables = [by_person(ledger), by_group(ledger, GROUPS), agreed(ledger).pairs]
+    tables += [answers(ledger, KNOWN.pool, who, 99) for who in PEOPLE]
+    return plain | {
+        "arrays": {name: getattr(ledger, name).tolist() for name in arrays},
+        "votes": votes,
+        "held": [(who, list(items.items())) for who, items in ledger.held.items()],
+        "answered": [(who, list(items)) for who, items in ledger.answered.items()],
+        "disputed": list(ledger.disputed.items()),
+        "disputes": disputes(ledger, KNOWN.pool, GROUPS),
+        "late": ledger.held_outside(NOW, NOW + timedelta(seconds=9)),
+        "lacking": [ledger.lacking(who, 99) for who in PEOPLE],
+        "skips": {who: n for who, n in ledger.skips.items() if n},
+        "decisions": {who: n for who, n in ledger.decisions.items() if n},
+        "tables": [table.columns for table in tables],
+    }
+
+
+def restored(ledger: Ledger, overlap: int, metric: fl.Metric = METRIC) -> Ledger:
+    other = ledger_of(overlap, metric)
+    assert unpacked(other, packed(ledger))
+    other.seq, other.hash = ledger.seq, ledger.hash
+    return other
+
+
+@pytest.mark.parametrize("overlap", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_checkpoint_and_the_rest_are_the_whole_log_at_every_event(overlap: int, seed: int) -> None:
+    events = history(seed, 120)
+    whole = ledger_of(overlap)
+    whole.read(events)
+    wanted = state(whole)
+    before = ledger_of(overlap)
+    for seq in range(len(events) + 1):
+        again = restored(before, overlap)
+        if seq % 10 == 0:
+            straight = ledger_of(overlap)
+            straight.read(events[:seq])
+            assert state(restored(before, overlap)) == state(straight)
+        again.read(events[seq:])
+        assert state(again) == wanted, f"from a checkpoint at event {seq}"
+        before.read(events[seq : seq + 1])  # it has frozen its votes, and goes on
+
+
+@pytest.mark.parametrize("metric", [fl.Confusion(), fl.Recall("cat"), fl.CalibrationError(bins=3)])
+def test_counts_are_those_of_any_metric(metric: fl.Metric) -> None:
+    events = history(9, 200)
+    whole, half = ledger_of(2, metric), ledger_of(2, metric)
+    whole.read(events)
+    half.read(events[:130])
+    again = restored(half, 2, metric)
+    again.read(events[130:])
+    assert np.array_equal(again.counts, whole.counts)
+    assert np.array_equal(again.waiting, whole.waiting)
+
+
+def test_a_log_that_adds_up_in_another_way_needs_another_form() -> None:
+    """If the rules of the ledger changed, raise the number in checkpoint._FORM, and take the new digest."""
+    ledger = ledger_of(2)
+    ledger.read(history(5, 150))
+    found = state(ledger)
+    found["votes"] = [(item, *rest[:2], sorted(map(str, rest[2])), *rest[3:]) for item, rest in found["votes"].items()]
+    found["lost"] = sorted((str(who), sorted(items)) for who, items in found["lost"].items())
+    found["shared"] = sorted(found["shared"])
+    digest = sha256(repr(found).encode()).hexdigest()[:16]
+    assert (checkpoint._FORM, digest) == ("fewlabels ledger 1", "fef322a0efe6fae3")
+
+
+# --- in a store
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint after every ten events."""
+    monkeypatch.setattr(checkpoint, "_FEWEST", 10)
+    monkeypatch.setattr(checkpoint, "_SHARE", 1_000)
+
+
+def work(audit: fl.Assessment, rounds: int = 6) -> None:
+    for i in range(rounds):
+        ids = audit.ask(4, annotator="ann").ids
+        audit.tell(dict.fromkeys(ids[:3], KNOWN.pool.classes[i % 3]), annotator="ann", key=str(i))
+
+
+@pytest.mark.usefixtures("often")
+def test_a_loaded_assessment_reads_only_what_is_new(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(store_url)
+    audit = new_audit(1, store)
+    work(audit)
+    found = store.checkpoint("audit")
+    assert found is not None
+    assert 30 <= found[0].seq <= 42
+    read: list[int] = []
+    reading = Ledger.read
+
+    def counting(ledger: Ledger, events: Sequence[Event]) -> None:
+        read.append(len(events))
+        reading(ledger, events)
+
+    monkeypatch.setattr(Ledger, "read", counting)
+    again = fl.load(store, "audit")
+    assert again.labels() == audit.labels()
+    assert sum(read) == 42 - found[0].seq
+    assert list(again.ask(3, annotator="bob")) == list(audit.held("bob"))
+    store.close()
+
+
+SPOILT: dict[str, Callable[[Store], None]] = {
+    "its bytes": lambda s: sql(s, "UPDATE checkpoints SET data = digest"),
+    "its digest": lambda s: sql(s, "UPDATE checkpoints SET digest = hash"),
+    "its place": lambda s: sql(s, "UPDATE checkpoints SET seq = seq - 1"),
+    "its hash": lambda s: sql(s, "UPDATE checkpoints SET hash = digest"),
+    "nothing": lambda s: sql(s, "DELETE FROM checkpoints"),
+    "another log": lambda s: s.keep_checkpoint("audit", Mark(20, b"x" * 32), (s.checkpoint("audit") or (0, b""))[1]),
+    "another form": lambda s: s.keep_checkpoint("audit", s.head("audit"), b"fewlabels ledger 0\n9\nwhatever"),
+}
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("what", SPOILT)
+def test_a_checkpoint_that_does_not_fit_is_thrown_away(store_url: str, what: str) -> None:
+    store = Store(store_url)
+    audit = new_audit(1, store)
+    work(audit)
+    wanted = audit.labels(), audit.pending(), audit.seq
+    SPOILT[what](store)
+    again = fl.load(store, "audit")
+    assert (again.labels(), again.pending(), again.seq) == wanted
+    assert store.checkpoint("audit") is not None, "and a new one is kept"
+    store.close()
+
+
+@pytest.mark.usefixtures("often")
+def test_labels_without_parts_come_from_it_too(store_url: str) -> None:
+    store = Store(store_url)
+    audit = new_audit(1, store)
+    work(audit)
+    ledger = ledger_of(1)
+    catch_up(ledger, store, "audit")
+    assert ledger.labelled == len(audit.labels()) == 18
+    assert store.labels("audit") == audit.labels()
+    store.close()

@@ -1,0 +1,320 @@
+"""Backups and copies, databases that may only be read, files that vanish, connections that break."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlalchemy as sa
+
+import fewlabels as fl
+from fewlabels.errors import StoreError
+from fewlabels.store import Event, Store, UnsureError, refusals
+from fewlabels.store import log as log_module
+from fewlabels.store.people import People
+from tests.support.annotators import new_audit
+from tests.support.stores import SPEC, append, as_anybody, pool_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def filled(address: str | Path) -> Store:
+    """Two assessments of two pools, one of them with labels of two people, and somebody with a token."""
+    store = Store(address)
+    audit = new_audit(2, store)
+    for who in ("ann", "bob"):
+        ids = audit.ask(5, annotator=who).ids
+        audit.tell(dict.fromkeys(ids[:4], "ant"), annotator=who, note="犬", key=who)
+    store.create("other", SPEC, pool_of(2000))
+    return store
+
+
+def everything(store: Store) -> object:
+    """All that a database keeps, checkpoints aside."""
+    return [
+        (store.open(name), store.head(name), store.events(name), [event.hash for event in store.events(name)])
+        for name in store.names()
+    ] + [People(store).list()]
+
+
+# --- backup
+
+
+def test_a_backup_is_the_database(shared_store_url: str, tmp_path: Path) -> None:
+    store = filled(shared_store_url)
+    token = People(store).invite("cyd")
+    seen: list[tuple[int, int]] = []
+    path = store.backup(tmp_path / "monday.db", progress=lambda done, total: seen.append((done, total)))
+    backup = Store(path, existing=True)
+    assert everything(backup) == everything(store)
+    assert backup.verify().ok
+    assert People(backup).who(token).name == "cyd"
+    assert seen[-1][0] == seen[-1][1]
+    assert list(fl.load(backup, "audit").ask(3, annotator="cyd")) == list(
+        fl.load(store, "audit").ask(3, annotator="cyd")
+    )
+    backup.close()
+    store.close()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    store = filled(tmp_path / "audit.db")
+    (tmp_path / "there.db").write_text("mine")
+    for call in (store.backup, store.copy):
+        with pytest.raises(StoreError, match=r"there\.db exists already"):
+            call(tmp_path / "there.db")
+        with pytest.raises(StoreError, match="no directory"):
+            call(tmp_path / "absent" / "x.db")
+    with pytest.raises(StoreError, match=r"ends in \.db"):
+        store.backup(tmp_path / "audit.bak")
+    assert (tmp_path / "there.db").read_text() == "mine"
+    made = store.backup()
+    assert made.parent == tmp_path
+    assert made.name.startswith("audit-20")
+    store.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["audit.db", "there.db", made.name])
+
+
+def test_a_backup_while_others_write_is_one_moment(tmp_path: Path) -> None:
+    store = filled(tmp_path / "audit.db")
+    stop = threading.Event()
+
+    def write() -> None:
+        other = Store(tmp_path / "audit.db")
+        while not stop.is_set():
+            append(other, Event("request", "item 1"), Event("expire", "item 1"), name="other")
+        other.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for i in range(5):
+            before = store.head("other").seq
+            backup = Store(store.backup(tmp_path / f"{i}.db"))
+            found = backup.head("other").seq
+            assert before <= found <= store.head("other").seq
+            assert found % 2 == 0, "a transaction is in it whole or not at all"
+            assert backup.verify().ok
+            backup.close()
+    finally:
+        stop.set()
+        thread.join()
+    store.close()
+
+
+# --- copy
+
+
+def test_there_and_back_nothing_changes(tmp_path: Path, postgres_url: str) -> None:
+    store = filled(tmp_path / "audit.db")
+    done = store.copy(postgres_url)
+    assert (done.assessments, done.events, done.left_out) == (2, 18, ())
+    server = Store(postgres_url)
+    assert everything(server) == everything(store)
+    assert server.verify().ok
+    with pytest.raises(StoreError, match=r"already has assessments\. Copy into an empty database"):
+        store.copy(postgres_url)
+    server.copy(f"sqlite:///{tmp_path}/back.db")
+    back = Store(tmp_path / "back.db", existing=True)
+    assert everything(back) == everything(store)
+    assert back.verify(head=str(store.head("audit"))).ok
+    assert fl.load(back, "audit").tell({"z00": "bee"}, annotator="ann", adopt=True) == 1
+    for opened in (store, server, back):
+        opened.close()
+
+
+def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled(tmp_path / "audit.db")
+
+    def stumble(done: int, total: int) -> None:
+        assert 0 < done <= total
+        raise KeyboardInterrupt
+
+    for to in (tmp_path / "copy.db", postgres_url):
+        with pytest.raises(KeyboardInterrupt):
+            store.copy(to, progress=stumble)
+    assert [path.name for path in tmp_path.glob("*copy*")] == []
+    server = Store(postgres_url)
+    assert server.names() == []
+    server.close()
+    assert store.copy(postgres_url).events == 18
+    store.close()
+
+
+# --- databases that may only be read
+
+
+@pytest.fixture
+def locked_folder() -> Iterator[Path]:
+    """A folder with a database that nobody may write to. It is not pytest's, which only its owner may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="fewlabels-locked-"))
+    folder.chmod(0o755)
+    yield folder
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def lock(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+
+
+def test_a_read_only_folder_can_be_shown(locked_folder: Path) -> None:
+    filled(locked_folder / "audit.db").close()
+    lock(locked_folder)
+    with as_anybody():
+        store = Store(locked_folder / "audit.db", existing=True)
+        audit = fl.load(store, "audit")
+        assert len(audit.by_person()) == 2
+        assert audit.estimates()["labelled"]
+        assert store.verify().ok
+        with pytest.raises(StoreError, match=r"readonly database.*writable"):
+            audit.ask(1, annotator="ann")
+        store.close()
+    assert [path.name for path in locked_folder.iterdir()] == ["audit.db"]
+
+
+def test_labels_beside_a_read_only_file_are_not_overlooked(locked_folder: Path) -> None:
+    store = filled(locked_folder / "audit.db")
+    shutil.copy(locked_folder / "audit.db-wal", locked_folder / "kept")
+    store.close()
+    (locked_folder / "kept").rename(locked_folder / "audit.db-wal")
+    lock(locked_folder)
+    with as_anybody(), pytest.raises(StoreError, match=r"some of its labels are in audit\.db-wal"):
+        Store(locked_folder / "audit.db", existing=True)
+
+
+# --- files that vanish
+
+
+def test_nothing_is_acknowledged_once_the_file_is_gone(tmp_path: Path) -> None:
+    audit = new_audit(1, tmp_path / "audit.db")
+    a, b, c = audit.ask(3).ids
+    audit.tell({a: "ant"})
+    (tmp_path / "audit.db").rename(tmp_path / "away.db")
+    with pytest.raises(StoreError, match=r"deleted, moved or replaced while it was in use"):
+        audit.tell({b: "ant"})
+    with pytest.raises(StoreError, match="deleted, moved or replaced"):
+        audit.labels()
+    (tmp_path / "away.db").rename(tmp_path / "audit.db")
+    assert audit.tell({b: "ant"}) == 1, "it is back"
+    shutil.copy(tmp_path / "audit.db", tmp_path / "restored.db")
+    (tmp_path / "restored.db").replace(tmp_path / "audit.db")
+    with pytest.raises(StoreError, match="deleted, moved or replaced"):
+        audit.tell({c: "ant"})
+    audit.close()
+
+
+def test_a_file_that_goes_during_the_call(tmp_path: Path) -> None:
+    audit = new_audit(1, tmp_path / "audit.db")
+    item = audit.ask(1).ids[0]
+
+    def tell() -> None:
+        with audit._store.transaction("audit") as log:
+            log.append([Event("label", item, label="ant")])
+            (tmp_path / "audit.db").unlink()
+
+    with pytest.raises(StoreError, match="deleted, moved or replaced"):
+        tell()
+    audit.close()
+
+
+def test_a_disk_that_fails_is_said_with_advice() -> None:
+    for code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_IOERR | (3 << 8), sqlite3.SQLITE_FULL, sqlite3.SQLITE_PROTOCOL):
+        cause = sqlite3.OperationalError("disk I/O error")
+        cause.sqlite_errorcode = code
+        said = str(refusals.refused(sa.exc.OperationalError("INSERT secret", {}, cause), "audit.db"))
+        assert said.startswith("the database audit.db refused: disk I/O error. ")
+        assert len(said.split("error. ")[1]) > 30
+        assert "secret" not in said
+
+
+# --- connections that break
+
+
+def test_a_commit_whose_answer_is_lost_is_looked_up(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server has written, and its word did not arrive: a second call must not write again."""
+    store = Store(postgres_url)
+    audit = new_audit(1, store)
+    a, b = audit.ask(2).ids
+    breaking = _broken_after_commit(store, monkeypatch)
+    assert audit.tell({a: "ant"}) == 1, "it was found in the log"
+    assert breaking == ["broken"]
+    assert audit.log()["kind"] == ["request", "request", "label"]
+    assert audit.labels() == {a: "ant"}
+
+    monkeypatch.setattr(log_module, "_AGAIN", ())  # and now the server cannot be asked either
+    _broken_after_commit(store, monkeypatch)
+    with pytest.raises(UnsureError, match=r"cannot be said whether they are saved\. Repeat the call"):
+        audit.tell({b: "bee"})
+    assert audit.tell({b: "bee"}) == 1
+    assert audit.log()["kind"] == ["request", "request", "label", "label"]
+    assert audit.tell({b: "bee"}) == 1, "told again on purpose, it is logged again"
+    assert len(audit.log()) == 5
+    store.close()
+
+
+def test_a_commit_that_never_arrived_is_an_error(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(postgres_url)
+    audit = new_audit(1, store)
+    item = audit.ask(1).ids[0]
+    _broken_after_commit(store, monkeypatch, before=True)
+    with pytest.raises(StoreError, match="refused"):
+        audit.tell({item: "ant"})
+    assert audit.labels() == {}
+    assert audit.tell({item: "ant"}) == 1
+    assert audit.log()["kind"] == ["request", "label"]
+    store.close()
+
+
+def _broken_after_commit(store: Store, monkeypatch: pytest.MonkeyPatch, *, before: bool = False) -> list[str]:
+    """Have the server end the connection of the next commit, right after it or before it."""
+    dialect = store.database._engine.dialect
+    done: list[str] = []
+    commit = type(dialect).do_commit
+
+    def breaking(connection: object) -> None:
+        if not before:
+            commit(dialect, connection)  # type: ignore[arg-type]
+        if not done:
+            done.append("broken")
+            pid = connection.driver_connection.info.backend_pid  # type: ignore[attr-defined]
+            with store.database._engine.connect() as other:
+                other.exec_driver_sql(f"SELECT pg_terminate_backend({pid})")
+                other.rollback()
+            connection.driver_connection.execute("SELECT 1")  # type: ignore[attr-defined]
+        elif before:
+            commit(dialect, connection)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(dialect, "do_commit", breaking)
+    return done
+
+
+def test_a_wrong_clock_does_not_stop_leases(store_url: str) -> None:
+    store = Store(store_url)
+    audit = new_audit(1, store)
+    now = datetime.now(UTC)
+    times = {"z01": now + timedelta(days=365), "z02": now - timedelta(hours=1), "z03": now - timedelta(seconds=1)}
+    append(store, *(Event("request", i, step=1, annotator="ann", at=at) for i, at in times.items()), name="audit")
+    assert audit.expire(60) == 2
+    assert audit.held("ann").ids == ["z03"]
+    assert audit.ask(2, annotator="bob").ids == ["z01", "z02"]
+    store.close()
+
+
+def test_what_is_kept_is_closed(tmp_path: Path) -> None:
+    """A backup and a copy leave no file of their own behind, and no connection."""
+    store = filled(tmp_path / "audit.db")
+    store.backup(tmp_path / "b.db")
+    store.copy(tmp_path / "c.db")
+    store.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.db", "b.db", "c.db"]

@@ -1,0 +1,47 @@
+"""A backup, a copy or a migration that is killed leaves the source as it was, and half of nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DRIVER = Path(__file__).parents[1] / "support" / "kill_driver.py"
+FEW, MANY = 6, 60
+
+
+def drive(*arguments: object) -> tuple[int, int]:
+    """Run the driver; how many were killed at work, and how many had come to their end."""
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", DRIVER, *map(str, arguments)],
+        env=os.environ
+        | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    stopped, complete = map(int, ended.stdout.split())
+    return stopped, complete
+
+
+@pytest.mark.parametrize("kills", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("what", ["backup", "copy", "migrate"])
+def test_killed_at_any_moment(what: str, kills: int, tmp_path: Path) -> None:
+    stopped, complete = drive(what, tmp_path, kills)
+    assert stopped + complete >= kills
+    if kills == MANY:
+        assert stopped > kills // 4, "otherwise nothing was tested"
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
+    assert "source.sqlite" in left
+
+
+@pytest.mark.slow
+def test_a_copy_to_a_server_that_is_killed(tmp_path: Path, postgres_url: str) -> None:
+    stopped, _ = drive("server", tmp_path, MANY // 2, postgres_url)
+    assert stopped > MANY // 8
