@@ -13,10 +13,12 @@ from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.record import Record
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.partition import Partition, by_predicted, by_score, cross
+from fewlabels.partition import Partition, by_predicted, by_score, cross, whole
 from fewlabels.policies import Policy, default_policy
+from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
+from fewlabels.rectified import rectified
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
+    from fewlabels.estimates import Believed
     from fewlabels.gate import Check, Rule
     from fewlabels.plots import Display
     from fewlabels.table import Table
@@ -111,7 +114,8 @@ class Assessment(Record):
             adopted = ledger.adopted
         # What is promised for every look needs items drawn at random.
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
-        answer = task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
+        belief, cells = self._answering()
+        answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
@@ -177,9 +181,12 @@ class Assessment(Record):
         with self._current() as ledger:
             adopted = ledger.adopted
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        metric, belief, cells = self._view(None, None)
+        everything = self._over_all() if metric.marginal and "overall" in self.spec.stop.rules else None
         return standing(
-            self.spec.stop, task, self.belief(), self._cells, self._results_rng, draws=draws, adopted=adopted
-        )
+            self.spec.stop, task, cast("Belief", belief), cells, self._results_rng,
+            draws=draws, adopted=adopted, everything=everything,
+        )  # fmt: skip
 
     def reliability(
         self,
@@ -202,7 +209,7 @@ class Assessment(Record):
         return table.with_column("confidence", mean)
 
     def belief(self) -> Belief:
-        """The belief about the cells of the assessment's own metric and groups."""
+        """The belief about the cells of the assessment's own metric and groups, or of the strips that it asks in."""
         with self._current() as ledger:
             return self._believe(ledger)
 
@@ -250,9 +257,20 @@ class Assessment(Record):
 
         return headline
 
-    def _view(self, metric: Metric | None, groups: Partition | None) -> tuple[Metric, Belief | Strata, Cells]:
+    def _answering(self) -> tuple[Belief, Cells]:
+        """The belief that the task's answer is made from: where that is one share of all items, the one about these."""
+        if self.spec.task.averages and self.spec.task.metric.marginal:
+            return self._over_all()
+        return self.belief(), self._cells
+
+    def _over_all(self) -> tuple[Belief, Cells]:
+        """The belief about the assessment's metric over all items."""
+        _, belief, cells = self._view(None, whole(self.pool))
+        return cast("Belief", belief), cells
+
+    def _view(self, metric: Metric | None, groups: Partition | None) -> tuple[Metric, Believed, Cells]:
         """The belief about any metric on any groups, from the labels as they were asked."""
-        if metric is None and groups is None:
+        if metric is None and groups is None and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
         metric, groups = metric or self.spec.task.metric, groups or self.groups
         if len(groups.group) != len(self.pool):
@@ -264,17 +282,27 @@ class Assessment(Record):
         with self._current() as ledger:
             items, true = ledger.labels()
             random = self._is_random_sample and not ledger.adopted
+            sample = self._sample(ledger)
 
         def believed(cells: Cells) -> Belief:
             self.spec.prior.check(cells)
             prior = self.spec.prior.on(cells, self.spec.target)
             return prior.belief(metric.outcomes(self.pool, cells, items, true))
 
-        if random or groups.recipe == self.groups.recipe:
+        if random or groups.recipe == self._asking.recipe:
             return metric, believed(cells), cells
-        fine = metric.cells(self.pool, cross(groups, self.groups))
+        fine = metric.cells(self.pool, cross(groups, self._asking))
         first = np.unique(fine.cell, return_index=True)[1]
-        return metric, Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size), cells
+        strata = Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size)
+        if not self._is_steered or len(cells) > 1 or not metric.marginal or cells.right is not None:
+            return metric, strata, cells
+        return metric, rectified(strata, self.pool.confidence, sample, self._results_rng()), cells
+
+    @property
+    def _is_steered(self) -> bool:
+        """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
+        several = int((self._asking.sizes > 0).sum()) > 1
+        return several and self.spec.policy.uses_belief and self.spec.prior.uses_items and not self.spec.strips
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {
@@ -301,6 +329,7 @@ def create(
     seed: int = 0,
     stop: Stop | None = None,
     overlap: int = 1,
+    anchor: float | None = None,
 ) -> Assessment:
     """Begin an assessment.
 
@@ -332,6 +361,10 @@ def create(
         progress. `ask` still hands out items after a rule is met.
     overlap
         How many different people are asked about each item.
+    anchor
+        The share of steps that take items at random from the whole pool, whatever the policy says, so that numbers over
+        all items can be trusted. If neither this nor a policy is given, half of them to estimate every group and a
+        tenth to find groups; see `policies.anchors`. 0 if a policy is given.
 
     Examples
     --------
@@ -362,11 +395,16 @@ def create(
         seed=seed,
         stop=stop or Stop(),
         overlap=overlap,
+        anchor=anchor or 0.0,
     )
     made = spec.partition(pool)
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
-    spec.cells(pool, groups)
+    cells = spec.cells(pool, groups)
+    if policy is None:
+        share = default_anchor(task, prior, spec.policy, cells) if anchor is None else spec.anchor
+        strips = 0 if spec.stop.guarantee else default_strips(task, prior, cells)
+        spec = replace(spec, anchor=share, strips=strips)
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)

@@ -99,7 +99,7 @@ def test_every_method_has_the_name_it_is_made_from() -> None:
     ("name", "said"),
     [
         ("informed", "a prior and a policy"),
-        ("informed+thompson+pool+x", "a prior and a policy"),
+        ("informed+thompson+pool+x", r"only \+pool and \+anchor may follow, not 'x'"),
         ("informd+items", "did you mean 'informed'"),
         ("uniform+tompson", "did you mean 'thompson'"),
         ("uniform+items+population", "only [+]pool may follow"),

@@ -15,6 +15,7 @@ from fewlabels.io.source import listed
 from fewlabels.labelling.batch import Batch, Request
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.next_items import choose
+from fewlabels.policies.anchors import is_anchor
 from fewlabels.store import Event
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Labelling:
         self.spec = spec
         self._store = store
         self._shared = shared
-        self._cells = spec.cells(pool, partition)
+        self._asking = spec.asking(pool, partition)
+        self._cells = spec.cells(pool, self._asking)
         self._askable = spec.task.askable(self._cells)
         self._ledger = Ledger(pool, spec.task.metric, self._cells, spec.overlap)
         self._lock = threading.RLock()
@@ -363,6 +365,8 @@ class Labelling:
     def _request(self, item: int, step: int, annotator: str | None, at: datetime | None) -> Request:
         group = self.groups.names[self.groups.group[item]]
         why = f"step {step} of {type(self.spec.policy).__name__}" if step else "another vote"
+        if is_anchor(self.spec.seed, step, self.spec.anchor):
+            why = f"step {step}, at random from all"
         return Request(self._id(item), group, why, self._content(item), annotator, at)
 
 
