@@ -204,10 +204,11 @@ def measure(case: Known, n: int, runs: int, chosen: list[str]) -> None:
         found = np.array([estimate(s, y, n, np.random.default_rng([run, 9])) for run in range(runs * times)])
         off, inside = found[:, 0] - y.mean(), (found[:, 1] <= y.mean()) & (y.mean() <= found[:, 2])
         error[name] = 100 * float(np.sqrt((off**2).mean()))
+        share = float(inside.mean())
         print(
             f"{case.name:13s} labels {n:4d} {name:11s} RMSE {error[name]:5.2f} ± "
-            f"{error[name] / np.sqrt(2 * len(off)):.2f}  bias {100 * off.mean():+5.2f}  coverage {100 * inside.mean():5.1f} % ± "
-            f"{100 * np.sqrt((inside.mean() * (1 - inside.mean()) + 0.01) / len(off)):.1f}  "
+            f"{error[name] / np.sqrt(2 * len(off)):.2f}  bias {100 * off.mean():+5.2f}  "
+            f"coverage {100 * share:5.1f} % ± {100 * np.sqrt((share * (1 - share) + 0.01) / len(off)):.1f}  "
             f"width {100 * (found[:, 2] - found[:, 1]).mean():5.2f}",
             flush=True,
         )

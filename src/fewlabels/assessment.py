@@ -363,8 +363,8 @@ def create(
         How many different people are asked about each item.
     anchor
         The share of steps that take items at random from the whole pool, whatever the policy says, so that numbers over
-        all items can be trusted. If neither this nor a policy is given, half of them to estimate every group and a
-        tenth to find groups; see `policies.anchors`. 0 if a policy is given.
+        all items can be trusted. If neither this nor a policy is given, a tenth to find groups, and a fifth to estimate
+        all of them (half if there are more than thirty); see `policies.anchors`. 0 if a policy is given.
 
     Examples
     --------

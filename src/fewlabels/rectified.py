@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # How far the belief may be off for all items after steered asking, as a change of every item's log-odds: its standard
 # deviation, and how probable that is beforehand. Measured: docs/learned-prior.md has the table.
-_OFF = np.array([0.1, 0.35])
+_OFF = np.array([0.12, 0.4])
 _OFF_PRIOR = np.array([0.9, 0.1])
 # The prior of the recalibration: σ(a + b·logit s), a ~ N(0, 2²), b ~ N(1, 0.5²).
 _MEAN, _PRECISION = np.array([0.0, 1.0]), np.array([0.25, 4.0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -27,10 +27,10 @@ POOL = fl.read_pool({"id": DIGITS.ids, "scores": DIGITS.scores}, classes=DIGITS.
 TRUTH = dict(zip(DIGITS.ids, DIGITS.labels, strict=True))
 
 
-def _labelled(batches: int, n: int = 10, **settings: object) -> fl.Assessment:
-    audit = fl.create(None, "audit", POOL, **settings)  # type: ignore[arg-type]
+def _labelled(batches: int, **settings: Any) -> fl.Assessment:
+    audit = fl.create(None, "audit", POOL, **settings)
     for _ in range(batches):
-        audit.tell({item: TRUTH[item] for item in audit.ask(n).ids})
+        audit.tell({item: TRUTH[item] for item in audit.ask(10).ids})
     return audit
 
 

@@ -38,7 +38,7 @@ Examples:
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
 """
 _SMALL = 5  # a group with fewer items is too small to look for
-_ANCHOR = "Share of the labels drawn at random from all items.  [default: 0.2 to estimate, 0.1 to find groups, 0 with --policy]"
+_ANCHOR = "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy]"
 _CONTENT = "Columns that annotators see: text, image path or address; separate with commas (none: only the id)."
 
 

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from fewlabels.priors import Prior
     from fewlabels.tasks import Task
 
-ANCHOR, ESTIMATE = 0.1, 0.2
+ANCHOR, ESTIMATE, ESTIMATE_MANY = 0.1, 0.2, 0.5
 """The share of steps that draw anchors if neither a policy nor a share is named: where the question is about some of
-the groups, and where it is about all of them."""
+the groups, where it is about all of them, and where these are many."""
+_MANY = 30
 STRIPS = 10
 """The number of strips of confidence in which to ask where the question is about all items together."""
 _LEAST = 100  # items: in a smaller pool a strip would have fewer than ten
@@ -37,8 +38,9 @@ def is_anchor(seed: int, step: int, share: float) -> bool:
 def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> float:
     """The share of anchors where nobody named one.
 
-    Where every group is to be estimated, half of the steps: that costs nothing, since it matters little where one asks
-    (docs/learned-prior.md). Where groups are looked for or certified, a tenth. None where a policy does not steer,
+    Where groups are looked for or certified, a tenth of the steps. Where every group is to be estimated, a fifth, or
+    half of them if there are more than thirty groups: then it matters little for the groups where one asks, but much
+    for all items together (docs/learned-prior.md). None where a policy does not steer,
     where only some of the groups can be asked in, and under priors that let no group learn from the others: these use
     anchors for nothing.
 
@@ -53,7 +55,9 @@ def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> fl
     steered = policy.uses_belief and prior.uses_items and int(some.sum()) > 1
     if not (steered and task.askable(cells)[some].all()):
         return 0.0
-    return ESTIMATE if task.averages else ANCHOR
+    if not task.averages:
+        return ANCHOR
+    return ESTIMATE_MANY if int(some.sum()) > _MANY else ESTIMATE
 
 
 def default_strips(task: Task, prior: Prior, cells: Cells) -> int:

@@ -89,7 +89,7 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
 
 
 def asker_with_anchors(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], Asked]:
-    """As `asker`, with a second array that says which of the items were anchors, shape (labels,)."""
+    """A function as that of `asker`, whose second array says which of the items were anchors, shape (labels,)."""
     view = layout(truth)
     kernel = _kernel(truth, method, view)
     plays = _plays(truth, method.policy)

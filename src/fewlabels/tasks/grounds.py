@@ -121,7 +121,7 @@ class Overall:
 
     @property
     def about(self) -> str:
-        """The words beside the number: its interval, and the doubt or what it rests on, if there is something to say."""
+        """The words beside the number: its interval, and the doubt or what it rests on, if there is one."""
         beside = self.doubt or self.rests
         return f"{self.between}; {beside}" if beside else self.between
 
