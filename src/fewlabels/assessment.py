@@ -279,10 +279,12 @@ class Assessment(Record):
             )
         metric.check(self.pool, groups)
         cells = metric.cells(self.pool, groups)
+        # The number over all items can be off after steered asking, if it is one share.
+        off = self._is_steered and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
         with self._current() as ledger:
             items, true = ledger.labels()
             random = self._is_random_sample and not ledger.adopted
-            sample = self._sample(ledger)
+            sample = self._sample(ledger) if off else None
 
         def believed(cells: Cells) -> Belief:
             self.spec.prior.check(cells)
@@ -294,7 +296,7 @@ class Assessment(Record):
         fine = metric.cells(self.pool, cross(groups, self._asking))
         first = np.unique(fine.cell, return_index=True)[1]
         strata = Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size)
-        if not self._is_steered or len(cells) > 1 or not metric.marginal or cells.right is not None:
+        if sample is None:
             return metric, strata, cells
         return metric, rectified(strata, self.pool.confidence, sample, self._results_rng()), cells
 

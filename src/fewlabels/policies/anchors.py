@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ _LEAST = 100  # items: in a smaller pool a strip would have fewer than ten
 _ANCHORS = 0x616E63
 
 
+@lru_cache(maxsize=2**16)
 def is_anchor(seed: int, step: int, share: float) -> bool:
     """Whether a step of an assessment draws its items at random over the whole pool.
 
