@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.estimates import Believed
     from fewlabels.gate import Check, Rule
+    from fewlabels.labelling.ledger import Ledger
     from fewlabels.plots import Display
     from fewlabels.table import Table
 
@@ -181,8 +182,8 @@ class Assessment(Record):
         with self._current() as ledger:
             adopted = ledger.adopted
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
-        metric, belief, cells = self._view(None, None)
-        everything = self._over_all() if metric.marginal and "overall" in self.spec.stop.rules else None
+        _, belief, cells = self._view(None, None)
+        everything = self.over_all() if "overall" in self.spec.stop.rules else None
         return standing(
             self.spec.stop, task, cast("Belief", belief), cells, self._results_rng,
             draws=draws, adopted=adopted, everything=everything,
@@ -259,17 +260,19 @@ class Assessment(Record):
 
     def _answering(self) -> tuple[Belief, Cells]:
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""
-        if self.spec.task.averages and self.spec.task.metric.marginal:
-            return self._over_all()
-        return self.belief(), self._cells
+        return self.over_all() or (self.belief(), self._cells)
 
-    def _over_all(self) -> tuple[Belief, Cells]:
-        """The belief about the assessment's metric over all items."""
-        _, belief, cells = self._view(None, whole(self.pool))
+    def over_all(self, at: Ledger | None = None) -> tuple[Belief, Cells] | None:
+        """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
+        if not (self.spec.task.averages and self.spec.task.metric.marginal):
+            return None
+        _, belief, cells = self._view(None, whole(self.pool), at)
         return cast("Belief", belief), cells
 
-    def _view(self, metric: Metric | None, groups: Partition | None) -> tuple[Metric, Believed, Cells]:
-        """The belief about any metric on any groups, from the labels as they were asked."""
+    def _view(
+        self, metric: Metric | None, groups: Partition | None, at: Ledger | None = None
+    ) -> tuple[Metric, Believed, Cells]:
+        """The belief about any metric on any groups, from the labels as they were asked: those now, or of a ledger."""
         if metric is None and groups is None and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
         metric, groups = metric or self.spec.task.metric, groups or self.groups
@@ -281,7 +284,8 @@ class Assessment(Record):
         cells = metric.cells(self.pool, groups)
         # The number over all items can be off after steered asking, if it is one share.
         off = self._is_steered and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
-        with self._current() as ledger:
+        with self._current() as now:
+            ledger = now if at is None else at
             items, true = ledger.labels()
             random = self._is_random_sample and not ledger.adopted
             sample = self._sample(ledger) if off else None

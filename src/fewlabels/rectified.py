@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 # How far the belief may be off for all items after steered asking, as a change of every item's log-odds: its standard
 # deviation, and how probable that is beforehand. Measured: docs/learned-prior.md has the table.
-_OFF = np.array([0.12, 0.4])
+_OFF = np.array([0.1, 0.35])
 _OFF_PRIOR = np.array([0.9, 0.1])
 # The prior of the recalibration: σ(a + b·logit s), a ~ N(0, 2²), b ~ N(1, 0.5²).
 _MEAN, _PRECISION = np.array([0.0, 1.0]), np.array([0.25, 4.0])
-# The variance of an anchor's residual is that of its own few, and of as many more as the recalibration expects.
+# How many more residuals, of the variance that the recalibration expects, count beside those of the anchors.
 _EXPECTED = 4.0
 # Confidences nearer to 0 or 1 than this tell nothing more.
 _EDGE = 1e-4
@@ -108,11 +108,12 @@ def anchored_mean(expected: NDArray[np.float64], sample: Sample) -> tuple[float,
     free = items - np.arange(len(r), dtype=float)
     each = expected.mean() + (np.cumsum(r) - r + free * r) / items
     weight, own, n = 1 / free[counts] ** 2, r[counts], int(counts.sum())
-    spread = ((own - own.mean()) ** 2).sum() + _EXPECTED * float((expected * (1 - expected)).mean())
-    degrees = n - 1 + _EXPECTED
+    usual, degrees = float((expected * (1 - expected)).mean()), n - 1 + _EXPECTED
+    # Where mistakes are rare, the anchors often have none, and would be too sure of it.
+    variance = max((((own - own.mean()) ** 2).sum() + _EXPECTED * usual) / degrees, usual)
     # With few anchors their spread is itself uncertain: normal intervals of this length are those of Student's t.
     student = float(stdtrit(degrees, 0.975) / 1.959964)
-    sd = student * np.sqrt(spread / degrees / weight.sum()) / items
+    sd = student * np.sqrt(variance / weight.sum()) / items
     return float((weight * each[counts]).sum() / weight.sum()), float(sd)
 
 
@@ -206,7 +207,7 @@ def rectified(
     >>> sample = Sample(np.arange(50), np.repeat([1.0, 0.0], [30, 20]), np.arange(50) % 5 == 0)
     >>> found = rectified(whole, None, sample, np.random.default_rng(0))
     >>> found.anchors, found.mean().round(3)
-    (10, array([[0.597, 0.403]]))
+    (10, array([[0.596, 0.404]]))
     """
     items = int(belief.size.sum())
     expected = recalibrated(confidence, items, sample)
