@@ -15,6 +15,7 @@ from fewlabels.wording import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
     from fewlabels.tasks.grounds import GroupRow
 
@@ -36,10 +37,10 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
     row = next(table.rows())
     confidence = None if audit.pool.confidence is None else float(audit.pool.confidence.mean())
-    rests, spoken_for = _rests(reading, row["labelled"])
+    basis, spoken_for = rests(audit, row["labelled"])
     doubt = "" if spoken_for else _doubt(reading)
-    if doubt and rests:
-        doubt = f"{doubt}; {rests}"
+    if doubt and basis:
+        doubt = f"{doubt}; {basis}"
     analogous = sum(r.n for r in rows if r.evidence in ("scores", "others")) / max(len(audit.pool), 1)
     why = ""
     if row["labelled"] < FEW:
@@ -48,15 +49,14 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"
     elif not reading.is_grounded and not is_random_sample(audit):
         why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"
-    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt, rests, audit.spec.target)
+    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt, basis, audit.spec.target)
 
 
-def _rests(reading: Reading, labelled: int) -> tuple[str, bool]:
+def rests(audit: Assessment, labelled: int) -> tuple[str, bool]:
     """How many labels were drawn at random from all items, in words, and whether they are enough to speak for all.
 
     It is empty if labels were not steered, and under priors that do not use such labels.
     """
-    audit = reading.audit
     several = int((audit.groups.sizes > 0).sum()) > 1
     if not (several and audit.spec.policy.uses_belief and audit.spec.prior.uses_items):
         return "", False

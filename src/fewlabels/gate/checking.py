@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.findings.labels import right_labels
-from fewlabels.findings.overall import ENOUGH
+from fewlabels.findings.overall import ENOUGH, rests
 from fewlabels.findings.prior_pull import is_random_sample
 from fewlabels.findings.reading import noun_of
 from fewlabels.gate.rules import certify_from
@@ -98,7 +98,8 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
         table = Table({**table.columns, "verdict": ["open"]}, dict(table.settings) | {"verdict": "open"})
     else:
         words = f"{in_words(task, answer, noun_of(groups))} {_deciding(table, verdict)}"
-        spoken_for = rule.overall and len(audit.anchors()) >= ENOUGH
+        basis, spoken_for = rests(audit, sum(table["labelled"])) if rule.overall else ("", False)
+        words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
         words += _steered(audit) if groups.recipe != audit.groups.recipe and not spoken_for else ""
     ahead = _ahead(audit, task, groups) if foresee and verdict == "open" else ""
     return Check(rule, verdict, words, table, ahead)
