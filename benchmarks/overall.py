@@ -15,7 +15,7 @@ neyman      ten strata; five labels in each, then as many as size × standard de
 active      active statistical inference (Zrnic and Candès 2024): items at random with probability ∝ √(s(1−s)), mixed
             with a share τ of uniform ones (0.5 and 0.1), weighted by the inverse probability
 ours        `fl.create(None, "overall", pool, fl.whole(pool), target="pool")`, in memory: the learned prior and Thompson
-            sampling over ten strips of confidence
+            sampling over ten strips of confidence, with anchors
 ours+items  the same prior with labels at random
 
 With the package ppi-python on the path, ppi++ is checked against it.
@@ -32,9 +32,11 @@ import numpy as np
 from scipy.special import expit, logit
 
 import fewlabels as fl
-from fewlabels.policies.anchors import STRIPS
+from fewlabels.belief import Strata
+from fewlabels.policies.anchors import ESTIMATE, STRIPS
+from fewlabels.rectified import Rectified, Sample, rectified
 from fewlabels.simulation.methods import method
-from fewlabels.simulation.order import asker
+from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -166,14 +168,18 @@ PEERS: dict[str, Callable[[Values, Values, int, np.random.Generator], Found]] = 
 def ours(case: Known, *, steered: bool) -> Callable[[Values, Values, int, np.random.Generator], Found]:
     """The product: the learned prior, and Thompson sampling over strips of confidence or labels at random."""
     groups = fl.by_score(case.pool, STRIPS, "weight") if steered else fl.whole(case.pool)
-    one = method("learned+thompson+pool" if steered else "learned+items+pool")
+    one = method(f"learned+thompson+pool+anchor:{ESTIMATE}" if steered else "learned+items+pool")
     truth = truth_of(case.pool, case.labels, groups, fl.Estimate(fl.Accuracy()), [one])
-    ask, prior, weight = asker(truth, one), one.prior.on(truth.cells, "pool"), groups.shares[groups.sizes > 0]
+    ask, prior = asker_with_anchors(truth, one), one.prior.on(truth.cells, "pool")
 
     def estimate(_: Values, __: Values, n: int, rng: np.random.Generator) -> Found:
-        belief = prior.belief(truth.outcomes(ask(rng, n)))
-        low, high = np.quantile(belief.draws(rng, DRAWS)[..., 0] @ weight, [0.025, 0.975])
-        return Found(float(belief.mean()[:, 0] @ weight), float(low), float(high))
+        items, anchor = ask(rng, n)
+        fine = prior.belief(truth.outcomes(items))
+        strata = Strata(fine, np.zeros(len(truth.cells), np.int64), np.array([len(case.pool)]))
+        sample = Sample(items, (case.outcome[items] == 0).astype(float), anchor)
+        belief: Strata | Rectified = rectified(strata, case.pool.confidence, sample, rng) if steered else strata
+        low, high = np.quantile(belief.draws(rng, DRAWS)[:, 0, 0], [0.025, 0.975])
+        return Found(float(belief.mean()[0, 0]), float(low), float(high))
 
     return estimate
 

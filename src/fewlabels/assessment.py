@@ -308,7 +308,7 @@ class Assessment(Record):
     def _is_steered(self) -> bool:
         """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
         several = int((self._asking.sizes > 0).sum()) > 1
-        return several and self.spec.policy.uses_belief and self.spec.prior.uses_items and not self.spec.strips
+        return several and self.spec.policy.uses_belief and self.spec.prior.uses_items
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {
@@ -408,9 +408,10 @@ def create(
         raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
     cells = spec.cells(pool, groups)
     if policy is None:
-        share = default_anchor(task, prior, spec.policy, cells) if anchor is None else spec.anchor
-        strips = 0 if spec.stop.guarantee else default_strips(task, prior, cells)
-        spec = replace(spec, anchor=share, strips=strips)
+        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
+        asking = spec.cells(pool, spec.asking(pool, groups))
+        share = default_anchor(task, prior, spec.policy, asking) if anchor is None else spec.anchor
+        spec = replace(spec, anchor=share)
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)

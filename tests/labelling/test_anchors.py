@@ -145,7 +145,8 @@ def test_an_assessment_without_the_setting_asks_as_it_always_did() -> None:
         ({"policy": fl.Thompson(), "anchor": 0.3}, 0.3),
         ({"anchor": 0}, 0),
         ({"policy": fl.UniformItems()}, 0),
-        ({"groups": fl.whole(POOL)}, 0),
+        ({"groups": fl.whole(POOL)}, 0.2),  # in strips
+        ({"groups": fl.whole(POOL), "policy": fl.Thompson()}, 0),
     ],
 )
 def test_the_default_share(settings: dict[str, object], share: float) -> None:

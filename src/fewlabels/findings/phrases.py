@@ -105,10 +105,11 @@ def policy(audit: Assessment) -> str:
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
     if audit.spec.strips:
-        return f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
-    if audit.spec.policy.ignorable or len(audit.groups) == 1:
+        words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
+    elif audit.spec.policy.ignorable or len(audit.groups) == 1:
         return words
-    words = f"{words} Within a {noun_of(audit.groups)}, items were taken at random."
+    else:
+        words = f"{words} Within a {noun_of(audit.groups)}, items were taken at random."
     if audit.spec.anchor:
         words += f" {_ANCHORS.format(share=percent(audit.spec.anchor))}"
     return words

@@ -40,11 +40,11 @@ def is_anchor(seed: int, step: int, share: float) -> bool:
 def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> float:
     """The share of anchors where nobody named one.
 
-    Where groups are looked for or certified, a tenth of the steps. Where every group is to be estimated, a fifth, or
-    half of them if there are more than thirty groups: then it matters little for the groups where one asks, but much
-    for all items together (docs/learned-prior.md). None where a policy does not steer,
-    where only some of the groups can be asked in, and under priors that let no group learn from the others: these use
-    anchors for nothing.
+    `cells` are those in which items are asked for. Where groups are looked for or certified, a tenth of the steps.
+    Where every group is to be estimated, a fifth, or half of them if there are more than thirty groups: then it matters
+    little for the groups where one asks, but much for all items together (docs/learned-prior.md). None where a policy
+    does not steer, where only some of the groups can be asked in, and under priors that let no group learn from the
+    others: these use anchors for nothing.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"]})
