@@ -3,7 +3,10 @@
 python benchmarks/honest.py [--data DIR] [--pools cifar100,svhn] [--runs 100] [--budgets 200,500] [--policies lowest]
 
 Labels are asked for at random, by Thompson sampling to estimate every group, and at the boundary to find the least
-accurate one. Then the groups of asking and the number over all items are read from the same labels (target pool).
+accurate one, with as many anchors as an assessment has by default (--anchor: another share; 0: none, as in assessments
+made before there were anchors). Then the groups of asking and the number over all items are read from the same labels
+(target pool): the latter as an assessment shows it ("whole"), and what the learned prior alone believes ("belief").
+`MRR` is that of the least accurate group, `error` the RMSE of the groups in percentage points.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
@@ -14,21 +17,24 @@ items, over runs for the groups (those of one run are not independent). Width an
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fewlabels as fl
+from fewlabels.belief import Strata
 from fewlabels.data import load_digits, load_fashion
 from fewlabels.outcomes import Outcomes
+from fewlabels.policies.anchors import default_anchor
+from fewlabels.rectified import Rectified, Sample, rectified
 from fewlabels.simulation.methods import method
-from fewlabels.simulation.order import asker
+from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,11 +52,6 @@ POLICIES: dict[str, tuple[Task, str]] = {
     "random": (fl.Estimate(fl.Accuracy()), "learned+items+pool"),
     "estimate": (fl.Estimate(fl.Accuracy()), "learned+thompson+pool"),
     "lowest": (fl.Identify(fl.Accuracy(), lowest=1), "learned+boundary+pool"),
-}
-# What is read, from the shares right in the groups of asking (drawn or true, shape (..., groups)) and their weights.
-READINGS: dict[str, Callable[[Values, Values], Values]] = {
-    "own groups": lambda shares, _: shares,
-    "whole": lambda shares, weight: (shares @ weight)[..., None],
 }
 LEVEL = 0.95
 DRAWS = 1000
@@ -83,6 +84,12 @@ class Known:
         """What the learned prior believes once some items are labelled."""
         return fl.Learned().on(self.cells, "pool").belief(Outcomes.of(self.cells, items, self.outcome[items]))
 
+    def over_all(self, belief: Belief, items: NDArray[np.int64], anchor: NDArray[np.bool_]) -> Rectified:
+        """The number over all items that an assessment shows, from the labels in the order of asking."""
+        everything = Strata(belief, np.zeros(len(self.cells), dtype=np.int64), np.array([len(self.pool)]))
+        sample = Sample(items, (self.outcome[items] == 0).astype(float), anchor)
+        return rectified(everything, self.pool.confidence, sample, np.random.default_rng(0))
+
 
 def known(name: str, folder: Path | None) -> Known:
     """A built-in pool, or one of a folder; by sex × race where there are such columns, else by predicted class."""
@@ -104,23 +111,41 @@ def known(name: str, folder: Path | None) -> Known:
     return Known(name, pool, groups, labels, metric.cells(pool, groups), outcome)
 
 
-def measure(case: Known, policy: str, runs: int, budgets: Sequence[int]) -> None:
+def measure(case: Known, policy: str, runs: int, budgets: Sequence[int], anchor: float | None) -> None:
     """Ask in a number of runs, and print coverage, width and bias of every reading at every budget."""
     task, who = POLICIES[policy]
     one = method(who)
-    ask = asker(truth_of(case.pool, case.labels, case.groups, task, [one]), one)
+    share = default_anchor(task, one.prior, one.policy, case.cells) if anchor is None else anchor
+    one = replace(one, anchor=share)
+    ask = asker_with_anchors(truth_of(case.pool, case.labels, case.groups, task, [one]), one)
     budgets = [budget for budget in budgets if budget <= len(case.pool)]
     found: dict[tuple[str, int], list[list[float]]] = {}
     for run in range(runs):
         rng = np.random.default_rng([run, 5])
-        order = ask(rng, budgets[-1])
+        order, is_anchor = ask(rng, budgets[-1])
         for budget in budgets:
-            draws = case.believe(order[:budget]).draws(rng, DRAWS)[..., 0]
-            for reading, read in READINGS.items():
-                row = score(read(draws, case.weight), read(case.truth, case.weight))
+            for reading, row in read(case, policy, order[:budget], is_anchor[:budget], rng):
                 found.setdefault((reading, budget), []).append(row)
     for (reading, budget), rows in found.items():
-        say(case.name, policy, reading, budget, np.array(rows))
+        say(f"{case.name:13s} {policy:9s} anchor {share:4.2f}", reading, budget, np.array(rows))
+
+
+def read(
+    case: Known, policy: str, items: NDArray[np.int64], anchor: NDArray[np.bool_], rng: np.random.Generator
+) -> Iterator[tuple[str, list[float]]]:
+    """Every reading of some labels: coverage, width and bias, and what is said of it beside."""
+    belief, true = case.believe(items), case.truth
+    draws, mean = belief.draws(rng, DRAWS)[..., 0], belief.mean()[:, 0]
+    worst = int(true.argmin())
+    rank = 1 + int((np.delete(mean, worst) < mean[worst]).sum())
+    error = 100 * float(np.sqrt(case.weight @ (mean - true) ** 2))
+    yield "own groups", [*score(draws, true), 1 / rank, error]
+    overall = np.array([true @ case.weight])
+    yield "belief", [*score((draws @ case.weight)[:, None], overall), np.nan, np.nan]
+    # Labels at random need no rectifying, in an assessment as here.
+    if policy != "random":
+        shown = case.over_all(belief, items, anchor).draws(rng, DRAWS)[:, :1, 0]
+        yield "whole", [*score(shown, overall), np.nan, np.nan]
 
 
 def score(draws: Values, true: Values) -> list[float]:
@@ -130,16 +155,21 @@ def score(draws: Values, true: Values) -> list[float]:
     return [float(inside.mean()), 100 * float((high - low).mean()), 100 * float((draws.mean(axis=0) - true).mean())]
 
 
-def say(name: str, policy: str, reading: str, budget: int, rows: Values) -> None:
-    """One line of the table, from rows of shape (runs, 3)."""
+def say(name: str, reading: str, budget: int, rows: Values) -> None:
+    """One line of the table, from rows of shape (runs, 5)."""
     runs = len(rows)
-    share, width, bias = rows.mean(axis=0)
+    share, width, bias, mrr, rmse = rows.mean(axis=0)
     # Two more of either kind, so that the error of 100 % is not nought.
     like = (share * runs + 2) / (runs + 4)
-    error = np.sqrt(like * (1 - like) / runs) if reading == "whole" else rows[:, 0].std() / np.sqrt(runs)
+    error = rows[:, 0].std() / np.sqrt(runs) if reading == "own groups" else np.sqrt(like * (1 - like) / runs)
+    beside = (
+        f"MRR {mrr:.2f} error {rmse:.2f}"
+        if reading == "own groups"
+        else f"RMSE {np.sqrt((rows[:, 2] ** 2).mean()):.2f}"
+    )
     print(
-        f"{name:13s} {policy:9s} {reading:11s} runs {runs:4d} labels {budget:5d}  coverage {100 * share:5.1f} ± "
-        f"{100 * error:3.1f} %  width {width:5.1f}  bias {bias:+5.2f} ± {rows[:, 2].std() / np.sqrt(runs):.2f}",
+        f"{name} {reading:11s} runs {runs:4d} labels {budget:5d}  coverage {100 * share:5.1f} ± {100 * error:3.1f} %  "
+        f"width {width:5.1f}  bias {bias:+5.2f} ± {rows[:, 2].std() / np.sqrt(runs):.2f}  {beside}",
         flush=True,
     )
 
@@ -151,6 +181,7 @@ def main() -> None:
     parser.add_argument("--pools", help="names, with commas between them")
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--budgets", default="200,500")
+    parser.add_argument("--anchor", type=float, help="the share of anchors")
     parser.add_argument("--policies", default=",".join(POLICIES))
     args = parser.parse_args()
     usual = (*POOLS, *BUILT_IN) if args.data else tuple(BUILT_IN)
@@ -159,7 +190,7 @@ def main() -> None:
         case = known(name, args.data)
         runs = max(args.runs // 5, 2) if len(case.groups) >= MANY else args.runs
         for policy in args.policies.split(","):
-            measure(case, policy, runs, budgets)
+            measure(case, policy, runs, budgets, args.anchor)
 
 
 if __name__ == "__main__":

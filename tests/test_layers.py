@@ -26,6 +26,7 @@ ORDER = (
     "priors",
     "metrics",
     "anytime",
+    "rectified",
     "estimates",
     "tasks",
     "policies",

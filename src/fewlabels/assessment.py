@@ -13,10 +13,12 @@ from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.record import Record
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.partition import Partition, by_predicted, by_score, cross
+from fewlabels.partition import Partition, by_predicted, by_score, cross, whole
 from fewlabels.policies import Policy, default_policy
+from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prepared, Prior
+from fewlabels.rectified import rectified
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.store import Store
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
+    from fewlabels.estimates import Believed
     from fewlabels.gate import Check, Rule
+    from fewlabels.labelling.ledger import Ledger
     from fewlabels.plots import Display
     from fewlabels.table import Table
 
@@ -111,7 +115,8 @@ class Assessment(Record):
             adopted = ledger.adopted
         # What is promised for every look needs items drawn at random.
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
-        answer = task.answer(self.belief(), self._cells, self._results_rng(), level=level, draws=draws)
+        belief, cells = self._answering()
+        answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
@@ -177,9 +182,12 @@ class Assessment(Record):
         with self._current() as ledger:
             adopted = ledger.adopted
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        _, belief, cells = self._view(None, None)
+        everything = self.over_all() if "overall" in self.spec.stop.rules else None
         return standing(
-            self.spec.stop, task, self.belief(), self._cells, self._results_rng, draws=draws, adopted=adopted
-        )
+            self.spec.stop, task, cast("Belief", belief), cells, self._results_rng,
+            draws=draws, adopted=adopted, everything=everything,
+        )  # fmt: skip
 
     def reliability(
         self,
@@ -202,7 +210,7 @@ class Assessment(Record):
         return table.with_column("confidence", mean)
 
     def belief(self) -> Belief:
-        """The belief about the cells of the assessment's own metric and groups."""
+        """The belief about the cells of the assessment's own metric and groups, or of the strips that it asks in."""
         with self._current() as ledger:
             return self._believe(ledger).belief
 
@@ -250,9 +258,22 @@ class Assessment(Record):
 
         return headline
 
-    def _view(self, metric: Metric | None, groups: Partition | None) -> tuple[Metric, Belief | Strata, Cells]:
-        """The belief about any metric on any groups, from the labels as they were asked."""
-        if metric is None and groups is None:
+    def _answering(self) -> tuple[Belief, Cells]:
+        """The belief that the task's answer is made from: where that is one share of all items, the one about these."""
+        return self.over_all() or (self.belief(), self._cells)
+
+    def over_all(self, at: Ledger | None = None) -> tuple[Belief, Cells] | None:
+        """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
+        if not (self.spec.task.averages and self.spec.task.metric.marginal):
+            return None
+        _, belief, cells = self._view(None, whole(self.pool), at)
+        return cast("Belief", belief), cells
+
+    def _view(
+        self, metric: Metric | None, groups: Partition | None, at: Ledger | None = None
+    ) -> tuple[Metric, Believed, Cells]:
+        """The belief about any metric on any groups, from the labels as they were asked: those now, or of a ledger."""
+        if metric is None and groups is None and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
         metric, groups = metric or self.spec.task.metric, groups or self.groups
         if len(groups.group) != len(self.pool):
@@ -261,24 +282,38 @@ class Assessment(Record):
             )
         metric.check(self.pool, groups)
         cells = metric.cells(self.pool, groups)
-        with self._current() as ledger:
+        # The number over all items can be off after steered asking, if it is one share.
+        off = self._is_steered and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
+        with self._current() as now:
+            ledger = now if at is None else at
             items, true = ledger.labels()
             random = self._is_random_sample and not ledger.adopted
+            sample = self._sample(ledger) if off else None
 
         def believed(cells: Cells, prepared: Prepared | None = None) -> Belief:
             prepared = prepared or self.spec.prior.on(cells, self.spec.target)
             return prepared.belief(metric.outcomes(self.pool, cells, items, true))
 
         self.spec.prior.check(cells)
-        if groups.recipe == self.groups.recipe:
+        if groups.recipe == self._asking.recipe:
             return metric, believed(cells), cells
-        across = self.spec.prior.across(cells, self.spec.target, self.groups)
+        across = self.spec.prior.across(cells, self.spec.target, self._asking)
         if random or across:
-            return metric, believed(cells, across), cells
-        fine = metric.cells(self.pool, cross(groups, self.groups))
-        self.spec.prior.check(fine)
-        first = np.unique(fine.cell, return_index=True)[1]
-        return metric, Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size), cells
+            read: Belief | Strata = believed(cells, across)
+        else:
+            fine = metric.cells(self.pool, cross(groups, self._asking))
+            self.spec.prior.check(fine)
+            first = np.unique(fine.cell, return_index=True)[1]
+            read = Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size)
+        if sample is None:
+            return metric, read, cells
+        return metric, rectified(read, self.pool.confidence, sample, self._results_rng()), cells
+
+    @property
+    def _is_steered(self) -> bool:
+        """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
+        several = int((self._asking.sizes > 0).sum()) > 1
+        return several and self.spec.policy.uses_belief and self.spec.prior.uses_items
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {
@@ -305,6 +340,7 @@ def create(
     seed: int = 0,
     stop: Stop | None = None,
     overlap: int = 1,
+    anchor: float | None = None,
 ) -> Assessment:
     """Begin an assessment.
 
@@ -336,6 +372,10 @@ def create(
         progress. `ask` still hands out items after a rule is met.
     overlap
         How many different people are asked about each item.
+    anchor
+        The share of steps that take items at random from the whole pool, whatever the policy says, so that numbers over
+        all items can be trusted. If neither this nor a policy is given, a tenth to find groups, and a fifth to estimate
+        all of them (half if there are more than thirty); see `policies.anchors`. 0 if a policy is given.
 
     Examples
     --------
@@ -368,11 +408,17 @@ def create(
         seed=seed,
         stop=stop or Stop(),
         overlap=overlap,
+        anchor=anchor or 0.0,
     )
     made = spec.partition(pool)
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
-    spec.cells(pool, groups)
+    cells = spec.cells(pool, groups)
+    if policy is None:
+        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
+        asking = spec.cells(pool, spec.asking(pool, groups))
+        share = default_anchor(task, prior, spec.policy, asking) if anchor is None else spec.anchor
+        spec = replace(spec, anchor=share)
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)

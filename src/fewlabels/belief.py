@@ -227,6 +227,11 @@ class Strata:
         """Label counts, shape (cells, outcomes)."""
         return np.add.reduceat(self.fine.counts[self._order], self._starts, axis=0)
 
+    @property
+    def left(self) -> NDArray[np.int64]:
+        """Items without a label in each cell, shape (cells,)."""
+        return np.maximum(self.size - np.rint(self.counts.sum(axis=-1)).astype(np.int64), 0)
+
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (cells, outcomes)."""
         return self._mixed(self.fine.mean())

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from fewlabels.anytime import Bets, pool_sequence, population_sequence
-from fewlabels.belief import Belief, Strata
+from fewlabels.belief import Belief
 from fewlabels.checks import number_in
 from fewlabels.errors import InputError
 from fewlabels.table import Table
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fewlabels.belief import Strata
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
+    from fewlabels.rectified import Rectified
+
+    Believed = Belief | Strata | Rectified
 
 # Numbers held at a time, and drawn in all: 10,000 draws of a confusion matrix of 1,000 classes would take an hour.
 _AT_ONCE = 2**23
@@ -27,7 +31,7 @@ _IN_ALL = 2**26
 _FEWEST = 200
 
 
-def affordable(draws: int, belief: Belief | Strata) -> int:
+def affordable(draws: int, belief: Believed) -> int:
     """The number of draws asked for, or fewer (at least 200) where one draw has a hundred thousand numbers."""
     if draws < 1:
         raise InputError(f"The number of draws must be at least 1, such as 10_000. Got {draws!r} instead.")
@@ -35,14 +39,14 @@ def affordable(draws: int, belief: Belief | Strata) -> int:
 
 
 def value_draws(
-    metric: Metric, belief: Belief | Strata, cells: Cells, rng: np.random.Generator, draws: int
+    metric: Metric, belief: Believed, cells: Cells, rng: np.random.Generator, draws: int
 ) -> NDArray[np.float64]:
     """Draws of the metric from its posterior, shape (draws, groups), a bounded part of θ at a time."""
     return np.concatenate(list(_parts(metric, belief, cells, rng, draws)))
 
 
 def average_draws(
-    metric: Metric, belief: Belief | Strata, cells: Cells, rng: np.random.Generator, draws: int
+    metric: Metric, belief: Believed, cells: Cells, rng: np.random.Generator, draws: int
 ) -> NDArray[np.float64]:
     """Draws of Σ_g p_g θ_g, shape (draws,), or (draws, outcomes) for a metric with a value for each outcome."""
     axis = -2 if metric.vector else -1
@@ -53,7 +57,7 @@ def average_draws(
 
 
 def _parts(
-    metric: Metric, belief: Belief | Strata, cells: Cells, rng: np.random.Generator, draws: int
+    metric: Metric, belief: Believed, cells: Cells, rng: np.random.Generator, draws: int
 ) -> Iterator[NDArray[np.float64]]:
     step = max(1, _AT_ONCE // max(belief.numbers, 1))
     for start in range(0, draws, step):
@@ -132,7 +136,7 @@ def guaranteed(metric: Metric, belief: Belief, cells: Cells, table: Table, *, to
 
 def estimate(
     metric: Metric,
-    belief: Belief | Strata,
+    belief: Believed,
     cells: Cells,
     rng: np.random.Generator,
     *,

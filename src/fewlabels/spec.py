@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from fewlabels import metrics, parts, policies, priors, tasks
 from fewlabels.belief import Target
-from fewlabels.checks import whole_field
+from fewlabels.checks import number_field, whole_field
 from fewlabels.errors import SpecError
-from fewlabels.partition import Partition, partition_from_recipe
+from fewlabels.partition import Partition, by_score, partition_from_recipe
 from fewlabels.stopping import Stop
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ class Spec:
         When to stop; `Stop()` has no rule.
     overlap
         How many different people are asked about each item.
+    anchor
+        The share of steps that take items at random from the whole pool, whatever the policy says: see
+        `policies.anchors`.
+    strips
+        Where all items are one group: ask in this many strips of confidence, and not in the group as a whole. 0: no.
     """
 
     task: tasks.Task
@@ -51,6 +56,8 @@ class Spec:
     seed: int = 0
     stop: Stop = field(default_factory=Stop)
     overlap: int = 1
+    anchor: float = field(default=0.0, metadata={"newer": True})
+    strips: int = field(default=0, metadata={"newer": True})
 
     def __post_init__(self) -> None:
         for value, kind, example in (
@@ -72,10 +79,20 @@ class Spec:
             raise SpecError(f"The 'stop' must be a Stop, such as Stop(labels=500). Got {self.stop!r} instead.")
         self.stop.check(self.task)
         whole_field(self, "overlap", "The 'overlap'")
+        number_field(self, "anchor", "The 'anchor'", high=1, ends=True)
+        whole_field(self, "strips", "The 'strips'", least=0)
+        if self.strips and self.groups.get("by") != "whole":
+            raise SpecError(
+                "'strips' of confidence are asked in where all items are one group. Use groups=whole(pool)."
+            )
 
     def partition(self, pool: Pool) -> Partition:
         """The groups, made from the pool."""
         return partition_from_recipe(pool, self.groups)
+
+    def asking(self, pool: Pool, partition: Partition) -> Partition:
+        """The groups in which items are asked for: those of the question, or strips of confidence in place of one."""
+        return by_score(pool, self.strips, "weight") if self.strips else partition
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """The cells of the metric. Parts that do not go together are a SpecError."""
@@ -87,7 +104,7 @@ class Spec:
 
     def to_json(self) -> dict[str, Any]:
         """Convert the spec to plain JSON values."""
-        return {field.name: to_json(getattr(self, field.name)) for field in fields(self)}
+        return {f.name: to_json(getattr(self, f.name)) for f in _said(self)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Spec:
@@ -116,14 +133,17 @@ def to_json(value: object) -> Any:
         data = {"kind": part.__name__}
         if issubclass(part, parts.Part) and not parts.is_own(part):
             data["from"] = parts.origin(part)
-        # A setting that is newer than others is left out as long as it has its default: older versions read on.
-        said = [f for f in fields(value) if not (f.metadata.get("newer") and getattr(value, f.name) == f.default)]
-        return data | {f.name: to_json(getattr(value, f.name)) for f in said}
+        return data | {f.name: to_json(getattr(value, f.name)) for f in _said(value)}
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [to_json(item) for item in value]
     return value
+
+
+def _said(value: Any) -> list[Field[Any]]:
+    """The settings to write: one that is newer is left out while it has its default, so that older versions read on."""
+    return [f for f in fields(value) if not (f.metadata.get("newer") and getattr(value, f.name) == f.default)]
 
 
 def from_json(data: Any) -> Any:

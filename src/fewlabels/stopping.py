@@ -211,17 +211,20 @@ def standing(
     *,
     draws: int = 10_000,
     adopted: int = 0,
+    everything: tuple[Belief, Cells] | None = None,
 ) -> Standing:
     """The progress of a belief towards the rules, in the numbers that answer and estimates give with this generator.
 
     If no rule is set, it gives the labels so far, and how sure the answer is or how wide the intervals are. With
-    `adopted` labels, of items that were never asked for, no rule with a guarantee is ever met.
+    `adopted` labels, of items that were never asked for, no rule with a guarantee is ever met. `everything` is the
+    belief about all items, where that is another than the average of the groups.
     """
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
     for name in stop.rules or usual:
         promised = bool(stop.guarantee) and name in ("width", "probability") and not adopted
-        now = _promised(name, task, belief, cells) if promised else _now(name, task, belief, cells, rng(), draws)
+        about = everything if name == "overall" and everything is not None else (belief, cells)
+        now = _promised(name, task, belief, cells) if promised else _now(name, task, *about, rng(), draws)
         wanted = stop.rules.get(name)
         void = bool(stop.guarantee and adopted and name != "labels")
         rules.append(Rule(name, now, wanted, wanted is not None and not void and is_reached(name, now, wanted)))

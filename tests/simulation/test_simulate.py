@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import fewlabels as fl
 from fewlabels.outcomes import Outcomes
@@ -17,7 +18,7 @@ from fewlabels.simulation.judge import judge
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.methods import Method, method, methods_from
 from fewlabels.simulation.on_ray import RayExecutor
-from fewlabels.simulation.order import asker, is_compiled
+from fewlabels.simulation.order import asker, asker_with_anchors, is_compiled
 from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.significance import against_best, signed_rank_p
 from fewlabels.simulation.study import labels_to_identify, run_chunk, simulate
@@ -99,10 +100,10 @@ def test_every_method_has_the_name_it_is_made_from() -> None:
     ("name", "said"),
     [
         ("informed", "a prior and a policy"),
-        ("informed+thompson+pool+x", "a prior and a policy"),
+        ("informed+thompson+pool+x", r"only \+pool and \+anchor may follow, not 'x'"),
         ("informd+items", "did you mean 'informed'"),
         ("uniform+tompson", "did you mean 'thompson'"),
-        ("uniform+items+population", "only [+]pool may follow"),
+        ("uniform+items+population", "only [+]pool and [+]anchor may follow"),
         ("uniform:lots+items", "uniform:lots needs a number, as in uniform:10"),
         ("uniform:0+items", "above 0"),
         ("learned:10+items", "learned takes no value. Write learned, without"),
@@ -230,6 +231,45 @@ def test_kernels_do_what_the_library_does(name: str, policy: str, target: str) -
     case = truth_of(name, one)
     labels, runs = (8, 25) if name in QUADRATURE else (30, 80)
     assert distances(name, one, lambda rng, n: ask_and_tell(case, one, rng, n), labels, runs).max() < Z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["thompson", "greedy", "groups"])
+@pytest.mark.parametrize("name", ["accuracy", "lowest-2", "many"])
+def test_kernels_mix_anchors_in_as_the_library_does(name: str, policy: str) -> None:
+    one = method(f"informed+{policy}+anchor:0.4")
+    case = truth_of(name, one)
+    assert is_compiled(case, one)
+    assert distances(name, one, lambda rng, n: ask_and_tell(case, one, rng, n), 30, 120).max() < Z
+
+
+@pytest.mark.parametrize("who", ["informed+greedy+anchor:0.3", "learned+boundary+pool+anchor:0.3"])
+def test_anchors_are_any_of_the_items_left(who: str) -> None:
+    """Their share is the one asked for, and the first one of a run is in a group in proportion to its free items."""
+    one = method(who)
+    case = truth_of("lowest", one)
+    ask, group = asker_with_anchors(case, one), case.cells.partition.group
+    drawn, expected, seen, labels = 0, np.zeros(len(case.room)), np.zeros(len(case.room)), 24
+    for run in range(300):
+        items, anchor = ask(run_generator(5, run), labels)
+        assert len(set(items.tolist())) == labels == len(anchor)
+        drawn += int(anchor.sum())
+        if anchor.any():
+            first = int(anchor.argmax())
+            free = case.room - np.bincount(group[items[:first]], minlength=len(case.room))
+            expected += free / free.sum()
+            seen[group[items[first]]] += 1
+    assert stats.binomtest(drawn, 300 * labels, 0.3).pvalue > 1e-4
+    some = expected > 0
+    assert stats.chisquare(seen[some], expected[some]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    "who", ["uniform+thompson+anchor:2", "uniform+thompson+anchor:x", "uniform+thompson+anchor+pool"]
+)
+def test_a_share_of_anchors_that_makes_no_sense_is_refused(who: str) -> None:
+    with pytest.raises(fl.SpecError, match="anchor"):
+        method(who)
 
 
 @pytest.mark.slow

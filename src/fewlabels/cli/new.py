@@ -38,6 +38,7 @@ Examples:
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
 """
 _SMALL = 5  # a group with fewer items is too small to look for
+_ANCHOR = "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy]"
 _CONTENT = "Columns that annotators see: text, image path or address; separate with commas (none: only the id)."
 
 
@@ -48,6 +49,7 @@ _CONTENT = "Columns that annotators see: text, image path or address; separate w
 @click.option("--content", metavar="NAMES", help=_CONTENT)
 @question_options
 @method_options
+@click.option("--anchor", type=click.FloatRange(0, 1), metavar="SHARE", help=_ANCHOR)
 @click.option("--overlap", type=click.IntRange(1), default=1, show_default=True, help="People who label each item.")
 @stop_options
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
@@ -73,6 +75,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         "target": options["target"],
         "seed": options["seed"],
         "stop": stop_rule(options),
+        "anchor": options["anchor"],
     }
     if options["overlap"] > 1:
         settings["overlap"] = options["overlap"]

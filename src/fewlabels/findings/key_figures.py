@@ -52,8 +52,8 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
 
 def _overall(overall: Overall) -> KeyFigure:
     if not overall.enough:
-        return KeyFigure("Right, over all items", "not known yet", overall.words)
-    return KeyFigure("Right, over all items", percent(overall.mean), overall.about)
+        return KeyFigure(overall.name, "not known yet", overall.words)
+    return KeyFigure(overall.name, percent(overall.mean), overall.about)
 
 
 def _certainty(finding: Finding, sure: float) -> KeyFigure:

@@ -15,10 +15,13 @@ from fewlabels.wording import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
     from fewlabels.tasks.grounds import GroupRow
 
 _MOST = 0.5  # the largest share of items in groups that are known by analogy
+ENOUGH = 10
+"""With fewer labels drawn at random from all items, the number over all of them rests on the scores."""
 
 
 def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
@@ -26,14 +29,18 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
 
     Each group has its own prior, and the average of many groups depends on these priors without its interval showing
     it. If the priors decide the number (`prior_pull.swayed`), it is not shown. A learned prior has no such pull. But
-    if labels were steered to some groups, the learned prior judges the others by analogy. The number then always has a
+    if labels were steered to some groups, the learned prior judges the others by analogy. The number is then held
+    against the labels that were drawn at random from all items (`rectified`). With fewer than ten of these it has a
     doubt beside it, and is not shown if most items are in such groups.
     """
     audit, everything = reading.audit, whole(reading.audit.pool)
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
     row = next(table.rows())
     confidence = None if audit.pool.confidence is None else float(audit.pool.confidence.mean())
-    doubt = _doubt(reading)
+    basis, spoken_for = rests(audit, row["labelled"])
+    doubt = "" if spoken_for else _doubt(reading)
+    if doubt and basis:
+        doubt = f"{doubt}; {basis}"
     analogous = sum(r.n for r in rows if r.evidence in ("scores", "others")) / max(len(audit.pool), 1)
     why = ""
     if row["labelled"] < FEW:
@@ -42,7 +49,22 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"
     elif not reading.is_grounded and not is_random_sample(audit):
         why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"
-    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt)
+    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt, basis, audit.spec.target)
+
+
+def rests(audit: Assessment, labelled: int) -> tuple[str, bool]:
+    """How many labels were drawn at random from all items, in words, and whether they are enough to speak for all.
+
+    It is empty if labels were not steered, and under priors that do not use such labels.
+    """
+    several = int((audit.groups.sizes > 0).sum()) > 1
+    if not (several and audit.spec.policy.uses_belief and audit.spec.prior.uses_items):
+        return "", False
+    anchors = len(audit.anchors())
+    if not anchors:
+        return "no label was drawn at random from all items", False
+    only, were = ("" if anchors >= ENOUGH else "only "), ("was" if anchors == 1 else "were")
+    return f"{only}{anchors:,} of the {labelled:,} labels {were} drawn at random from all items", anchors >= ENOUGH
 
 
 def _doubt(reading: Reading) -> str:

@@ -10,7 +10,7 @@ from fewlabels.findings.measures import measure
 from fewlabels.findings.reading import noun_of
 from fewlabels.metrics import Accuracy
 from fewlabels.priors import Learned
-from fewlabels.wording import Style, chosen, plural, shortened
+from fewlabels.wording import Style, chosen, percent, plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +48,13 @@ _UNSCORED = (
     "How often the classifier is right was learned from the labels of all {nouns} together, so that {nouns} with few "
     "labels benefit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
     "of its own, especially if labels went to only a few {nouns}."
+)
+_ANCHORS = (
+    "About {share} of the labels were drawn at random from all items instead, so that they can speak for all of them."
+)
+_STRIPS = (
+    "Items were sorted into {strips} strips by the classifier's confidence. A label was asked in the strip where it "
+    "helped the number over all items most, and within a strip items were taken at random."
 )
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
@@ -97,9 +104,15 @@ def policy(audit: Assessment) -> str:
     words, pair = _filled(audit.spec.policy.phrase, audit) or f"{audit.spec.policy!r}.", audit.spec.task.pair
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
-    if audit.spec.policy.ignorable or len(audit.groups) == 1:
+    if audit.spec.strips:
+        words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
+    elif audit.spec.policy.ignorable or len(audit.groups) == 1:
         return words
-    return f"{words} Within a {noun_of(audit.groups)}, items were taken at random."
+    else:
+        words = f"{words} Within a {noun_of(audit.groups)}, items were taken at random."
+    if audit.spec.anchor:
+        words += f" {_ANCHORS.format(share=percent(audit.spec.anchor))}"
+    return words
 
 
 def prior(audit: Assessment) -> str:

@@ -120,6 +120,8 @@ class Reading:
         share = np.clip(1 - labelled / np.maximum(belief.strength, 1e-12), 0, 1)
         if belief.target == "pool":
             share = share * belief.left / belief.size
+        if self.audit.spec.strips:  # the belief is about the strips of the one group
+            return [float(share @ belief.size / belief.size.sum())]
         totals = cells.total(cells.weight * share).tolist()
         return [value if n else None for value, n in zip(totals, cells.partition.sizes.tolist(), strict=True)]
 

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.findings.labels import right_labels
+from fewlabels.findings.overall import ENOUGH, rests
 from fewlabels.findings.prior_pull import is_random_sample
 from fewlabels.findings.reading import noun_of
 from fewlabels.gate.rules import certify_from
@@ -97,7 +98,9 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
         table = Table({**table.columns, "verdict": ["open"]}, dict(table.settings) | {"verdict": "open"})
     else:
         words = f"{in_words(task, answer, noun_of(groups))} {_deciding(table, verdict)}"
-        words += _steered(audit) if groups.recipe != audit.groups.recipe else ""
+        basis, spoken_for = rests(audit, sum(table["labelled"])) if rule.overall else ("", False)
+        words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
+        words += _steered(audit) if groups.recipe != audit.groups.recipe and not spoken_for else ""
     ahead = _ahead(audit, task, groups) if foresee and verdict == "open" else ""
     return Check(rule, verdict, words, table, ahead)
 
@@ -118,7 +121,7 @@ def _lacks(audit: Assessment) -> str:
     """Why nothing is said of all items together: groups without labels of their own are known by analogy only."""
     rows = [row for row in audit.by_group().rows() if row["n"]]
     bare = sum(not row["labelled"] for row in rows)
-    if not bare or is_random_sample(audit):
+    if not bare or is_random_sample(audit) or len(audit.anchors()) >= ENOUGH:
         return ""
     noun = noun_of(audit.groups)
     verbs = ("has", "counts") if bare == 1 else ("have", "count")

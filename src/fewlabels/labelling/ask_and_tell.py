@@ -19,6 +19,7 @@ from fewlabels.labelling.batch import Batch, Request
 from fewlabels.labelling.checkpoint import catch_up, keep
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.next_items import choose
+from fewlabels.policies.anchors import is_anchor
 from fewlabels.store import Event, UnsureError
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class Labelling:
         self.spec = spec
         self._store = store
         self._shared = shared
-        self._cells = spec.cells(pool, partition)
+        self._asking = spec.asking(pool, partition)
+        self._cells = spec.cells(pool, self._asking)
         self._askable = spec.task.askable(self._cells)
         self._ledger = self._new_ledger()
         self._lock = threading.RLock()
@@ -510,6 +512,8 @@ class Labelling:
     def _request(self, item: int, step: int, annotator: str | None, at: datetime | None) -> Request:
         group = self.groups.names[self.groups.group[item]]
         why = f"step {step} of {type(self.spec.policy).__name__}" if step else "another vote"
+        if is_anchor(self.spec.seed, step, self.spec.anchor):
+            why = f"step {step}, at random from all"
         return Request(self._id(item), group, why, self._content(item), annotator, at)
 
 

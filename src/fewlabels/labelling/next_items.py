@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.policies.anchors import is_anchor
 from fewlabels.policies.step import ask_step
 from fewlabels.tasks import Rewards
 
@@ -30,6 +31,7 @@ def choose(
     """Choose up to n free items, each with the step of asking that chose it.
 
     The generator of step i is `default_rng([seed, i])` and nothing else is random: equal logs have equal next items.
+    Some steps, by their number alone, take anchors: items at random from the whole pool.
     Items that are pending, or were chosen just now, count as if they had been answered as expected.
     `askable` says which groups the task asks in, shape (groups,). `unseen` are labels of each cell that the belief does
     not know yet, shape (cells,): they count in the same way.
@@ -41,7 +43,8 @@ def choose(
         step += 1
         rng = np.random.default_rng([spec.seed, step])
         rewards = Rewards(spec.task, cells, belief.awaiting(waiting) if spec.policy.uses_belief else belief)
-        items = ask_step(spec.policy, rewards, free, rng, n - len(chosen), best_first=False)
+        anchor = is_anchor(spec.seed, step, spec.anchor)
+        items = ask_step(spec.policy, rewards, free, rng, n - len(chosen), best_first=False, anchor=anchor)
         if not items:
             break
         for item in items:

@@ -10,16 +10,21 @@ from fewlabels.errors import InputError, SpecError
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.partition import columns_of
+from fewlabels.policies.anchors import is_anchor
+from fewlabels.rectified import Sample
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from fewlabels.labelling.agreement import Agreement
+    from fewlabels.labelling.ledger import Ledger
     from fewlabels.labelling.progress import Dispute
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
     from fewlabels.table import Table
-from fewlabels.wording import counted
 
 
 class Record(Labelling):
@@ -90,6 +95,12 @@ class Record(Labelling):
         """
         return self._store.log(self.name, after)
 
+    def anchors(self) -> list[str]:
+        """The labelled items that were drawn at random from all items, and not where the policy wanted a label."""
+        with self._current() as ledger:
+            sample = self._sample(ledger)
+            return [self._id(item) for item in sample.items[sample.anchor & sample.labelled].tolist()]
+
     def check_promise(self, metric: Metric | None = None, groups: Partition | None = None) -> None:
         """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
 
@@ -109,13 +120,40 @@ class Record(Labelling):
                 "were not asked for, and the promise needs items drawn at random. Leave the guarantee out, or withdraw "
                 "those labels."
             )
+        if self.spec.strips:
+            raise SpecError(
+                "guarantee='anytime' cannot be given: items were asked for in strips of confidence, and the promise "
+                "needs items drawn at random from all. Leave the guarantee out, or begin with policy=UniformItems()."
+            )
         if groups is not None and groups.recipe != self.groups.recipe and not self._is_random_sample:
             raise SpecError(
                 f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "
                 "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."
             )
 
+    def _sample(self, ledger: Ledger) -> Sample:
+        """The items asked for, in the order of the steps, and which of them were drawn at random from all."""
+        asked = np.flatnonzero(ledger.pending | (ledger.true >= 0))
+        steps = np.array([ledger.votes[item].step for item in asked.tolist()], dtype=np.int64)
+        order = np.argsort(steps, kind="stable")
+        items, steps = asked[order], steps[order]
+        true = ledger.true[items]
+        right = np.where(true >= 0, (true == self.pool.predicted[items]).astype(float), np.nan)
+        return Sample(items, right, self._at_random(steps))
+
+    def _at_random(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each step took items at random from the whole pool; items that were not asked for have step 0."""
+        if self.spec.policy.ignorable or not self._asks_everywhere:
+            return (steps > 0) & self._is_random_sample
+        used, place = np.unique(steps, return_inverse=True)
+        drawn = [is_anchor(self.spec.seed, step, self.spec.anchor) for step in used.tolist()]
+        return np.array(drawn, dtype=bool)[place]
+
+    @property
+    def _asks_everywhere(self) -> bool:
+        return bool(self._askable[self._asking.sizes > 0].all())
+
     @property
     def _is_random_sample(self) -> bool:
         """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""
-        return self.spec.policy.ignorable and bool(self._askable[self.groups.sizes > 0].all())
+        return self.spec.policy.ignorable and self._asks_everywhere

@@ -117,7 +117,9 @@ class _Run:
         rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64))
         chosen: list[int] = []
         while self.labels + len(chosen) < goal:
-            items = ask_step(spec.policy, rewards, self.free, rng, goal - self.labels - len(chosen), best_first=True)
+            anchor = spec.anchor > 0 and rng.random() < spec.anchor
+            left = goal - self.labels - len(chosen)
+            items = ask_step(spec.policy, rewards, self.free, rng, left, best_first=True, anchor=anchor)
             if not items:
                 break
             chosen += items

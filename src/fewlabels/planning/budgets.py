@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
+from fewlabels.policies.anchors import default_anchor
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, to_json
 from fewlabels.stopping import Stop
@@ -167,6 +168,8 @@ def plan(
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     cells = spec.cells(pool, partition)
+    if policy is None:
+        spec = replace(spec, anchor=default_anchor(task, prior, spec.policy, cells))
     game = Game(spec, cells, Outcomes.none(cells))
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()

@@ -58,14 +58,14 @@ def replay(reading: Reading) -> tuple[Moment, ...]:
     points = POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
     moments: dict[int, Moment] = {}
-    for labels, belief in _beliefs(audit, cells, points):
+    for ledger, belief in _beliefs(audit, cells, points):
         draws = min(reading.draws, max(_FEWEST, _NUMBERS // (points * belief.numbers)))
-        moments[labels] = _moment(reading, cells, belief, labels, draws)
+        moments[ledger.labelled] = _moment(reading, cells, belief, ledger, draws)
     return tuple(moments[labels] for labels in sorted(moments))
 
 
-def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[int, Belief]]:
-    """Yield label counts and the belief after them: first without any label, last with all."""
+def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[Ledger, Belief]]:
+    """Yield the ledger and the belief after parts of the log: first without any label, last with all."""
     spec = audit.spec
     ledger, prior = Ledger(audit.pool, spec.task.metric, cells, spec.overlap), spec.prior.on(cells, spec.target)
     events = [Event(**row) for row in audit.log().rows()]
@@ -75,16 +75,18 @@ def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[int
     for start, stop in zip([0, 0, *stops], [0, *stops, len(events)], strict=True):
         ledger.read(events[start:stop])
         if start == stop == 0 or stop > start:
-            yield ledger.labelled, prior.belief(ledger.outcomes(items=spec.prior.uses_items))
+            yield ledger, prior.belief(ledger.outcomes(items=spec.prior.uses_items))
 
 
-def _moment(reading: Reading, cells: Cells, belief: Belief, labels: int, draws: int) -> Moment:
-    task, shares = reading.audit.spec.task, cells.partition.shares
+def _moment(reading: Reading, cells: Cells, belief: Belief, ledger: Ledger, draws: int) -> Moment:
+    task, shares, labels = reading.audit.spec.task, cells.partition.shares, ledger.labelled
     rng = np.random.default_rng([reading.audit.spec.seed, labels])
     if task.metric.vector:
         variance = cells.total(belief.variance().sum(axis=-1))
         return Moment(labels, None, None, None, None, None, float(np.sqrt(shares @ variance)))
-    answer = task.answer(belief, cells, rng, level=reading.level, draws=draws)
+    # The number over all items is that of the headline, not the average of the groups.
+    answering = reading.audit.over_all(ledger) or (belief, cells)
+    answer = task.answer(*answering, rng, level=reading.level, draws=draws)
     if task.metric.marginal:
         variance = cells.total(belief.variance()[:, 0])
     else:

@@ -33,17 +33,33 @@ class FreeItems(Protocol):
 
 
 def ask_step(
-    policy: Policy, rewards: Rewards, free: FreeItems, rng: np.random.Generator, most: int, *, best_first: bool
+    policy: Policy,
+    rewards: Rewards,
+    free: FreeItems,
+    rng: np.random.Generator,
+    most: int,
+    *,
+    best_first: bool,
+    anchor: bool = False,
 ) -> list[int]:
     """Take the items of one step, at most `most`; none if no group has room.
 
     A step may be about several groups: the m worst. If fewer items are wanted, they come from the best of these
     groups, or with `best_first=False` from a random part of them, so that batches of any size ask everywhere alike.
+    With `anchor` as many items as that are taken, each with equal probability from all that are free.
     """
     groups = policy.choose(rewards, free.room, rewards.task.plays, rng)
+    if anchor:
+        return [free.take(anywhere(free.room, rng), rng) for _ in range(min(len(groups), most, int(free.room.sum())))]
     if len(groups) > most and not best_first:
         groups = rng.permutation(groups)
     return [free.take(group, rng) for group in groups[:most].tolist()]
+
+
+def anywhere(room: NDArray[np.int64], rng: np.random.Generator) -> int:
+    """A group with probability proportional to its room, so that each free item is equally likely to be taken."""
+    edge = np.cumsum(room)
+    return int(np.searchsorted(edge, rng.integers(edge[-1]), side="right"))
 
 
 @dataclass(frozen=True, eq=False)

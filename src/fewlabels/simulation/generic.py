@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from fewlabels.simulation.truth import Truth
 
 
-def ask_and_tell(truth: Truth, method: Method, rng: np.random.Generator, labels: int) -> NDArray[np.int64]:
+def ask_and_tell(
+    truth: Truth, method: Method, rng: np.random.Generator, labels: int, anchors: list[int] | None = None
+) -> NDArray[np.int64]:
     """The items that a method asks for, in order, each answered before the next step; shape (at most labels,).
 
     A step of an assessment: belief from prior and labels, rewards from the belief, groups from the policy, an
     item of each group at random. A step about several groups takes the best first if the labels run out.
-    This loop is slow and obvious; the kernels must agree with it in distribution.
+    This loop is slow and obvious; the kernels must agree with it in distribution. The places of anchors in that
+    order are added to `anchors`.
 
     >>> import fewlabels as fl
     >>> from fewlabels.simulation.methods import method
@@ -37,8 +40,11 @@ def ask_and_tell(truth: Truth, method: Method, rng: np.random.Generator, labels:
     while len(asked) < labels:
         belief = prior.belief(truth.outcomes(np.array(asked, dtype=np.int64)))
         rewards = Rewards(truth.task, truth.cells, belief)
-        items = ask_step(method.policy, rewards, free, rng, labels - len(asked), best_first=True)
+        anchor = method.anchor > 0 and rng.random() < method.anchor
+        items = ask_step(method.policy, rewards, free, rng, labels - len(asked), best_first=True, anchor=anchor)
         if not items:
             break
+        if anchor and anchors is not None:
+            anchors.extend(range(len(asked), len(asked) + len(items)))
         asked += items
     return np.array(asked, dtype=np.int64)

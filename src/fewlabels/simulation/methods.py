@@ -6,8 +6,10 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from fewlabels.errors import SpecError
+from fewlabels.checks import number_in
+from fewlabels.errors import InputError, SpecError
 from fewlabels.parts import build, listed, registered
+from fewlabels.policies.anchors import ANCHOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to assess: the prior, the policy that chooses where to ask, and the target of the question.
+    """A way to assess: the prior, the policy that chooses where to ask, the target of the question, and the anchors.
 
+    `anchor` is the share of steps that take items at random from the whole pool, whatever the policy says.
     `method` makes one from its name; a method without such a name is made with this class.
 
     >>> from fewlabels import Thompson, Uniform
@@ -32,23 +35,37 @@ class Method:
     prior: Prior
     policy: Policy
     target: Target = "population"
+    anchor: float = 0.0
 
 
 def method(name: str) -> Method:
     """The method with a name: `prior+policy`, or `prior+policy+pool` for the pool's own items as the target.
 
     Either may be followed by a colon and its first setting: for a prior, the number of labels that it counts for.
+    `+anchor`, or `+anchor:0.2`, at the end takes some items at random from the whole pool.
 
-    >>> method("informed:10+thompson+pool")
-    Method(name='informed:10+thompson+pool', prior=Informed(strength=10.0), policy=Thompson(plays=None), target='pool')
+    >>> method("learned+boundary+pool+anchor")
+    Method(name='learned+boundary+pool+anchor', prior=Learned(), policy=Boundary(), target='pool', anchor=0.1)
     """
     words = [word.strip() for word in name.split("+")]
-    if not 2 <= len(words) <= 3:
+    if len(words) < 2:
         raise _unknown(name, "A method is a prior and a policy, as in informed+thompson")
-    prior, policy = _part(name, "prior", words[0]), _part(name, "policy", words[1])
-    if len(words) == 3 and words[2] != "pool":
-        raise _unknown(name, f"After prior and policy only +pool may follow, not {words[2]!r}")
-    return Method(name, prior, policy, "pool" if len(words) == 3 else "population")
+    prior, policy, rest = _part(name, "prior", words[0]), _part(name, "policy", words[1]), words[2:]
+    target: Target = "pool" if rest[:1] == ["pool"] else "population"
+    rest = rest[target == "pool" :]
+    anchor = _anchor(name, rest.pop(0)) if rest and rest[0].partition(":")[0] == "anchor" else 0.0
+    if rest:
+        raise _unknown(name, f"After prior and policy only +pool and +anchor may follow, not {rest[0]!r}")
+    return Method(name, prior, policy, target, anchor)
+
+
+def _anchor(name: str, word: str) -> float:
+    """The share of anchors that a word such as anchor:0.2 stands for."""
+    share = word.partition(":")[2]
+    try:
+        return number_in(float(share) if share else ANCHOR, "The share", high=1, ends=True)
+    except (ValueError, InputError):
+        raise _unknown(name, f"The share of anchors is a number between 0 and 1, not {share!r}") from None
 
 
 def methods_from(given: Sequence[str | Method] | str) -> tuple[Method, ...]:
@@ -85,4 +102,4 @@ def _unknown(name: str, why: str) -> SpecError:
 
 
 def _known() -> str:
-    return f"Priors are {listed('prior')}; policies are {listed('policy')}; +pool may follow."
+    return f"Priors are {listed('prior')}; policies are {listed('policy')}; +pool and +anchor may follow."

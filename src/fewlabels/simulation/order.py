@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Metric
 from fewlabels.policies import (
@@ -34,7 +35,6 @@ from fewlabels.tasks import Compare, Estimate, Identify, Task
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.simulation.kernels.run import Run
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from fewlabels.simulation.learned import Kernel
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Truth
+
+    Asked = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 # Below this many groups (for each one looked for, in identification) drawing all of them is the quicker step.
 _FEW = 16
@@ -82,21 +84,51 @@ def asker(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], 
     >>> sorted(ask(np.random.default_rng(1), 3).tolist())
     [0, 1, 2]
     """
+    ask = asker_with_anchors(truth, method)
+    return lambda rng, labels: ask(rng, labels)[0]
+
+
+def asker_with_anchors(truth: Truth, method: Method) -> Callable[[np.random.Generator, int], Asked]:
+    """A function as that of `asker`, whose second array says which of the items were anchors, shape (labels,)."""
     view = layout(truth)
     kernel = _kernel(truth, method, view)
-    if kernel is None:
-        return lambda rng, labels: ask_and_tell(truth, method, rng, labels)
-    if _is_fitted(method):
-        prepared = method.prior.on(truth.cells, method.target)
-        return partial(ask_between_fits, truth, prepared, view, kernel, _plays(truth, method.policy))
+    plays = _plays(truth, method.policy)
+    prepared = method.prior.on(truth.cells, method.target)
     # The policies that ask anywhere need no belief.
-    prior = method.prior if method.policy.uses_belief else Uniform()
-    belief = prior.on(truth.cells, method.target).blank()
+    blank = (prepared if method.policy.uses_belief else Uniform().on(truth.cells, method.target)).blank()
 
-    def ask(rng: np.random.Generator, labels: int) -> NDArray[np.int64]:
-        run = view.start(belief)
-        kernel(rng, run, labels)
-        return run.order
+    mixes = method.anchor > 0 and not method.policy.ignorable  # there every item is an anchor anyway
+
+    def ask(rng: np.random.Generator, labels: int) -> Asked:
+        places: list[int] = []
+        if kernel is None:
+            items = ask_and_tell(truth, method, rng, labels, places)
+        else:
+            mixed = with_anchors(kernel, method.anchor, plays, places) if mixes else kernel
+            if _is_fitted(method):
+                items = ask_between_fits(truth, prepared, view, mixed, plays, rng, labels)
+            else:
+                run = view.start(blank)
+                mixed(rng, run, labels)
+                items = run.order
+        is_anchor = np.full(len(items), method.policy.ignorable)
+        is_anchor[places] = True
+        return items, is_anchor
+
+    return ask
+
+
+def with_anchors(kernel: Kernel, share: float, plays: int, places: list[int]) -> Kernel:
+    """A kernel whose steps, of `plays` labels each, are anchors with this probability; their places are kept."""
+
+    def ask(rng: np.random.Generator, run: Run, until: int) -> None:
+        until = min(until, len(run.items))
+        while (done := int(run.done[0])) < until:
+            steered = int(rng.geometric(share)) - 1
+            kernel(rng, run, min(until, done + plays * steered))
+            first = int(run.done[0])
+            choose.ask_anchors(rng, run, min(until, first + plays))
+            places.extend(range(first, int(run.done[0])))
 
     return ask
 

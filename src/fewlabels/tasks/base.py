@@ -110,6 +110,9 @@ class Task(Part, ABC):
     conclusive: ClassVar[bool] = False
     """Whether its answer is right or wrong, and so has a probability. Then `right` says which answer is right."""
 
+    averages: ClassVar[bool] = False
+    """Whether it is about all groups, and its answer is their average: the number over all items."""
+
     wants: ClassVar[str] = ""
     """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Estimate(Task):
     >>> fl.Estimate(fl.Accuracy())
     Estimate(metric=Accuracy())
     """
+
+    averages: ClassVar[bool] = True
 
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """p_g times the expected fall in variance: (..., cells, outcomes) to (..., groups)."""

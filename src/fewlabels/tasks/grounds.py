@@ -94,7 +94,9 @@ def support(labelled: int, right: int | None) -> str:
 class Overall:
     """Accuracy over all items; `enough` says whether the labels suffice to show it, `words` why not.
 
-    `doubt` must stand beside the number if the labels were steered to some groups; otherwise it is empty.
+    `doubt` must stand beside the number if the labels were steered to some groups and hardly any was drawn at random
+    from all items; otherwise it is empty. `rests` says how many were drawn so, and is empty if labels were not steered.
+    `target` says whether it is about exactly these items.
     """
 
     mean: float
@@ -104,6 +106,13 @@ class Overall:
     words: str
     confidence: float | None
     doubt: str = ""
+    rests: str = ""
+    target: Target = "pool"
+
+    @property
+    def name(self) -> str:
+        """What it is a number of."""
+        return "Right, over all items" if self.target == "pool" else "Right, over all items like these"
 
     @property
     def between(self) -> str:
@@ -112,8 +121,9 @@ class Overall:
 
     @property
     def about(self) -> str:
-        """The words beside the number: its interval, and the doubt if there is one."""
-        return f"{self.between}; {self.doubt}" if self.doubt else self.between
+        """The words beside the number: its interval, and the doubt or what it rests on, if there is one."""
+        beside = self.doubt or self.rests
+        return f"{self.between}; {beside}" if beside else self.between
 
 
 @dataclass(frozen=True)

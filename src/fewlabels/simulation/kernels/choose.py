@@ -90,3 +90,17 @@ def ask_groups(rng: np.random.Generator, run: Run, m: int, until: int) -> None:
         if room(run, open_groups[i]) == 0:
             n -= 1
             open_groups[i] = open_groups[n]
+
+
+@kernel
+def ask_anchors(rng: np.random.Generator, run: Run, until: int) -> None:
+    """Every unlabelled item is equally likely to be next, in a run that asks by groups otherwise."""
+    groups = len(run.taken)
+    until = last_label(run, until)
+    while run.done[0] < until:
+        left = draw_below(rng, len(run.items) - run.done[0])
+        g = 0
+        while g < groups - 1 and left >= room(run, g):
+            left -= room(run, g)
+            g += 1
+        take(rng, run, g)

@@ -1,0 +1,78 @@
+"""Anchors: items drawn at random over the whole pool, whatever the policy says, so that some labels speak for all."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fewlabels.cells import Cells
+    from fewlabels.policies.base import Policy
+    from fewlabels.priors import Prior
+    from fewlabels.tasks import Task
+
+ANCHOR, ESTIMATE, ESTIMATE_MANY = 0.1, 0.2, 0.5
+"""The share of steps that draw anchors if neither a policy nor a share is named: where the question is about some of
+the groups, where it is about all of them, and where these are many."""
+_MANY = 30
+STRIPS = 10
+"""The number of strips of confidence in which to ask where the question is about all items together."""
+_LEAST = 100  # items: in a smaller pool a strip would have fewer than ten
+# The generators of anchors are apart from those of the steps, [seed, step], and of the results.
+_ANCHORS = 0x616E63
+
+
+@lru_cache(maxsize=2**16)
+def is_anchor(seed: int, step: int, share: float) -> bool:
+    """Whether a step of an assessment draws its items at random over the whole pool.
+
+    It depends on the seed and on the number of the step, which is in the log, and on nothing else: so the log tells how
+    each label was drawn, and no label can change it.
+
+    >>> [step for step in range(1, 60) if is_anchor(7, step, 0.1)]
+    [2, 26, 27, 32, 34, 41, 46, 58]
+    """
+    return share > 0 and step > 0 and bool(np.random.default_rng([seed, step, _ANCHORS]).random() < share)
+
+
+def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> float:
+    """The share of anchors where nobody named one.
+
+    `cells` are those in which items are asked for. Where groups are looked for or certified, a tenth of the steps.
+    Where every group is to be estimated, a fifth, or half of them if there are more than thirty groups: then it matters
+    little for the groups where one asks, but much for all items together (docs/learned-prior.md). None where a policy
+    does not steer, where only some of the groups can be asked in, and under priors that let no group learn from the
+    others: these use anchors for nothing.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b"]})
+    >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+    >>> tasks = fl.Estimate(fl.Accuracy()), fl.Identify(fl.Accuracy(), lowest=1)
+    >>> [default_anchor(task, fl.Learned(), fl.Thompson(), cells) for task in tasks]
+    [0.2, 0.1]
+    """
+    some = cells.partition.sizes > 0
+    steered = policy.uses_belief and prior.uses_items and int(some.sum()) > 1
+    if not (steered and task.askable(cells)[some].all()):
+        return 0.0
+    if not task.averages:
+        return ANCHOR
+    return ESTIMATE_MANY if int(some.sum()) > _MANY else ESTIMATE
+
+
+def default_strips(task: Task, prior: Prior, cells: Cells) -> int:
+    """The strips of confidence to ask in where nobody named a policy: ten if the question is one share of all items.
+
+    Labels then go to strips that are large and uncertain (nearly Neyman's allocation), which the learned prior allows.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b"] * 50, "confidence": [0.6, 0.9] * 50})
+    >>> metric = fl.Accuracy()
+    >>> default_strips(fl.Estimate(metric), fl.Learned(), metric.cells(pool, fl.whole(pool)))
+    10
+    """
+    one = cells.partition.recipe.get("by") == "whole" and task.averages and task.metric.marginal
+    scored = cells.scores is not None and prior.uses_items and cells.right is None
+    return STRIPS if one and scored and len(cells.partition.group) >= _LEAST else 0

@@ -1,0 +1,232 @@
+"""The number over all items: what the belief says, held against the labels that were drawn at random from all of them.
+
+A belief that learns from steered labels can be off for all items together, and its interval does not show it: groups
+without labels are judged by those that have some. Labels drawn at random from the whole pool (anchors) are few, but
+their mean is right on average whatever the truth. `rectified` makes one number of the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import expit, logit, stdtrit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief, Strata, Target
+
+# How far the belief may be off for all items after steered asking, as a change of every item's log-odds: its standard
+# deviation, and how probable that is beforehand. Measured: docs/learned-prior.md has the table.
+_OFF = np.array([0.1, 0.35])
+_OFF_PRIOR = np.array([0.9, 0.1])
+# The prior of the recalibration: σ(a + b·logit s), a ~ N(0, 2²), b ~ N(1, 0.5²).
+_MEAN, _PRECISION = np.array([0.0, 1.0]), np.array([0.25, 4.0])
+# How many more residuals, of the variance that the recalibration expects, count beside those of the anchors.
+_EXPECTED = 4.0
+# Confidences nearer to 0 or 1 than this tell nothing more.
+_EDGE = 1e-4
+# Draws from which the variance of the belief is taken.
+_DRAWS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The items that were asked for, in the order of the steps, with what their labels show.
+
+    Parameters
+    ----------
+    items
+        Items that have a label or are pending, shape (asked,).
+    right
+        1 where the label shows a right prediction, 0 where a wrong one, NaN where there is none, shape (asked,).
+    anchor
+        Whether the item was drawn at random from all that were free, shape (asked,).
+    """
+
+    items: NDArray[np.int64]
+    right: NDArray[np.float64]
+    anchor: NDArray[np.bool_]
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Which of them have a label, shape (asked,)."""
+        return ~np.isnan(self.right)
+
+    @property
+    def anchors(self) -> int:
+        """How many labels were drawn at random from all items."""
+        return int((self.anchor & self.labelled).sum())
+
+
+def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sample) -> NDArray[np.float64]:
+    """f_i = σ(a + b·logit s_i): how probably each item is right, by a curve through the labels; shape (items,).
+
+    Two numbers are fitted to all labels, so that no label has much to say about its own item. Without confidences it is
+    one share for all items.
+
+    >>> sample = Sample(np.array([0, 1]), np.array([1.0, 0.0]), np.array([True, True]))
+    >>> recalibrated(np.array([0.9, 0.6, 0.9]), 3, sample).round(2)
+    array([0.82, 0.4 , 0.82])
+    """
+    s = np.full(items, 0.5) if confidence is None else np.clip(confidence, _EDGE, 1 - _EDGE)
+    x, here = np.stack([np.ones(items), logit(s)]), sample.labelled
+    design, right, ab = x[:, sample.items[here]], sample.right[here], _MEAN.copy()
+    for _ in range(25):
+        chance = expit(ab @ design)
+        slope = design @ (right - chance) - _PRECISION * (ab - _MEAN)
+        step = np.linalg.solve((design * (chance * (1 - chance))) @ design.T + np.diag(_PRECISION), slope)
+        ab += np.clip(step, -1, 1)
+        if np.abs(step).max() < 1e-9:
+            break
+    fitted: NDArray[np.float64] = expit(ab @ x)
+    return fitted
+
+
+def anchored_mean(expected: NDArray[np.float64], sample: Sample) -> tuple[float, float]:
+    """The share right among all items by the anchors, and its standard deviation; (0, ∞) without anchors.
+
+    Let r_i = right_i − f_i. The t-th item asked for, if it is an anchor, is any of the F_t items free at that time, so
+
+    T_t = mean f + (Σ_{asked before} r + F_t r_t) / N
+
+    is right on average for any f that does not depend on its label, however the other items were chosen: the items
+    asked before are known, and F_t r_t estimates Σ r over the rest (the difference estimator). The T_t are averaged
+    with weights 1/F_t², so that in a pool that is labelled to the end no doubt is left.
+
+    >>> sample = Sample(np.array([0, 2, 1]), np.array([1.0, 1.0, 0.0]), np.array([True, False, True]))
+    >>> round(anchored_mean(np.full(3, 0.5), sample)[0], 3)  # T_1 = 1, T_3 = 2/3, with weights 1 to 9
+    0.7
+    """
+    counts = sample.anchor & sample.labelled
+    if not counts.any():
+        return 0.0, np.inf
+    items, r = len(expected), np.nan_to_num(sample.right - expected[sample.items])
+    free = items - np.arange(len(r), dtype=float)
+    each = expected.mean() + (np.cumsum(r) - r + free * r) / items
+    weight, own, n = 1 / free[counts] ** 2, r[counts], int(counts.sum())
+    usual, degrees = float((expected * (1 - expected)).mean()), n - 1 + _EXPECTED
+    # Where mistakes are rare, the anchors often have none, and would be too sure of it.
+    variance = max((((own - own.mean()) ** 2).sum() + _EXPECTED * usual) / degrees, usual)
+    # With few anchors their spread is itself uncertain: normal intervals of this length are those of Student's t.
+    student = float(stdtrit(degrees, 0.975) / 1.959964)
+    sd = student * np.sqrt(variance / weight.sum()) / items
+    return float((weight * each[counts]).sum() / weight.sum()), float(sd)
+
+
+@dataclass(frozen=True, eq=False)
+class Rectified:
+    """A belief about one share of all items, and how far it is probably off: θ + shift + N(0, spread²), in a mixture.
+
+    Parameters
+    ----------
+    belief
+        The belief, about one cell and two outcomes.
+    weight, shift, spread
+        A mixture of normal corrections, three of shape (points,).
+    limits
+        The least and the largest value that the labels leave possible.
+    anchors
+        How many labels were drawn at random from all items.
+    """
+
+    belief: Belief | Strata
+    weight: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    limits: tuple[float, float]
+    anchors: int
+
+    conjugate: ClassVar[bool] = False
+
+    @property
+    def target(self) -> Target:
+        """Whether the share is that of the population or of the pool."""
+        return self.belief.target
+
+    @property
+    def numbers(self) -> int:
+        """The number of values in one draw."""
+        return self.belief.numbers
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """Label counts, shape (1, 2)."""
+        return self.belief.counts
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """The number of items, shape (1,)."""
+        return self.belief.size
+
+    @property
+    def left(self) -> NDArray[np.int64]:
+        """The number of items without a label, shape (1,)."""
+        return self.belief.left
+
+    @cached_property
+    def _centre(self) -> float:
+        return float(np.clip(self.belief.mean()[0, 0] + self.weight @ self.shift, *self.limits))
+
+    def mean(self) -> NDArray[np.float64]:
+        """E θ, shape (1, 2)."""
+        return np.array([[self._centre, 1 - self._centre]])
+
+    def variance(self) -> NDArray[np.float64]:
+        """Var θ, shape (1, 2)."""
+        one = self.draws(np.random.default_rng(0), _DRAWS)[:, 0, 0].var()
+        return np.array([[one, one]])
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of θ, shape (n, 1, 2)."""
+        right = self.belief.draws(rng, n)[:, 0, 0]
+        point = rng.choice(len(self.weight), size=n, p=self.weight)
+        right = np.clip(right + self.shift[point] + self.spread[point] * rng.standard_normal(n), *self.limits)
+        return np.stack([right, 1 - right], axis=-1)[:, None]
+
+
+def rectified(
+    belief: Belief | Strata, confidence: NDArray[np.float64] | None, sample: Sample, rng: np.random.Generator
+) -> Rectified:
+    """Hold a belief about all items against the anchors.
+
+    The belief says M ± s, the anchors R ± t. The belief has seen the anchors too: if it were right, it would use them
+    best, and then Var(R − M) = t² − s² =: q (Hausman 1978). If it is off by b ~ N(0, σ²), then R − M ~ N(−b, q), so
+
+    E b = −w(R − M) with w = σ²/(σ² + q), and the number over all items is M + w(R − M), its variance s² + wq.
+
+    σ is a change of the log-odds of every item, of a size that was measured, and is mixed over two values by what the
+    anchors say: so few anchors move the number little, many decide it, and without any the interval is that of a belief
+    which rests on the scores.
+
+    >>> from fewlabels.belief import Belief
+    >>> whole = Belief(np.ones((1, 2)), np.array([[30.0, 20.0]]), np.array([1000]), "pool")
+    >>> sample = Sample(np.arange(50), np.repeat([1.0, 0.0], [30, 20]), np.arange(50) % 5 == 0)
+    >>> found = rectified(whole, None, sample, np.random.default_rng(0))
+    >>> found.anchors, found.mean().round(3)
+    (10, array([[0.596, 0.404]]))
+    """
+    items = int(belief.size.sum())
+    expected = recalibrated(confidence, items, sample)
+    said, known = float(belief.mean()[0, 0]), sample.right[sample.labelled]
+    variance = float(belief.draws(rng, _DRAWS)[:, 0, 0].var())
+    found, sd = anchored_mean(expected, sample)
+    limits, open_share = (0.0, 1.0), 1.0
+    if belief.target == "pool":
+        limits = float(known.sum() / items), 1 - float((1 - known).sum() / items)
+        open_share = 1 - len(known) / items
+    else:
+        sd = np.sqrt(sd**2 + said * (1 - said) / items)  # the pool is itself a sample of the population
+    off = (_OFF * float((expected * (1 - expected)).mean()) * open_share) ** 2
+    if np.isinf(sd):
+        return Rectified(belief, _OFF_PRIOR, np.zeros_like(off), np.sqrt(off), limits, 0)
+    # The two variances are estimates, so that their difference must not come near to nothing.
+    rest = max(sd**2 - variance, 0.1 * sd**2, 1e-12)
+    share = off / (off + rest)
+    fits = np.log(_OFF_PRIOR) - np.log(off + rest) / 2 - (found - said) ** 2 / (2 * (off + rest))
+    weight = np.exp(fits - fits.max())
+    weight /= weight.sum()
+    return Rectified(belief, weight, share * (found - said), np.sqrt(share * rest), limits, sample.anchors)

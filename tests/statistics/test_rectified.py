@@ -1,0 +1,197 @@
+"""The number over all items: anchors are right on average, and the one number made of belief and anchors is honest."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fewlabels as fl
+from fewlabels.belief import Belief
+from fewlabels.rectified import Sample, anchored_mean, recalibrated, rectified
+
+# Five items in two groups, which of them are right, and an expectation that is badly wrong.
+RIGHT = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
+GROUP = np.array([0, 0, 0, 1, 1])
+EXPECTED = np.array([0.9, 0.8, 0.1, 0.3, 0.7])
+
+
+def _every_run():
+    """All runs of four steps with their probabilities: an anchor, two steered by the labels before, an anchor."""
+    for first, second, third, fourth in product(range(5), repeat=4):
+        items = [first, second, third, fourth]
+        if len(set(items)) < 4:
+            continue
+        chance = 1 / 5
+        # Ask where the last label was wrong, otherwise in the other group; in a group at random, if it has room.
+        for step in (1, 2):
+            last = items[step - 1]
+            group = GROUP[last] if RIGHT[last] == 0 else 1 - GROUP[last]
+            free = [i for i in range(5) if i not in items[:step]]
+            there = [i for i in free if GROUP[i] == group] or free
+            chance *= (items[step] in there) / len(there)
+        yield chance / 2, np.array(items)  # two items are free for the last anchor
+
+
+@pytest.mark.parametrize("anchors", [(0,), (3,), (0, 3)])
+def test_anchors_are_right_on_average_however_the_others_were_chosen(anchors: tuple[int, ...]) -> None:
+    """By enumeration of all runs: exact, although the labels that were steered are not right on average."""
+    is_anchor = np.isin(np.arange(4), anchors)
+    runs = list(_every_run())
+    assert sum(chance for chance, _ in runs) == pytest.approx(1)
+    found = [anchored_mean(EXPECTED, Sample(items, RIGHT[items], is_anchor))[0] for _, items in runs]
+    assert sum(chance * mean for (chance, _), mean in zip(runs, found, strict=True)) == pytest.approx(RIGHT.mean())
+    raw = sum(chance * RIGHT[items].mean() for chance, items in runs)
+    assert abs(raw - RIGHT.mean()) > 0.005
+
+
+def test_a_pool_that_is_labelled_to_the_end_by_anchors_leaves_next_to_no_doubt() -> None:
+    rng = np.random.default_rng(3)
+    right = (rng.random(400) < 0.8).astype(float)
+    items = rng.permutation(400)
+    mean, sd = anchored_mean(np.full(400, 0.5), Sample(items, right[items], np.ones(400, dtype=bool)))
+    assert mean == pytest.approx(right.mean(), abs=3e-3)
+    assert sd < 1 / 400  # less than one item
+    # Half of the pool at random: the standard deviation is that of sampling without replacement.
+    half = Sample(items[:200], right[items[:200]], np.ones(200, dtype=bool))
+    usual = right.std() * np.sqrt((1 - 200 / 400) / 200)
+    assert anchored_mean(np.full(400, 0.8), half)[1] == pytest.approx(usual, rel=0.1)
+
+
+def test_without_anchors_there_is_no_number() -> None:
+    assert anchored_mean(EXPECTED, Sample(np.arange(2), RIGHT[:2], np.zeros(2, dtype=bool))) == (0.0, np.inf)
+    pending = Sample(np.arange(2), np.full(2, np.nan), np.ones(2, dtype=bool))
+    assert anchored_mean(EXPECTED, pending) == (0.0, np.inf)
+    assert pending.anchors == 0
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_intervals_of_anchors_hold_with_few_of_them(n: int) -> None:
+    """Confidences that mean the opposite of what they say, and as many steered labels as anchors."""
+    rng, runs, held = np.random.default_rng(n), 1500, 0
+    confidence = rng.uniform(0.5, 0.99, 3000)
+    right = (rng.random(3000) < 1.4 - confidence).astype(float)
+    worst = np.argsort(right + rng.random(3000))[:1500]
+    for _ in range(runs):
+        steered = rng.choice(worst, n, replace=False)
+        rest = np.setdiff1d(np.arange(3000), steered)
+        items = np.concatenate([steered, rng.choice(rest, n, replace=False)])
+        sample = Sample(items, right[items], np.arange(2 * n) >= n)
+        mean, sd = anchored_mean(recalibrated(confidence, 3000, sample), sample)
+        held += abs(mean - right.mean()) <= 1.96 * sd
+    # At least 93% of the time; the tolerance is that of the number of runs.
+    assert held / runs > 0.93 - 4 * np.sqrt(0.95 * 0.05 / runs)
+
+
+def test_the_curve_through_the_labels_is_the_most_probable_one() -> None:
+    rng = np.random.default_rng(5)
+    confidence = rng.uniform(0.3, 0.999, 200)
+    items = rng.permutation(200)[:60]
+    right = (rng.random(60) < 0.6).astype(float)
+    fitted = recalibrated(confidence, 200, Sample(items, right, np.ones(60, dtype=bool)))
+    x = np.log(confidence / (1 - confidence))
+
+    def log_posterior(a: float, b: float) -> float:
+        eta = a + b * x[items]
+        return float((right * eta - np.log1p(np.exp(eta))).sum() - a**2 / 8 - 2 * (b - 1) ** 2)
+
+    b = np.ptp(np.log(fitted / (1 - fitted))) / np.ptp(x)
+    a = float(np.log(fitted[0] / (1 - fitted[0])) - b * x[0])
+    best = log_posterior(a, b)
+    assert all(log_posterior(a + da, b + db) < best for da, db in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)))
+    assert recalibrated(None, 3, Sample(np.arange(2), np.array([1.0, 1.0]), np.ones(2, dtype=bool))).std() == 0
+
+
+def test_the_weight_of_the_anchors_is_that_of_the_best_combination() -> None:
+    """If M is efficient and off by b, the best multiple of R − M to add to M is σ²/(σ² + q): by simulated errors."""
+    rng, s, q, sigma = np.random.default_rng(7), 0.02, 0.03**2, 0.015
+    n = 400_000
+    error = s * rng.standard_normal(n)
+    off = sigma * rng.standard_normal(n)
+    belief, anchors = error + off, error + np.sqrt(q) * rng.standard_normal(n)
+    apart = anchors - belief
+    best = -(belief @ apart) / (apart @ apart)
+    weight = sigma**2 / (sigma**2 + q)
+    assert best == pytest.approx(weight, abs=0.01)
+    assert np.var(belief + weight * apart) == pytest.approx(s**2 + weight * q, rel=0.02)
+
+
+def _whole(right: int, wrong: int, items: int, target: fl.belief.Target = "pool") -> Belief:
+    return Belief(np.ones((1, 2)), np.array([[float(right), float(wrong)]]), np.array([items]), target)
+
+
+def _sample(right: int, wrong: int, every: int) -> Sample:
+    n = right + wrong
+    shown = np.zeros(n)
+    shown[np.linspace(0, n - 1, right).astype(int)] = 1.0
+    return Sample(np.arange(n), shown, (np.arange(n) % every == 0) if every else np.zeros(n, dtype=bool))
+
+
+def test_without_anchors_the_number_stays_and_the_interval_grows() -> None:
+    belief = _whole(160, 40, 5000)
+    found = rectified(belief, None, _sample(160, 40, 0), np.random.default_rng(0))
+    draws = found.draws(np.random.default_rng(1), 20_000)[:, 0, 0]
+    assert found.anchors == 0
+    np.testing.assert_allclose(found.mean(), belief.mean())
+    own = belief.draws(np.random.default_rng(1), 20_000)[:, 0, 0]
+    assert 1.05 < draws.std() / own.std() < 2
+    assert draws.mean() == pytest.approx(own.mean(), abs=4 * draws.std() / np.sqrt(20_000))
+
+
+def test_many_anchors_that_disagree_decide_the_number() -> None:
+    """The belief has seen 600 labels of a bad group, half right; 600 anchors are right nine times in ten."""
+    items = np.arange(1200)
+    steered, anchors = np.arange(600) % 2.0, (np.arange(600) % 10 != 0).astype(float)
+    sample = Sample(items, np.concatenate([steered, anchors]), items >= 600)
+    belief = _whole(840, 360, 50_000)
+    found = rectified(belief, None, sample, np.random.default_rng(0))
+    by_anchors, sd = anchored_mean(recalibrated(None, 50_000, sample), sample)
+    assert by_anchors == pytest.approx(0.9, abs=0.01)
+    assert abs(found.mean()[0, 0] - by_anchors) < 2.5 * sd < abs(belief.mean()[0, 0] - by_anchors)
+
+
+@pytest.mark.parametrize("every", [0, 1, 4])
+def test_a_pool_that_is_fully_labelled_is_known(every: int) -> None:
+    belief = _whole(30, 10, 40)
+    found = rectified(belief, None, _sample(30, 10, every), np.random.default_rng(0))
+    assert found.left.sum() == 0
+    np.testing.assert_allclose(found.draws(np.random.default_rng(1), 50)[:, 0, 0], 0.75, atol=1e-12)
+    np.testing.assert_allclose(found.mean(), [[0.75, 0.25]], atol=1e-12)
+    np.testing.assert_allclose(found.variance(), 0, atol=1e-20)
+
+
+def test_the_population_is_never_known_from_its_pool() -> None:
+    belief = _whole(300, 100, 400, "population")
+    found = rectified(belief, None, _sample(300, 100, 1), np.random.default_rng(0))
+    spread = found.draws(np.random.default_rng(1), 4000)[:, 0, 0].std()
+    assert spread > 0.9 * np.sqrt(0.75 * 0.25 / 400)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "task", [fl.Estimate(fl.Accuracy()), fl.Identify(fl.Accuracy(), lowest=1)], ids=["all", "worst"]
+)
+def test_the_number_over_all_items_holds_in_assessments(task: fl.tasks.Task) -> None:
+    """Groups that are worse than their confidences say, the more the less sure they are; the model does not know it."""
+    held = np.array([_holds(task, seed) for seed in range(40)])
+    assert stats.binomtest(int(held.sum()), 40, 0.95).pvalue > 1e-3
+
+
+def _holds(task: fl.tasks.Task, seed: int) -> bool:
+    rng = np.random.default_rng([seed, 11])
+    group = np.repeat(np.arange(12), 100)
+    level = np.linspace(0.0, 3.0, 12)[group]
+    confidence = 1 / (1 + np.exp(-level - rng.normal(0, 0.8, 1200)))
+    confidence = 0.5 + confidence / 2
+    chance = 1 / (1 + np.exp(-(np.log(confidence / (1 - confidence)) + 0.5 * (level - 1.5))))
+    names = [f"c{g:02d}" for g in group]
+    truth = ["other" if wrong else name for name, wrong in zip(names, rng.random(1200) > chance, strict=True)]
+    pool = fl.read_pool({"predicted": names, "confidence": confidence}, classes=[*dict.fromkeys(names), "other"])
+    audit = fl.create(None, "made", pool, task=task, seed=seed, target="pool")
+    for _ in range(12):
+        audit.tell({item: truth[int(item)] for item in audit.ask(10).ids})
+    row = next(audit.estimates(groups=fl.whole(pool), draws=2000).rows())
+    share = np.mean([a == b for a, b in zip(truth, names, strict=True)])
+    return bool(row["low"] <= share <= row["high"])
