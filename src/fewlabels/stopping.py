@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _WORDS = {
     "labels": "{now:,}{of} labels",
-    "probability": "the answer is right with probability {now}{of}",
     "width": "the widest interval of a group is {now:.3f}{of}",
     "overall": "the interval of the average is {now:.3f} wide{of}",
 }
@@ -123,12 +122,16 @@ class Stop:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached."""
+    """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached.
+
+    `said` are the task's words for a probability, with the places {now} and {of}.
+    """
 
     rule: str
     now: float
     wanted: float | None
     reached: bool
+    said: str = ""
 
     @property
     def words(self) -> str:
@@ -142,7 +145,7 @@ class Rule:
         )
         if self.rule == "probability":
             of = "" if self.wanted is None else f" (wanted {chosen(self.wanted)})"
-            return _WORDS[self.rule].format(now=probability(self.now), of=of)
+            return self.said.format(now=probability(self.now), of=of)
         return _WORDS[self.rule].format(now=self.now, of=of)
 
 
@@ -220,14 +223,26 @@ def standing(
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
     for name in stop.rules or usual:
-        promised = bool(stop.guarantee) and name in ("width", "probability") and not adopted
+        promised = _is_promised(stop, task, name) and not adopted
         now = _promised(name, task, belief, cells) if promised else _now(name, task, belief, cells, rng(), draws)
-        wanted = stop.rules.get(name)
+        wanted = wanted_by(stop, task, name)
         void = bool(stop.guarantee and adopted and name != "labels")
-        rules.append(Rule(name, now, wanted, wanted is not None and not void and is_reached(name, now, wanted)))
+        reached = wanted is not None and not void and is_reached(name, now, wanted)
+        rules.append(Rule(name, now, wanted, reached, task.progress(now) if name == "probability" else ""))
     met = [rule for rule in rules if rule.reached]
     words = _words(stop, rules, met, _is_exhausted(task, belief, cells)) + _on_guarantee(stop, adopted)
     return Standing(tuple(rules), bool(met), words, None if adopted else stop.guarantee)
+
+
+def wanted_by(stop: Stop, task: Task, name: str) -> float | None:
+    """The number that a rule wants: never a probability at which the task gives no answer; None if it is not set."""
+    wanted = stop.rules.get(name)
+    return max(wanted, task.surety) if name == "probability" and wanted is not None else wanted
+
+
+def _is_promised(stop: Stop, task: Task, name: str) -> bool:
+    """Whether a number must hold at every look."""
+    return (name in ("width", "probability") and bool(stop.guarantee)) or (name == "probability" and task.promises)
 
 
 def _promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:

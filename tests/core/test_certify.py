@@ -10,7 +10,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.outcomes import Outcomes
-from fewlabels.tasks.certify import FEWEST
+from fewlabels.tasks.certify_words import FEWEST
 from tests.support.reports import CLASSES, pool, told_exactly
 
 GOOD = dict.fromkeys(CLASSES, (60, 2))

@@ -34,7 +34,8 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     overall, labelled = finding.overall, finding.labels.labelled
     figures = []
     if finding.answer.probability is not None and labelled:
-        figures.append(_certainty(finding, finding.answer.probability))
+        own = finding.task.certainty(finding.answer)
+        figures.append(KeyFigure(*own) if own else _certainty(finding, finding.answer.probability))
     if not overall.doubt:
         figures.append(_overall(overall))
     share = percent(labelled / finding.items) if finding.items else "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.planning.words import aim, rounded
+from fewlabels.planning.words import rounded
 from fewlabels.tasks.grounds import Ahead
 from fewlabels.wording import counted
 
@@ -36,7 +36,7 @@ def _ahead(forecast: Forecast | None) -> Ahead:
         return Ahead("more items: every item that could be asked about has a label")
     if forecast is None or not forecast.runs:
         return Ahead()
-    goal = aim(forecast.stop)
+    goal = forecast.goal
     if forecast.more is None:
         return Ahead(f"more than {counted(forecast.most, 'more label')}", goal)
     return Ahead(f"about {counted(rounded(forecast.more), 'more label')}", goal)

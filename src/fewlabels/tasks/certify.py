@@ -11,11 +11,12 @@ from scipy.special import rel_entr
 from fewlabels.anytime import Bets, evidence_above
 from fewlabels.checks import check_guarantee, number_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, estimate, expected_right, value_draws
+from fewlabels.estimates import affordable, estimate, expected_right, guaranteed, value_draws
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
 from fewlabels.tasks.base import Answer, Conclusion, Task
+from fewlabels.tasks.certify_words import FEWEST
 from fewlabels.tasks.estimate import value_variance, variance_drop
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from fewlabels.tasks.snapshot import Snapshot
 
 Verdict = Literal["pass", "fail", "open"]
-FEWEST = 5
-"""A group with fewer labels of its own neither passes nor fails, whatever the scores say."""
 _LEAST = 1e-200
 _TINY, _FAR = 1e-9, 1e9
 
@@ -64,6 +63,7 @@ class Certify(Task):
     """
 
     conclusive: ClassVar[bool] = True
+    aim: ClassVar[str] = "there is a verdict, pass or fail, at {}"
     wants: ClassVar[str] = "greedy"
 
     at_least: float | None = None
@@ -134,15 +134,20 @@ class Certify(Task):
         """The verdict, and for each group the probability that it reaches the line; the worst group first."""
         used = affordable(draws, belief)
         table = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
+        if self.guarantee:
+            table = guaranteed(self.metric, belief, cells, table)
         reaches = self._reaches(value_draws(self.metric, belief, cells, rng, used))
         asked = np.flatnonzero(self.askable(cells))
         chance, together = reaches.mean(axis=0), float(reaches[:, asked].all(axis=1).mean())
         verdicts = self._verdicts(belief, cells, chance)
         verdict = self._verdict([verdicts[g] for g in asked], together)
-        order = asked[np.argsort(chance[asked], kind="stable")]
+        # Of groups that are equally likely to reach the line, the one nearest to it comes first.
+        spare = np.array(table["mean"], dtype=float)[asked] * (1 if self.at_most is None else -1)
+        order = asked[np.lexsort((spare, chance[asked]))]
         names = ("group", "n", "labelled", "mean", "low", "high")
         columns = {name: [table.columns[name][g] for g in order] for name in names}
-        columns |= {"reaches": chance[order].tolist(), "verdict": [verdicts[g] for g in order]}
+        columns |= {"reaches": chance[order].tolist()} | self._won(belief, cells, order)
+        columns["verdict"] = [verdicts[g] for g in order]
         failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
         settings: dict[str, Any] = {
             "level": level,
@@ -160,6 +165,30 @@ class Certify(Task):
         """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,)."""
         (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
         return reach >= one, miss >= many
+
+    @property
+    def surety(self) -> float:
+        """`sure`: below it there is no verdict."""
+        return self.sure
+
+    def progress(self, now: float) -> str:
+        """Whether there is a verdict, and how sure it is."""
+        if now < self.sure:
+            return "there is no verdict yet{of}"
+        return (
+            "the verdict is guaranteed at {now}{of}"
+            if self.guarantee
+            else "the verdict is right with probability {now}{of}"
+        )
+
+    def certainty(self, answer: Answer) -> tuple[str, str, str]:
+        """The verdict, and how many groups pass, fail and are open."""
+        return certify_words.certainty(self, answer)
+
+    @property
+    def main_plot(self) -> str:
+        """The name of the plot of the groups beside the line."""
+        return "verdicts"
 
     def unguaranteed(self) -> Certify:
         """Drop the guarantee: the posterior answers."""
@@ -228,7 +257,18 @@ class Certify(Task):
         """
         if verdict == "open":
             return min(max(together, 1 - together), self.sure - 0.01)
-        return together if verdict == "pass" else 1 - together
+        right = together if verdict == "pass" else 1 - together
+        return max(right, self.sure) if self.guarantee else right
+
+    def _won(self, belief: Belief, cells: Cells, order: NDArray[np.int64]) -> dict[str, list[float]]:
+        """With the guarantee, a column: what part of the evidence for a verdict is there.
+
+        It is the logarithm of the wealth that bets on the likelier side have won, divided by that of the wealth needed.
+        """
+        if not self.guarantee:
+            return {}
+        (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
+        return {"won": np.clip(np.maximum(reach / one, miss / many)[order], 0.0, 1.0).tolist()}
 
     def _thresholds(self, cells: Cells) -> tuple[float, float]:
         """What log wealth a group's bets must win: to pass, and to fail.
@@ -280,4 +320,4 @@ class Certify(Task):
 
     def legend(self) -> str:
         """The meaning of the columns of the answer."""
-        return "reaches: the chance that the group reaches the line. verdict: the verdict that its own labels support."
+        return certify_words.legend(self)

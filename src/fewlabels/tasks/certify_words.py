@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.wording import Style, counted, listed, plural, probability, shortened
+from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
 
+FEWEST = 5
+"""A group with fewer labels of its own neither passes nor fails, whatever the scores say."""
 _NAMED = 5
+NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "open": "not enough evidence"}
+"""The verdicts in words."""
+SHORT: dict[Verdict, str] = {"fail": "fail", "open": "open", "pass": "pass"}
+"""The verdicts about single groups in a word, in the order in which they are counted."""
 
 
 def goal(task: Certify) -> str:
@@ -66,12 +72,40 @@ def headline(task: Certify, grounds: Grounds) -> str:
     rows = list(grounds.answer.table.rows())
     if not any(row["labelled"] for row in rows):
         return "Nothing can be said yet: no item has a label so far."
-    worst = next(row for row in grounds.rows if row.group == rows[0]["group"])
-    if len(rows) == 1 or not worst.labelled:
+    first = rows[0]
+    worst = next(row for row in grounds.rows if row.group == first["group"])
+    if not worst.labelled:
         return words
     style = Style(task.metric.in_percent)
-    shown = f"{style.value(worst.mean)}, {style.between(worst.low, worst.high)}; {worst.support}"
+    shown = f"{style.value(first['mean'])}, {style.between(first['low'], first['high'])}; {worst.support}"
+    if len(rows) == 1 or grounds.answer.groups == (first["group"],):
+        return f"{words} The estimate is {shown}."
     return f"{words} The {grounds.noun} least likely to reach the line is {worst.short} ({shown})."
+
+
+def certainty(task: Certify, given: Answer) -> tuple[str, str, str]:
+    """The verdict as a figure: its name, the verdict, and how many groups pass, fail and are open."""
+    verdicts = given.table.columns["verdict"]
+    counts = [f"{verdicts.count(kind):,} {SHORT[kind]}" for kind in SHORT if kind in verdicts]
+    about = ", ".join(counts) if len(verdicts) > 1 else goal(task)
+    return "Verdict", NAMES[given.settings["verdict"]], about
+
+
+def legend(task: Certify) -> str:
+    """The meaning of the columns of the answer."""
+    words = "reaches: the chance that the group reaches the line. verdict: the verdict that its own labels support."
+    if not task.guarantee:
+        return words
+    return f"{words} won: the part of the evidence for a guaranteed verdict that is there."
+
+
+def chance(reaches: float | None, labelled: int, n: int) -> str:
+    """The chance that a group reaches the line; none is said of a group without labels of its own.
+
+    >>> chance(0.999, 20, 100), chance(0.999, 1, 100)
+    ('over 99%', '–')
+    """
+    return NONE if reaches is None or labelled < min(FEWEST, n) else probability(reaches)
 
 
 def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:

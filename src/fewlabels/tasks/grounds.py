@@ -43,6 +43,9 @@ class GroupRow:
         The probability that it is among the groups looked for, and its place; None where no group is looked for.
     median
         The median of the value, if the metric is not linear.
+    reaches, verdict
+        The probability that it reaches the line, and the verdict that its own labels support: "pass", "fail" or "open";
+        None where there is no line.
     """
 
     group: str
@@ -60,6 +63,8 @@ class GroupRow:
     rank_low: float | None = None
     rank_high: float | None = None
     median: float | None = None
+    reaches: float | None = None
+    verdict: str | None = None
 
     @property
     def is_known(self) -> bool:
