@@ -1,6 +1,7 @@
 """How many labels a verdict takes, and how often a pass is false: `Certify` by policy.
 
 python benchmarks/gate.py [--what labels,near,promise,length] [--data DIR] [--pools fashion,newsgroups] [--runs 20]
+                          [--policies Greedy,UniformItems]
 
 labels:  real classifiers, groups by predicted class, the learned prior, a look after every tenth label. The line lies
          twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels
@@ -120,11 +121,11 @@ def named(policy: fl.Policy) -> str:
     return type(policy).__name__
 
 
-def near(names: list[str], folder: Path | None, runs: int, jobs: int) -> None:
+def near(names: list[str], folder: Path | None, policies: tuple[fl.Policy, ...], runs: int, jobs: int) -> None:
     with ProcessPoolExecutor(jobs) as work:
         for name in names:
             case = case_of(name, folder, "near")
-            for policy, guarantee in product(POLICIES, (False, True)):
+            for policy, guarantee in product(policies, (False, True)):
                 parts = [work.submit(passes, case, policy, guarantee, MOST["near"], seed) for seed in range(runs)]
                 passed = [part.result() for part in parts]
                 shares = [np.mean([at in looks for looks in passed]) for at in AT] + [np.mean([*map(bool, passed)])]
@@ -137,12 +138,14 @@ def near(names: list[str], folder: Path | None, runs: int, jobs: int) -> None:
                 )
 
 
-def real(names: list[str], folder: Path | None, lines: tuple[str, ...], runs: int, jobs: int) -> None:
+def real(
+    names: list[str], folder: Path | None, lines: tuple[str, ...], policies: tuple[fl.Policy, ...], runs: int, jobs: int
+) -> None:
     with ProcessPoolExecutor(jobs) as work:
         for name in names:
             for line in lines:
                 case = case_of(name, folder, line)
-                for policy, guarantee in product(POLICIES, (False, True)):
+                for policy, guarantee in product(policies, (False, True)):
                     parts = [work.submit(play, case, policy, guarantee, MOST[line], seed) for seed in range(runs)]
                     tell(case, line, policy, guarantee, [part.result() for part in parts])
 
@@ -194,15 +197,17 @@ def main() -> None:
     parser.add_argument("--what", default="labels,near,promise,length")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default="fashion")
+    parser.add_argument("--policies", default=",".join(map(named, POLICIES)))
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     wanted = given.what.split(",")
     pools = given.pools.split(",")
+    policies = tuple(policy for policy in POLICIES if named(policy) in given.policies.split(","))
     if "labels" in wanted:
-        real(pools, given.data, ("pass", "fail"), given.runs, given.jobs)
+        real(pools, given.data, ("pass", "fail"), policies, given.runs, given.jobs)
     if "near" in wanted:
-        near(pools, given.data, given.runs, given.jobs)
+        near(pools, given.data, policies, given.runs, given.jobs)
     if "length" in wanted:
         length()
     if "promise" in wanted:

@@ -18,6 +18,7 @@ from fewlabels.tasks import certify_words
 from fewlabels.tasks.base import Answer, Conclusion, Task
 from fewlabels.tasks.certify_words import FEWEST
 from fewlabels.tasks.estimate import value_variance, variance_drop
+from fewlabels.tasks.surprise import surprise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,10 +41,13 @@ _TINY, _FAR = 1e-9, 1e9
 class Certify(Task):
     """Does every group reach a line?
 
-    Pass: P(all groups reach it) ≥ sure, and every group has labels of its own. Fail: some group, with labels of its
-    own, misses it with that probability. Otherwise there is not enough evidence. A label in g is worth
-    drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line is in doubt. With the
-    guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
+    Pass: P(all groups reach it) ≥ sure, and each group's own labels say so too. Fail: some group misses it with that
+    probability, and its own labels say so too. Otherwise there is not enough evidence. Own labels say that a group
+    reaches the line if one that lies on it would show so many right ones with a probability of at most 1 − sure (an
+    exact binomial test): a posterior that leans on scores or on other groups is too sure of the odd one out.
+
+    A label in g is worth drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line
+    is in doubt. With the guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
 
     Parameters
     ----------
@@ -119,7 +123,8 @@ class Certify(Task):
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The worth of a label in each group: (..., cells, outcomes) to (..., groups); 0 for groups not asked about.
 
-        A group with fewer than five labels cannot pass, so a label in it is worth as much as the best one elsewhere.
+        A group whose own labels are too few to pass is worth as much as the best one elsewhere; but if some group
+        probably misses the line, five labels are enough for the others.
         """
         if self.guarantee:
             return self._worth_of_bets(belief, cells, theta)
@@ -127,7 +132,10 @@ class Certify(Task):
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
         worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
-        lacking = self.askable(cells) & ~self._is_supported(belief, cells)
+        distance = (mean - self.line) * (1 if self.at_most is None else -1)
+        misses = bool(((distance < 0) & self.askable(cells)).any())
+        told = self._is_supported(belief, cells) if misses else self._told(belief, cells)[0]
+        lacking = self.askable(cells) & ~told & (misses | (distance > 0))
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
@@ -231,10 +239,27 @@ class Certify(Task):
         labelled = np.rint(cells.total(belief.counts.sum(axis=-1)))
         return labelled >= np.minimum(FEWEST, cells.partition.sizes)
 
+    def _told(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each group's own labels say that it reaches the line, and that it misses it; two of shape (groups,).
+
+        By the exact test for metrics that are one share. For others five labels are enough, and the posterior decides.
+        """
+        supported = self._is_supported(belief, cells)
+        if not self.metric.marginal:
+            return supported, supported
+        right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
+        size, line = cells.size if belief.target == "pool" else None, self.line
+        if self.at_least is None:
+            right, wrong, line = wrong, right, 1 - line
+        out = np.zeros((2, len(cells.partition)), dtype=bool)
+        out[0, cells.group] = surprise(line, right, wrong, size) <= 1 - self.sure
+        out[1, cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= 1 - self.sure
+        return out[0] & supported, out[1] & supported
+
     def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
         """The verdict about each group by itself."""
-        supported = self._is_supported(belief, cells)
-        passes, fails = supported & (chance >= self.sure), supported & (1 - chance >= self.sure)
+        reach, miss = self._told(belief, cells)
+        passes, fails = reach & (chance >= self.sure), miss & (1 - chance >= self.sure)
         if self.guarantee:
             passes, fails = self.guaranteed(belief, cells)
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 FEWEST = 5
 """A group with fewer labels of its own neither passes nor fails, whatever the scores say."""
+ONE_LOOK = (
+    "The verdict is for one look: whoever looks again and again and stops at the first pass is wrong more often. The "
+    "guarantee holds for all looks."
+)
+"""What a pass without the guarantee does not promise."""
 _NAMED = 5
 NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "open": "not enough evidence"}
 """The verdicts in words."""
@@ -112,7 +117,8 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
     """The next steps after the verdict."""
     verdict = grounds.answer.settings["verdict"]
     if verdict == "pass":
-        return ("The line is reached. More labels would only make the numbers more exact.",)
+        once = "" if task.guarantee else f" {ONE_LOOK}"
+        return (f"The line is reached. More labels would only make the numbers more exact.{once}",)
     if verdict == "fail":
         return (f"Look at {_names(grounds.answer.groups)} first: the line is missed there.",)
     few = sum(row["labelled"] == 0 for row in grounds.answer.table.rows())
