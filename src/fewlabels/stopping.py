@@ -116,7 +116,7 @@ class Stop:
         if self.probability is not None and not task.can_assure:
             raise SpecError(
                 f"{name}() has no answer that can be guaranteed at every look. Use width=0.2 with the guarantee, or "
-                "probability= without it. Compare() has one, and Certify(..., guarantee='anytime')."
+                "probability= without it. Compare() and Identify() have one, and Certify(..., guarantee='anytime')."
             )
 
 
@@ -230,7 +230,7 @@ def standing(
         reached = wanted is not None and not void and is_reached(name, now, wanted)
         rules.append(Rule(name, now, wanted, reached, task.progress(now) if name == "probability" else ""))
     met = [rule for rule in rules if rule.reached]
-    words = _words(stop, rules, met, _is_exhausted(task, belief, cells)) + _on_guarantee(stop, adopted)
+    words = _words(stop, rules, met, _is_exhausted(task, belief, cells)) + _on_guarantee(stop, task, adopted)
     return Standing(tuple(rules), bool(met), words, None if adopted else stop.guarantee)
 
 
@@ -253,13 +253,14 @@ def _promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
     return float((high - low)[task.askable(cells)].max())
 
 
-def _on_guarantee(stop: Stop, adopted: int) -> str:
-    if not stop.guarantee:
+def _on_guarantee(stop: Stop, task: Task, adopted: int) -> str:
+    if not stop.guarantee and not task.promises:
         return ""
     if adopted:
         came = f"{counted(adopted, 'label')} came from elsewhere, for items that were not asked for"
         return f" The guarantee cannot be given: {came}."
-    return " This holds at every look, however often you look."
+    shared = f"; {task.shared_out}" if task.shared_out and stop.probability is not None else ""
+    return f" This holds at every look, however often you look{shared}."
 
 
 def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:

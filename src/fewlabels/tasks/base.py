@@ -113,6 +113,9 @@ class Task(Part, ABC):
     aim: ClassVar[str] = "the answer is right with probability {}"
     """What a stop at a probability waits for, in words; the probability is put in."""
 
+    shared_out: ClassVar[str] = ""
+    """How the risk of an answer that is guaranteed at every look is shared out between groups, in words."""
+
     wants: ClassVar[str] = ""
     """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
 

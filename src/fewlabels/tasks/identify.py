@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels import wording
+from fewlabels.anytime import surest
 from fewlabels.checks import whole_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, estimate, interval, value_draws
+from fewlabels.estimates import affordable, estimate, interval, sequences, value_draws
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import identify_words
@@ -41,6 +42,7 @@ class Identify(Task):
     """
 
     conclusive: ClassVar[bool] = True
+    shared_out: ClassVar[str] = "the risk is shared out evenly between all groups"
 
     lowest: int | None = None
     highest: int | None = None
@@ -85,6 +87,32 @@ class Identify(Task):
         """The value of each group under θ, or minus it: (..., cells, outcomes) to (..., groups)."""
         value = self.metric.value(theta, cells)
         return -value if self.lowest else value
+
+    @property
+    def can_assure(self) -> bool:
+        """Whether `assurance` has a number."""
+        return self.metric.marginal
+
+    def assurance(self, belief: Belief, cells: Cells) -> float | None:
+        """The largest p at which the intervals of the m groups lie beyond those of all others; 0 if none does.
+
+        None for a metric that is not one share. Each of the G groups has a sequence of level 1 − (1 − p)/G: all of them
+        hold at every look with probability p, and then no other group is more extreme. The m groups are those with the
+        most extreme means.
+        """
+        if not self.metric.marginal:
+            return None
+        filled = np.flatnonzero(self.askable(cells))
+        means = self._sign * self.metric.value(belief.mean(), cells)[filled]
+        named = filled[np.argsort(means, kind="stable")[: self.plays]]
+        others = np.setdiff1d(filled, named)
+
+        def apart(level: float) -> bool:
+            low, high = sequences(self.metric, belief, cells, level, together=True)
+            low, high = (low, high) if self.lowest else (-high, -low)
+            return bool(high[named].max() <= low[others].min())
+
+        return surest(apart)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The m most probable groups, P(g among the m), and each group's rank with its interval.
