@@ -206,7 +206,7 @@ def test_a_true_pair_is_ever_refuted_with_at_most_the_probability_promised(pair,
     """By counting all paths of two groups, whichever is asked about next; bets that are too high and too low."""
     steps = 40
     for expected in ((0.9, 0.3), (0.5, 0.95)):
-        alive = {(0, 0, 0, 0): 1.0}
+        alive: dict[tuple[int, ...], float] = {(0, 0, 0, 0): 1.0}
         refuted = 0.0
         for _ in range(steps):
             states = np.array(list(alive))

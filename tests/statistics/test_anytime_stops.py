@@ -21,7 +21,7 @@ def pool_of(groups: int) -> fl.Pool:
     return fl.read_pool({"predicted": [f"g{i}" for i in range(groups) for _ in range(SIZE)]})
 
 
-def ever_wrong(task: fl.Task, shares: tuple[float, ...], policy: Any, target: str, seed: int, looks: int = 16) -> bool:
+def ever_wrong(task: fl.Task, shares: tuple[float, ...], policy: Any, target: Any, seed: int, looks: int = 16) -> bool:
     """Whether a run gives a guaranteed answer that is wrong at some look: whoever wants it wrong stops there."""
     pool = pool_of(len(shares))
     partition = fl.by_predicted(pool)
@@ -32,7 +32,8 @@ def ever_wrong(task: fl.Task, shares: tuple[float, ...], policy: Any, target: st
         outcome = np.concatenate([rng.permutation(SIZE) >= round(share * SIZE) for share in shares]).astype(np.int64)
     truth = np.array([round(share * SIZE) / SIZE for share in shares]) if target == "pool" else np.array(shares)
     prior = fl.Uniform().on(cells, target)
-    free, asked = Queue.of(partition, task.askable(cells), ()).copy(), []
+    free = Queue.of(partition, task.askable(cells), ()).copy()
+    asked: list[int] = []
     for _ in range(looks):
         belief = prior.belief(Outcomes.of(cells, np.array(asked, dtype=np.int64), outcome[asked]))
         for _ in range(8):
@@ -71,13 +72,9 @@ def test_they_are_given_where_the_labels_are_clear_and_not_before(target) -> Non
         cells = task.metric.cells(pool, fl.by_predicted(pool))
         prior = fl.Uniform().on(cells, target)
         sure = []
-        for right in ((0, 0, 0), (10, 14, 14), (40, 75, 78)):
-            counts = np.array(
-                [[r, n - r] for r, n in zip(right, (0, 0, 0) if not any(right) else (20,) * 3, strict=True)]
-            )
-            if right[0] == 40:
-                counts = np.array([[r, 80 - r] for r in right])
-            sure.append(task.assurance(prior.belief(Outcomes(counts.astype(float))), cells))
+        for right, n in (((0, 0, 0), 0), ((10, 14, 14), 20), ((40, 75, 78), 80)):
+            counts = np.array([[r, n - r] for r in right], dtype=float)
+            sure.append(task.assurance(prior.belief(Outcomes(counts)), cells) or 0.0)
         assert sure[0] == pytest.approx(0, abs=1e-6)
         assert sure[1] < 0.9
         assert sure[2] > 0.99
