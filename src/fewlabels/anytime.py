@@ -269,7 +269,10 @@ def _likeliest(least: float, right: NDArray[np.int64], wrong: NDArray[np.int64])
 def _likeliest_pool(
     least: float, right: NDArray[np.int64], wrong: NDArray[np.int64], size: NDArray[np.int64], *, touching: bool
 ) -> float:
-    """The same for the numbers of right items of two groups: for each of the first, the likeliest of the second."""
+    """The largest log-likelihood of two numbers of right items whose shares are at least `least` apart.
+
+    For each number in the first group it is that of the likeliest number in the second.
+    """
     first = np.arange(right[0], size[0] - wrong[0] + 1)
     most = size[1] * (first / max(size[0], 1) - least)
     most = np.floor(most + 1e-9) if touching else np.ceil(most - 1e-9) - 1

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _WORDS = {
-    "labels": "{now:,}{of} labels",
     "width": "the widest interval of a group is {now:.3f}{of}",
     "overall": "the interval of the average is {now:.3f} wide{of}",
 }
@@ -143,6 +142,8 @@ class Rule:
             if self.rule == "labels"
             else f" (wanted {self.wanted:g})"
         )
+        if self.rule == "labels":
+            return counted(int(self.now), "label") if self.wanted is None else f"{self.now:,}{of} labels"
         if self.rule == "probability":
             of = "" if self.wanted is None else f" (wanted {chosen(self.wanted)})"
             return self.said.format(now=probability(self.now), of=of)
@@ -230,7 +231,9 @@ def standing(
         reached = wanted is not None and not void and is_reached(name, now, wanted)
         rules.append(Rule(name, now, wanted, reached, task.progress(now) if name == "probability" else ""))
     met = [rule for rule in rules if rule.reached]
-    words = _words(stop, rules, met, _is_exhausted(task, belief, cells)) + _on_guarantee(stop, task, adopted)
+    words = _words(stop, rules, met, _is_exhausted(task, belief, cells))
+    said = any(rule.rule == "probability" and rule.now >= task.surety for rule in rules)
+    words += _on_guarantee(stop, task, adopted, said=said)
     return Standing(tuple(rules), bool(met), words, None if adopted else stop.guarantee)
 
 
@@ -253,8 +256,9 @@ def _promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
     return float((high - low)[task.askable(cells)].max())
 
 
-def _on_guarantee(stop: Stop, task: Task, adopted: int) -> str:
-    if not stop.guarantee and not task.promises:
+def _on_guarantee(stop: Stop, task: Task, adopted: int, *, said: bool) -> str:
+    """A sentence on what the guarantee means here; `said` is whether the task gives an answer."""
+    if not stop.guarantee and not (task.promises and said):
         return ""
     if adopted:
         came = f"{counted(adopted, 'label')} came from elsewhere, for items that were not asked for"

@@ -12,7 +12,7 @@ from scipy import stats
 import fewlabels as fl
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
-from fewlabels.tasks.certify_words import FEWEST
+from fewlabels.tasks.grounds import FEWEST
 from fewlabels.tasks.surprise import surprise
 from tests.support.reports import CLASSES, pool, told_exactly
 

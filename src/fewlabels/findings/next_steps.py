@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Grounds
 
 
+_NOTHING_LEFT = Ahead("more items: every item that could be asked about has a label")
+
+
 def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple[str, ...]:
     """Return the task's advice; before any label, the advice to label.
 
@@ -27,13 +30,18 @@ def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple
     """
     if not any(row.labelled for row in grounds.rows):
         return ("Label some items first.",)
-    return task.next_steps(grounds, _ahead(forecast))
+    return task.next_steps(grounds, _NOTHING_LEFT if _is_exhausted(grounds) else _ahead(forecast))
+
+
+def _is_exhausted(grounds: Grounds) -> bool:
+    """Return whether every item that could be asked about has a label."""
+    return all(row.labelled >= row.n for row in grounds.rows if row.evidence != "unasked")
 
 
 def _ahead(forecast: Forecast | None) -> Ahead:
     """Return the number of further labels from a forecast, as far as it is known."""
     if forecast is not None and not forecast.most:
-        return Ahead("more items: every item that could be asked about has a label")
+        return _NOTHING_LEFT
     if forecast is None or not forecast.runs:
         return Ahead()
     goal = forecast.goal

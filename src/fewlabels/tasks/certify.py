@@ -16,8 +16,8 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
 from fewlabels.tasks.base import Answer, Conclusion, Task
-from fewlabels.tasks.certify_words import FEWEST
 from fewlabels.tasks.estimate import value_variance, variance_drop
+from fewlabels.tasks.grounds import FEWEST
 from fewlabels.tasks.surprise import surprise
 
 if TYPE_CHECKING:
@@ -211,7 +211,8 @@ class Certify(Task):
         """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
         if not self.guarantee:
             return None
-        reach, miss = (side[self.askable(cells)] for side in self._evidence(belief, cells))
+        told = self.askable(cells) & self._is_supported(belief, cells)
+        reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._evidence(belief, cells))
         return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -261,7 +262,8 @@ class Certify(Task):
         reach, miss = self._told(belief, cells)
         passes, fails = reach & (chance >= self.sure), miss & (1 - chance >= self.sure)
         if self.guarantee:
-            passes, fails = self.guaranteed(belief, cells)
+            supported = self._is_supported(belief, cells)
+            passes, fails = (won & supported for won in self.guaranteed(belief, cells))
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
 
     def _verdict(self, verdicts: Sequence[Verdict], together: float) -> Verdict:
@@ -327,7 +329,8 @@ class Certify(Task):
         line = float(np.clip(self.line, _TINY, 1 - _TINY))
         speed = np.maximum(rel_entr(values, line) + rel_entr(1 - values, 1 - line), _TINY)
         soon = missing / (1 + np.where(missing, many - np.maximum(miss, -_FAR), 0) / speed)
-        return np.where(missing.any(axis=-1, keepdims=True), soon, (asked & (reach < one)).astype(float))
+        lacking = asked & ((reach < one) | ~self._is_supported(belief, cells))
+        return np.where(missing.any(axis=-1, keepdims=True), soon, lacking.astype(float))
 
     # --- words
 

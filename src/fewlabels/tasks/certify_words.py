@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.tasks.grounds import has_labels
 from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
 
-FEWEST = 5
-"""A group with fewer labels of its own neither passes nor fails, whatever the scores say."""
 ONE_LOOK = (
     "The verdict is for one look: whoever looks again and again and stops at the first pass is wrong more often. The "
     "guarantee holds for all looks."
@@ -60,8 +59,11 @@ def answer(
         return f"Pass: {_every(task, len(columns['group']), noun)} {goal(task)}{_how_sure(task, sure)}."
     if verdict == "fail":
         verb = "does" if len(failed) == 1 else "do"
-        return f"Fail: {_names(failed)} {verb} not have {goal(task)}{_how_sure(task, sure)}."
+        who = _names(failed) if len(columns["group"]) > 1 or task.only else "the classifier"
+        return f"Fail: {who} {verb} not have {goal(task)}{_how_sure(task, sure)}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
+    if len(columns["group"]) == 1 and not task.only:
+        return f"Not enough evidence: the classifier may or may not have {goal(task)}."
     return f"Not enough evidence: {counted(unsure, noun)} may or may not have {goal(task)}."
 
 
@@ -110,7 +112,7 @@ def chance(reaches: float | None, labelled: int, n: int) -> str:
     >>> chance(0.999, 20, 100), chance(0.999, 1, 100)
     ('over 99%', '–')
     """
-    return NONE if reaches is None or labelled < min(FEWEST, n) else probability(reaches)
+    return probability(reaches) if reaches is not None and has_labels(labelled, n) else NONE
 
 
 def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:

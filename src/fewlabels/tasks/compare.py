@@ -18,6 +18,7 @@ from fewlabels.table import Table
 from fewlabels.tasks import compare_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
+from fewlabels.tasks.grounds import has_labels
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 from fewlabels.wording import probability
 
@@ -220,11 +221,11 @@ class Compare(Task):
         best = int(mu.argmax())
         chance = float(mu[best])
         kind = ("below", "about", "above")[best]
-        sure = "is" if chance >= LIKELY else "may be"
-        words = (
-            f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{self.rope:g}), "
-            f"with probability {probability(chance)}."
-        )
+        labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
+        backed = all(has_labels(int(labelled[g]), int(cells.partition.sizes[g])) for g in (a, b))
+        sure = "is" if chance >= LIKELY and backed else "may be"
+        how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
+        words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{self.rope:g}), {how_sure}."
         columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
         exact = self.metric.value(belief.mean(), cells)
         mean = exact[a] - exact[b] if self.metric.linear else difference.mean()

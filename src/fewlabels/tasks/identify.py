@@ -16,6 +16,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import identify_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
+from fewlabels.tasks.grounds import has_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +138,8 @@ class Identify(Task):
         settings = {"level": level, "target": belief.target, "draws": used}
         names = columns["group"]
         table = Table({name: columns[name] for name in shown}, settings)
-        return Answer(self._words(names, probability), probability, table, tuple(names[: self.plays]))
+        backed = all(has_labels(columns["labelled"][i], columns["n"][i]) for i in range(self.plays))
+        return Answer(self._words(names, probability, backed), probability, table, tuple(names[: self.plays]))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The m most extreme groups of each draw, equal ones in random order: (n, groups) to (n, m)."""
@@ -166,16 +168,16 @@ class Identify(Task):
         """The sign that makes the groups looked for the lowest ones."""
         return 1 if self.lowest else -1
 
-    def _words(self, names: list[str], probability: float) -> str:
-        """The named set in words; it is stated as an answer only if it is more likely right than wrong."""
+    def _words(self, names: list[str], probability: float, backed: bool) -> str:
+        """The named set in words; an answer only if it is likely right and its groups have labels of their own."""
         kind = f"{'lowest' if self.lowest else 'highest'} {self.metric.name}"
         several, be = ("group", "is") if self.plays == 1 else (f"{self.plays} groups", "are")
         listed, sure = ", ".join(names[: self.plays]), wording.probability(probability)
-        if probability >= LIKELY:
+        if probability >= LIKELY and backed:
             return f"The {several} with the {kind} {be} {listed}, with probability {sure}."
         return (
             f"It is not clear yet which {several} {'has' if self.plays == 1 else 'have'} the {kind}. "
-            f"The best guess is {listed}, right with probability {sure}."
+            f"The best guess is {listed}, {f'right with probability {sure}' if backed else 'without enough labels'}."
         )
 
     # --- in words

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
+from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.findings.finding import Finding
+    from fewlabels.findings.key_figures import KeyFigure
     from fewlabels.stopping import Standing
     from fewlabels.table import Table
 
@@ -35,7 +37,7 @@ class Dashboard:
     """Everything that is known so far, at a glance."""
 
     finding: Finding
-    certainty: tuple[str, str, str] | None
+    certainty: KeyFigure | None
     verdict: str | None
     labels: int
     pending: int
@@ -56,7 +58,7 @@ def dashboard(audit: Assessment) -> Dashboard:
     agreed = audit.agreement()
     return Dashboard(
         finding=finding,
-        certainty=finding.task.certainty(finding.answer) if finding.labels.labelled else None,
+        certainty=certainty(finding) if finding.labels.labelled else None,
         verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
         labels=sum(progress["labelled"]),
         pending=sum(progress["pending"]),
