@@ -191,6 +191,7 @@ def sequence_chance(total: int, right: int, wrong: int, size: int) -> float:
     return chance
 
 
+SLOW_PAIRS = [pytest.param(pair, marks=pytest.mark.slow) for pair in ((0.8, 0.8), (0.9, 0.7), (0.97, 0.9), (0.2, 0.6))]
 POLICIES = {
     "in turn": lambda right, wrong: (right + wrong).sum(axis=-1) % 2 == 0,
     "the worse one": lambda right, wrong: (
@@ -201,7 +202,7 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("asks", POLICIES.values(), ids=POLICIES)
-@pytest.mark.parametrize("pair", [(0.5, 0.5), (0.8, 0.8), (0.9, 0.7), (0.97, 0.9), (0.2, 0.6)])
+@pytest.mark.parametrize("pair", [(0.5, 0.5), *SLOW_PAIRS])
 def test_a_true_pair_is_ever_refuted_with_at_most_the_probability_promised(pair, asks) -> None:
     """By counting all paths of two groups, whichever is asked about next; bets that are too high and too low."""
     steps = 40
