@@ -7,7 +7,7 @@ labels:  real classifiers, groups by predicted class, the learned prior, a look 
          twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels
          until the verdict, on average, and how often it was the wrong one; by the posterior and with the guarantee.
 near:    the line lies one point above the worst class, so that every pass is a false one: how often a run passes at one
-         look (after 200, 500 and 1,000 labels), and how often at some look, if somebody looks after every ten labels.
+         look (after 100, 200 and 300 labels), and how often at some look, if somebody looks after every ten of them.
 promise: made-up populations, one group half a point below the line, a look after every label, the guarantee at 0.95:
          how often the bets of this group are ever won. That is the most that false passes can be, whatever the policy.
 length:  how many times as long as the posterior's the guaranteed interval of one group is.
@@ -40,8 +40,8 @@ POLICIES = (fl.Greedy(), fl.Thompson(), fl.UniformGroups(), fl.UniformItems())
 LINES = {"pass": -0.12, "fail": 0.15, "near": 0.01}
 BATCH = 10
 DRAWS = 2_000
-MOST = {"pass": 1_500, "fail": 1_500, "near": 1_000}
-AT = (200, 500, 1_000)
+MOST = {"pass": 1_500, "fail": 1_500, "near": 300}
+AT = (100, 200, 300)
 
 
 @dataclass(frozen=True, eq=False)

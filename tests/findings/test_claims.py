@@ -10,6 +10,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import plots
+from fewlabels.findings.key_figures import key_figures
 from fewlabels.report import read
 from fewlabels.report.notebook import notebook
 from fewlabels.tasks.grounds import FEWEST
@@ -107,3 +108,41 @@ def test_labels_stand_beside_every_number_of_a_group(seed: int) -> None:
         assert not NEVER.search(written)
     for plot in report.plots.values():
         assert not NEVER.search(plots.svg(plot))
+
+
+def sure_by_scores(task: fl.Task, labelled: int) -> fl.Assessment:
+    """The scores say that class0 is bad and the others good, labels agree, and class0 has few labels of its own."""
+    sure = np.where(np.arange(400) < 100, 0.2, 0.97)
+    data = {
+        "id": [f"i{i}" for i in range(400)],
+        "predicted": [CLASSES[i // 100] for i in range(400)],
+        "confidence": sure,
+    }
+    audit = fl.create(None, "scores", fl.read_pool(data, classes=CLASSES[:4]), task=task, prior=fl.Learned(), seed=1)
+    right = {f"i{i}": CLASSES[i // 100] for i in range(100, 400) if i % 100 < 40}
+    audit.tell(right | {f"i{i}": CLASSES[1] for i in range(labelled)}, adopt=True)
+    return audit
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        fl.Identify(fl.Accuracy(), lowest=1),
+        fl.Compare(fl.Accuracy(), "class0", "class1"),
+        fl.Certify(fl.Accuracy(), at_least=0.7),
+    ],
+    ids=lambda task: type(task).__name__,
+)
+def test_scores_alone_make_nothing_sure(task: fl.Task) -> None:
+    for labelled in (0, 1, FEWEST - 1, FEWEST + 3):
+        audit = sure_by_scores(task, labelled)
+        report = read(audit, draws=2_000, foresee=False)
+        said = [report.headline, report.answer.words, *report.next]
+        known = any(
+            re.search(r"\d+% sure|enough to act on\.|^Fail|is below|is class0, with prob|chance that this", text)
+            for text in said
+        )
+        assert known == (labelled >= FEWEST), (labelled, said)
+        assert (report.answer.probability or 0.0) > 0.5  # the posterior is sure, all the same
+        if labelled < FEWEST and not isinstance(task, fl.Certify):
+            assert key_figures(report)[0].value == "not known yet"

@@ -41,6 +41,8 @@ def headline(task: Identify, grounds: Grounds) -> str:
     expected = sum(row.chance or 0.0 for row in named)
     if (sure < LIKELY and (m == 1 or expected < m / 2)) or all(row.evidence == "few" for row in named):
         chance = f"the chance that this is right is {probability(sure)}"
+        if m == 1 and not named[0].has_labels:
+            chance = "it has too few labels of its own to be sure"
         if m > 1:
             chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
         names = listed(_names(named))
