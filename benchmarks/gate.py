@@ -1,12 +1,13 @@
 """How many labels a verdict takes, and how often a pass is false: `Certify` by policy.
 
 python benchmarks/gate.py [--what labels,near,promise,length] [--data DIR] [--pools fashion,newsgroups] [--runs 20]
+                          [--policies Greedy,UniformItems]
 
 labels:  real classifiers, groups by predicted class, the learned prior, a look after every tenth label. The line lies
          twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels
          until the verdict, on average, and how often it was the wrong one; by the posterior and with the guarantee.
-near:    the line lies one point above the worst class, so that every pass is a false one: how often there was one at
-         some look in 1,000 labels.
+near:    the line lies one point above the worst class, so that every pass is a false one: how often a run passes at one
+         look (after 100, 200 and 300 labels), and how often at some look, if somebody looks after every ten of them.
 promise: made-up populations, one group half a point below the line, a look after every label, the guarantee at 0.95:
          how often the bets of this group are ever won. That is the most that false passes can be, whatever the policy.
 length:  how many times as long as the posterior's the guaranteed interval of one group is.
@@ -21,6 +22,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import betaincinv
@@ -31,11 +33,15 @@ from fewlabels.outcomes import Outcomes
 from fewlabels.policies.step import Queue, ask_step
 from fewlabels.tasks import Rewards
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 POLICIES = (fl.Greedy(), fl.Thompson(), fl.UniformGroups(), fl.UniformItems())
 LINES = {"pass": -0.12, "fail": 0.15, "near": 0.01}
 BATCH = 10
 DRAWS = 2_000
-MOST = {"pass": 1_500, "fail": 1_500, "near": 1_000}
+MOST = {"pass": 1_500, "fail": 1_500, "near": 300}
+AT = (100, 200, 300)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,36 +83,69 @@ def case_of(name: str, folder: Path | None, line: str) -> Case:
 
 def play(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -> tuple[int, str]:
     """Ask until there is a verdict or `most` labels: how many labels, and the verdict."""
+    last = 0, "open"
+    for last in look_by_look(case, policy, guarantee, most, seed):
+        if last[1] != "open":
+            break
+    return last
+
+
+def passes(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -> list[int]:
+    """The label counts at which a run that goes on to `most` labels passes."""
+    return [labels for labels, verdict in look_by_look(case, policy, guarantee, most, seed) if verdict == "pass"]
+
+
+def look_by_look(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -> Iterator[tuple[int, str]]:
+    """Ask for ten labels at a time: how many there are, and the verdict."""
     groups, task = fl.by_predicted(case.pool), case.task(guarantee)
     cells = task.metric.cells(case.pool, groups)
     prior = fl.Learned().on(cells, "population")
     rng = np.random.default_rng([seed, 7])
     free = Queue.of(groups, task.askable(cells), ()).copy()
     asked: list[int] = []
-    while len(asked) < most and free.room.any():
+    while True:
         items = np.array(asked, dtype=np.int64)
         belief = prior.belief(Outcomes.of(cells, items, case.outcome[items]))
         verdict = task.answer(belief, cells, rng, level=0.95, draws=DRAWS).settings["verdict"] if asked else "open"
-        if verdict != "open":
-            return len(asked), verdict
+        yield len(asked), verdict
+        if len(asked) >= most or not free.room.any():
+            return
         waiting = np.zeros(len(cells), dtype=np.int64)
         for _ in range(BATCH):
             taken = ask_step(policy, Rewards(task, cells, belief.awaiting(waiting)), free, rng, 1, best_first=True)
             asked += taken
             waiting[cells.cell[taken]] += 1
-    return len(asked), "open"
 
 
 def named(policy: fl.Policy) -> str:
     return type(policy).__name__
 
 
-def real(names: list[str], folder: Path | None, lines: tuple[str, ...], runs: int, jobs: int) -> None:
+def near(names: list[str], folder: Path | None, policies: tuple[fl.Policy, ...], runs: int, jobs: int) -> None:
+    with ProcessPoolExecutor(jobs) as work:
+        for name in names:
+            case = case_of(name, folder, "near")
+            for policy, guarantee in product(policies, (False, True)):
+                parts = [work.submit(passes, case, policy, guarantee, MOST["near"], seed) for seed in range(runs)]
+                passed = [part.result() for part in parts]
+                shares = [np.mean([at in looks for looks in passed]) for at in AT] + [np.mean([*map(bool, passed)])]
+                ends = "  ".join(f"{s:4.0%} ± {np.sqrt(s * (1 - s) / runs):3.0%}" for s in shares)
+                how = "anytime" if guarantee else "posterior"
+                print(
+                    f"{name:11s} near  line {case.line:.3f} {named(policy):13s} {how:9s} false passes at "
+                    f"{', '.join(map(str, AT))} labels, at some look: {ends} of {runs} runs",
+                    flush=True,
+                )
+
+
+def real(
+    names: list[str], folder: Path | None, lines: tuple[str, ...], policies: tuple[fl.Policy, ...], runs: int, jobs: int
+) -> None:
     with ProcessPoolExecutor(jobs) as work:
         for name in names:
             for line in lines:
                 case = case_of(name, folder, line)
-                for policy, guarantee in product(POLICIES, (False, True)):
+                for policy, guarantee in product(policies, (False, True)):
                     parts = [work.submit(play, case, policy, guarantee, MOST[line], seed) for seed in range(runs)]
                     tell(case, line, policy, guarantee, [part.result() for part in parts])
 
@@ -158,13 +197,17 @@ def main() -> None:
     parser.add_argument("--what", default="labels,near,promise,length")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default="fashion")
+    parser.add_argument("--policies", default=",".join(map(named, POLICIES)))
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     wanted = given.what.split(",")
-    lines = (*(("pass", "fail") if "labels" in wanted else ()), *(("near",) if "near" in wanted else ()))
-    if lines:
-        real(given.pools.split(","), given.data, lines, given.runs, given.jobs)
+    pools = given.pools.split(",")
+    policies = tuple(policy for policy in POLICIES if named(policy) in given.policies.split(","))
+    if "labels" in wanted:
+        real(pools, given.data, ("pass", "fail"), policies, given.runs, given.jobs)
+    if "near" in wanted:
+        near(pools, given.data, policies, given.runs, given.jobs)
     if "length" in wanted:
         length()
     if "promise" in wanted:

@@ -1,4 +1,7 @@
-"""Write docs/cli.md from the help of every command: run `python scripts/cli_reference.py` after changing one."""
+"""Write docs/cli.md from the help of every command, and the names of the parts that the help shows.
+
+Run `python scripts/cli_reference.py` after changing a command, or adding a part.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from pathlib import Path
 import click
 
 from fewlabels.cli.main import COMMANDS, cli
+from fewlabels.cli.question import living
 
+NAMES = Path(__file__).parents[1] / "src" / "fewlabels" / "cli" / "part_names.py"
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 _WIDTH = 100
 _HEAD = """# The command line
@@ -24,6 +29,13 @@ This page shows the help of `fewlabels` and of each command. `python scripts/cli
 - Colour is used only on a terminal, and not if `NO_COLOR` is set.
 - [completion](#fewlabels-completion) sets up your shell. The [tutorial](tutorial.md) has the first steps.
 """
+
+
+def names() -> str:
+    """The module with the names of this package's parts, as it should be."""
+    lines = [f'    "{family}": "{living(family)}",' for family in ("task", "metric", "prior", "policy")]
+    about = "The names of the parts, for the help: written by scripts/cli_reference.py, which see."
+    return "\n".join([f'"""{about}"""', "", "NAMES = {", *lines, "}", ""])
 
 
 def reference() -> str:
@@ -46,5 +58,7 @@ def reference() -> str:
 
 
 if __name__ == "__main__":
+    NAMES.write_text(names(), encoding="utf-8")
+    print(f"wrote {NAMES}")
     PAGE.write_text(reference(), encoding="utf-8")
     print(f"wrote {PAGE}")

@@ -11,6 +11,10 @@ probability of at most α (Ville 1939). The values that are not yet refuted, {θ
 forecasts are those of Beta mixtures, Π q_i = Σ_k c_k B(a_k + r, b_k + w)/B(a_k, b_k): a good one makes the interval
 short, a bad one only makes it long. For the pool's own items, which are asked without replacement, the odds under R
 right items of N are (R − r)/(N − n) instead of θ (Waudby-Smith and Ramdas 2020).
+
+Two groups are compared by both bets at once: M_a(θ_a) · M_b(θ_b) is a martingale too, whichever group is asked about
+next, so that pairs (θ_a, θ_b) with a product of 1/α are refuted together. That is sharper than two intervals that share
+the α out.
 """
 
 from __future__ import annotations
@@ -197,3 +201,87 @@ def _pool_evidence(
         sequence = _log_sequence(totals[possible], r, w, n)
         out[g] = logsumexp(weight[possible] + sequence) - _log_sequence(k, r, w, n)
     return out
+
+
+def surest(holds: Callable[[float], bool]) -> float:
+    """The largest probability p at which something still holds that holds at all smaller ones; 0 if at none.
+
+    >>> round(surest(lambda p: p <= 0.3), 6)
+    0.3
+    """
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS // 2):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def evidence_apart(
+    least: float,
+    right: NDArray[np.int64],
+    wrong: NDArray[np.int64],
+    bets: Bets,
+    size: NDArray[np.int64] | None = None,
+    *,
+    touching: bool = True,
+) -> float:
+    """log of the wealth won against "the first share is at least the second plus `least`"; arrays of shape (2,).
+
+    It is the least wealth over all such pairs of shares. If one of them is true, it ever reaches 1/α with a probability
+    of at most α. With `touching` a difference of exactly `least` is one of those that the bets are against.
+
+    >>> both = np.array([20, 45]), np.array([30, 5])
+    >>> round(float(np.exp(evidence_apart(-0.1, *both, Bets.on(np.array([0.5, 0.9]))))))
+    121
+    """
+    wealth = float(bets.log_wealth(right, wrong).sum())
+    if size is not None:
+        return wealth - _likeliest_pool(least, right, wrong, size, touching=touching)
+    return wealth - _likeliest(least, right, wrong)
+
+
+def _likeliest(least: float, right: NDArray[np.int64], wrong: NDArray[np.int64]) -> float:
+    """The largest log-likelihood of two shares that are at least `least` apart.
+
+    It is that of the shares right if they are; otherwise it is on the edge, along which it is concave.
+    """
+    labelled = np.maximum(right + wrong, 1)
+    free = np.where(right + wrong > 0, right / labelled, [1.0, 0.0])
+    if free[0] - free[1] >= least:
+        return float((xlogy(right, free) + xlog1py(wrong, -free)).sum())
+    low, high = max(0.0, -least), min(1.0, 1.0 - least)
+    if low > high:  # no two shares are that far apart
+        return -np.inf
+
+    def slope(second: float) -> float:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.array([second + least, second])
+            parts = np.where(right > 0, right / share, 0.0) - np.where(wrong > 0, wrong / (1 - share), 0.0)
+        return float(parts.sum())
+
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    share = np.clip([low + least, low], 0.0, 1.0)
+    return float((xlogy(right, share) + xlog1py(wrong, -share)).sum())
+
+
+def _likeliest_pool(
+    least: float, right: NDArray[np.int64], wrong: NDArray[np.int64], size: NDArray[np.int64], *, touching: bool
+) -> float:
+    """The largest log-likelihood of two numbers of right items whose shares are at least `least` apart.
+
+    For each number in the first group it is that of the likeliest number in the second.
+    """
+    first = np.arange(right[0], size[0] - wrong[0] + 1)
+    most = size[1] * (first / max(size[0], 1) - least)
+    most = np.floor(most + 1e-9) if touching else np.ceil(most - 1e-9) - 1
+    labelled = right[1] + wrong[1]
+    best = (size[1] + 1) * right[1] // labelled if labelled else size[1]
+    second = np.minimum(np.clip(best, right[1], size[1] - wrong[1]), most).astype(np.int64)
+    possible = second >= right[1]
+    if not possible.any():
+        return -np.inf
+    first, second = first[possible], second[possible]
+    both = _log_sequence(first, right[0], wrong[0], size[0]) + _log_sequence(second, right[1], wrong[1], size[1])
+    return float(both.max())

@@ -224,12 +224,17 @@ class Assessment(Record):
         kind = kind or plots.main_kind(self)
         return plots.display(plots.read_all(self, level, kinds=[kind])[kind])
 
-    def report(self, path: str | os.PathLike[str], *, level: float = 0.95) -> Path:
-        """Write the report into one file, in the format that its name shows: .html, .md or .json. Returns its path."""
+    def report(self, path: str | os.PathLike[str], *, level: float = 0.95, rules: Sequence[str | Rule] = ()) -> Path:
+        """Write the report into one file, in the format that its name shows: .html, .md or .json. Returns its path.
+
+        With `rules`, such as ["accuracy >= 0.9"], it also says whether they pass; see `check`.
+        """
+        from fewlabels.gate import Rule
         from fewlabels.report import format_of, read, write
 
         format_of(path)  # refuse a wrong name before the work, not after it
-        return write(read(self, level), path)
+        put = [Rule(rule) if isinstance(rule, str) else rule for rule in rules]
+        return write(read(self, level, rules=put), path)
 
     def close(self) -> None:
         """Close the database, unless it was passed in open."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 _WORDS = {
-    "labels": "{now:,}{of} labels",
-    "probability": "the answer is right with probability {now}{of}",
     "width": "the widest interval of a group is {now:.3f}{of}",
     "overall": "the interval of the average is {now:.3f} wide{of}",
 }
@@ -117,18 +115,22 @@ class Stop:
         if self.probability is not None and not task.can_assure:
             raise SpecError(
                 f"{name}() has no answer that can be guaranteed at every look. Use width=0.2 with the guarantee, or "
-                "probability= without it. Compare() has one, and Certify(..., guarantee='anytime')."
+                "probability= without it. Compare() and Identify() have one, and Certify(..., guarantee='anytime')."
             )
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached."""
+    """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached.
+
+    `said` are the task's words for a probability, with the places {now} and {of}.
+    """
 
     rule: str
     now: float
     wanted: float | None
     reached: bool
+    said: str = ""
 
     @property
     def words(self) -> str:
@@ -140,9 +142,11 @@ class Rule:
             if self.rule == "labels"
             else f" (wanted {self.wanted:g})"
         )
+        if self.rule == "labels":
+            return counted(int(self.now), "label") if self.wanted is None else f"{self.now:,}{of} labels"
         if self.rule == "probability":
             of = "" if self.wanted is None else f" (wanted {chosen(self.wanted)})"
-            return _WORDS[self.rule].format(now=probability(self.now), of=of)
+            return self.said.format(now=probability(self.now), of=of)
         return _WORDS[self.rule].format(now=self.now, of=of)
 
 
@@ -222,15 +226,29 @@ def standing(
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
     for name in stop.rules or usual:
-        promised = bool(stop.guarantee) and name in ("width", "probability") and not adopted
+        promised = _is_promised(stop, task, name) and not adopted
         about = everything if name == "overall" and everything is not None else (belief, cells)
         now = _promised(name, task, belief, cells) if promised else _now(name, task, *about, rng(), draws)
-        wanted = stop.rules.get(name)
+        wanted = wanted_by(stop, task, name)
         void = bool(stop.guarantee and adopted and name != "labels")
-        rules.append(Rule(name, now, wanted, wanted is not None and not void and is_reached(name, now, wanted)))
+        reached = wanted is not None and not void and is_reached(name, now, wanted)
+        rules.append(Rule(name, now, wanted, reached, task.progress(now) if name == "probability" else ""))
     met = [rule for rule in rules if rule.reached]
-    words = _words(stop, rules, met, _is_exhausted(task, belief, cells)) + _on_guarantee(stop, adopted)
+    words = _words(stop, rules, met, _is_exhausted(task, belief, cells))
+    said = any(rule.rule == "probability" and rule.now >= task.surety for rule in rules)
+    words += _on_guarantee(stop, task, adopted, said=said)
     return Standing(tuple(rules), bool(met), words, None if adopted else stop.guarantee)
+
+
+def wanted_by(stop: Stop, task: Task, name: str) -> float | None:
+    """The number that a rule wants: never a probability at which the task gives no answer; None if it is not set."""
+    wanted = stop.rules.get(name)
+    return max(wanted, task.surety) if name == "probability" and wanted is not None else wanted
+
+
+def _is_promised(stop: Stop, task: Task, name: str) -> bool:
+    """Whether a number must hold at every look."""
+    return (name in ("width", "probability") and bool(stop.guarantee)) or (name == "probability" and task.promises)
 
 
 def _promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
@@ -241,13 +259,15 @@ def _promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
     return float((high - low)[task.askable(cells)].max())
 
 
-def _on_guarantee(stop: Stop, adopted: int) -> str:
-    if not stop.guarantee:
+def _on_guarantee(stop: Stop, task: Task, adopted: int, *, said: bool) -> str:
+    """A sentence on what the guarantee means here; `said` is whether the task gives an answer."""
+    if not stop.guarantee and not (task.promises and said):
         return ""
     if adopted:
         came = f"{counted(adopted, 'label')} came from elsewhere, for items that were not asked for"
         return f" The guarantee cannot be given: {came}."
-    return " This holds at every look, however often you look."
+    shared = f"; {task.shared_out}" if task.shared_out and stop.probability is not None else ""
+    return f" This holds at every look, however often you look{shared}."
 
 
 def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:

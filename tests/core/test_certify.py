@@ -7,10 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import fewlabels as fl
 from fewlabels.outcomes import Outcomes
-from fewlabels.tasks.certify import FEWEST
+from fewlabels.planning import forecast, plan
+from fewlabels.tasks.grounds import FEWEST
+from fewlabels.tasks.surprise import surprise
 from tests.support.reports import CLASSES, pool, told_exactly
 
 GOOD = dict.fromkeys(CLASSES, (60, 2))
@@ -153,3 +156,63 @@ def test_it_is_planned_and_simulated() -> None:
     table = fl.simulate(items, true, task=reached(), methods="learned+greedy", budgets=(40, 300), runs=3)
     assert [row["score"] for row in table.rows()] == ["right", "right"]
     assert fl.plan(items, task=reached(), budgets=(40,), runs=3).table.columns["right"]
+
+
+@pytest.mark.parametrize("line", [0.05, 0.5, 0.9])
+def test_the_surprise_of_a_groups_own_labels_is_that_of_the_exact_tests(line) -> None:
+    rng = np.random.default_rng(4)
+    size = rng.integers(1, 60, 200)
+    right = rng.integers(0, size + 1)
+    wrong = rng.integers(0, size - right + 1)
+    labelled = right + wrong
+    assert np.allclose(surprise(line, right, wrong), stats.binom.sf(right - 1, labelled, line))
+    below = np.ceil(line * size - 1e-9) - 1
+    tail = [stats.hypergeom.sf(r - 1, n, k, m) if k >= 0 else 0.0
+            for r, n, k, m in zip(right, size, below, labelled, strict=True)]  # fmt: skip
+    some = below >= 0  # a group below the line is possible
+    assert np.allclose(surprise(line, right, wrong, size)[some], np.array(tail)[some])
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_the_scores_and_the_other_groups_do_not_pass_the_odd_one_out(target) -> None:
+    """Scores of 85 % and three good groups make the posterior sure; 8 of 13 right is not yet a pass at one half."""
+    task, counts = fl.Certify(fl.Accuracy(), at_least=0.5), dict.fromkeys(CLASSES, (40, 6))
+    odd = verdict({**counts, "coat": (8, 5)}, task, prior=fl.Learned(), target=target)
+    assert odd.table["reaches"][0] > 0.98
+    assert odd.settings["verdict"] == "open"
+    assert verdict({**counts, "coat": (30, 7)}, task, prior=fl.Learned(), target=target).settings["verdict"] == "pass"
+    # Nor do they fail it: must not be above one half, and 8 of 13 says little.
+    low = verdict(
+        {**counts, "coat": (8, 5)}, replace(task, at_least=None, at_most=0.5), prior=fl.Learned(), target=target
+    )
+    assert dict(zip(low.table["group"], low.table["verdict"], strict=True))["coat"] == "open"
+
+
+def test_of_groups_that_surely_reach_the_line_the_nearest_comes_first() -> None:
+    counts = {"shirt": (45, 15), "coat": (60, 0), "bag": (62, 0), "boot": (50, 5)}
+    table = verdict(counts, fl.Certify(fl.Accuracy(), at_least=0.1)).table
+    assert table["group"][:2] == ["shirt", "boot"]
+
+
+def test_no_stop_is_met_where_there_is_no_verdict() -> None:
+    # Four groups, one without labels: the posterior is sure, and nothing may stop by it.
+    few = {**GOOD, "coat": (0, 0)}
+    audit = told_exactly(few, asked=True, task=fl.Certify(fl.Accuracy(), at_least=0.3, sure=0.9), prior=fl.Learned(),
+                         stop=fl.Stop(probability=0.6))  # fmt: skip
+    standing = audit.standing()
+    assert not standing.reached
+    assert "there is no verdict yet (wanted 90%)" in standing.words
+    assert forecast(audit, runs=3).goal == "there is a verdict, pass or fail, at 60%"
+
+
+def test_a_forecast_and_a_plan_wait_for_a_verdict() -> None:
+    items, _ = pool()
+    task = fl.Certify(fl.Accuracy(), at_least=0.6, sure=0.9, guarantee="anytime")
+    made = plan(items, task=task, budgets=[40, 80], runs=3)
+    assert made.stop == fl.Stop(probability=0.9, guarantee="anytime")
+    assert "verdict" in made.words
+    assert {"verdict", "right"} <= set(made.table.columns)
+    audit = told_exactly({**GOOD, "coat": (9, 2)}, asked=True, task=task)
+    ahead = forecast(audit, runs=3)
+    assert ahead.stop == made.stop
+    assert "until there is a verdict, pass or fail, at 90%" in ahead.words or "more labels" in ahead.words

@@ -250,7 +250,7 @@ def test_a_stop_that_cannot_be_guaranteed_is_refused() -> None:
         (fl.Stop(overall=0.1, guarantee="anytime"), fl.Estimate(accuracy), "is not possible"),
         (fl.Stop(labels=10, guarantee="anytime"), fl.Estimate(accuracy), "a width or a probability"),
         (fl.Stop(width=0.1, guarantee="anytime"), fl.Estimate(fl.CalibrationError()), "one share"),
-        (fl.Stop(probability=0.9, guarantee="anytime"), fl.Identify(accuracy, lowest=1), "guaranteed at every look"),
+        (fl.Stop(probability=0.9, guarantee="anytime"), fl.Identify(fl.Recall(), lowest=1), "one share"),
         (fl.Stop(probability=0.9, guarantee="anytime"), fl.Certify(accuracy, at_least=0.5), "guaranteed at every"),
     ):
         with pytest.raises(fl.SpecError, match=message):

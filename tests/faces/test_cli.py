@@ -61,14 +61,18 @@ def test_json_has_the_rows_and_the_settings(folder) -> None:
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert set(told) == {"rows", "settings"}
+    scores = ("rmse", "overall-error", "coverage", "overall-coverage")
     assert [(row["method"], row["budget"], row["score"]) for row in told["rows"]] == [
-        ("uniform+items", 5, "rmse"),
-        ("uniform+items", 10, "rmse"),
-        ("informed+thompson", 5, "rmse"),
-        ("informed+thompson", 10, "rmse"),
+        (method, budget, score)
+        for score in scores
+        for method in ("uniform+items", "informed+thompson")
+        for budget in (5, 10)
     ]
     for row in told["rows"]:
         assert set(row) == {"method", "budget", "score", "mean", "se", "q10", "q50", "q90", "p", "best"}
+        assert (row["best"] is None) == row["score"].endswith("coverage")
+        if row["score"] != "rmse":
+            continue
         assert 1 < row["mean"] < 100  # percent
         assert row["se"] > 0
     assert told["settings"]["runs"] == 4
@@ -129,17 +133,20 @@ def create_defaults() -> str:
     return "+".join(sorted(names))
 
 
+OVERALL = ("overall-error", "coverage", "overall-coverage")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "scores"),
     [
-        ([], {"rmse"}),
-        (["--groups", "score:4"], {"rmse", "ece-error"}),
-        (["--groups", "weight:4", "--metric", "accuracy"], {"rmse", "ece-error"}),
+        ([], {"rmse", *OVERALL}),
+        (["--groups", "score:4"], {"rmse", "ece-error", *OVERALL}),
+        (["--groups", "weight:4", "--metric", "accuracy"], {"rmse", "ece-error", *OVERALL}),
         (["--task", "estimate", "--metric", "confusion"], {"rmse"}),
-        (["--groups", "column:sex", "--metric", "f1:cat"], {"rmse"}),
-        (["--groups", "whole", "--metric", "calibration:5"], {"rmse"}),
-        (["--groups", "column:sex,predicted"], {"rmse"}),
+        (["--groups", "column:sex", "--metric", "f1:cat"], {"rmse", *OVERALL}),
+        (["--groups", "whole", "--metric", "calibration:5"], {"rmse", *OVERALL}),
+        (["--groups", "column:sex,predicted"], {"rmse", *OVERALL}),
         (["--task", "identify", "--lowest", "2"], {"mrr", "labels-to-identify"}),
         (["--metric", "calibration", "--highest", "1"], {"mrr", "labels-to-identify"}),
         (["--metric", "cost:{cost.csv}", "--highest", "1"], {"mrr", "labels-to-identify"}),

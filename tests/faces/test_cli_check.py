@@ -146,3 +146,32 @@ def test_certifying_is_simulated(predictions: str) -> None:
     result = run("simulate", predictions, "--labels", "label", *words, "--jobs", "1")
     assert result.exception is None, result.exception
     assert "right" in result.stdout
+
+
+def test_a_report_shows_the_verdicts_of_rules(database, tmp_path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        '[[rule]]\nname = "usable <b>"\nevery = "accuracy >= 0.8"\n[[rule]]\noverall = "accuracy >= 50%"\n'
+    )
+    path = database((20, 30))
+    page, text, data = (tmp_path / f"gate.{ending}" for ending in ("html", "md", "json"))
+    for file in (page, text, data):
+        told = run("report", path, "--rules", str(rules), "--no-forecast", "-o", str(file))
+        assert told.exception is None, told.output
+    checks = json.loads(data.read_text(encoding="utf-8"))["checks"]
+    assert [one["verdict"] for one in checks] == ["fail", "pass"]
+    for written in (page.read_text(encoding="utf-8"), text.read_text(encoding="utf-8")):
+        assert "Does it pass?" in written
+        assert "20 of 50 right" in written
+        assert checks[0]["words"].split(":")[0] == "Fail"
+    assert "usable &lt;b&gt;" in page.read_text(encoding="utf-8")
+    assert 'class="v-fail"' in page.read_text(encoding="utf-8")
+    assert "| coat | 20 of 50 right |" in text.read_text(encoding="utf-8")
+
+
+def test_the_progress_and_the_forecast_speak_of_a_verdict(database) -> None:
+    task = fl.Certify(fl.Accuracy(), at_least=0.8)
+    shown = run("show", database((9, 2), task=task, stop=fl.Stop(probability=0.9)), "--no-forecast")
+    # At 0.9 there is no verdict: what is wanted is what Certify wants.
+    assert "there is no verdict yet (wanted 95%)" in shown.stderr
+    assert "the answer is right" not in shown.stderr

@@ -88,6 +88,18 @@ def test_the_reference_is_current() -> None:
     spec.loader.exec_module(module)
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert page == module.reference(), "docs/cli.md is stale: run python scripts/cli_reference.py"
+    written = module.NAMES.read_text(encoding="utf-8")
+    assert written == module.names(), "cli/part_names.py is stale: run python scripts/cli_reference.py"
+
+
+def test_the_help_of_new_lists_the_parts_without_importing_them() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from fewlabels.cli.main import cli; "
+        "print(CliRunner().invoke(cli, ['new', '--help']).output); assert 'numpy' not in sys.modules"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "accuracy, calibration, confusion, cost:FILE" in told
+    assert "estimate, certify, compare, identify" in told
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

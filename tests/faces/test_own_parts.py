@@ -77,6 +77,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_created_labelled_ended_loaded_shown_and_exported(folder: Path) -> None:
     run(folder, "-c", CREATE)
     shown = run(

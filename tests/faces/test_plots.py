@@ -93,7 +93,7 @@ def test_every_plot_runs_where_it_suits_and_is_refused_elsewhere(task: str, targ
 
 
 def test_an_unknown_plot_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(fl.InputError, match=r"there is no plot 'pie'. The plots are forest, ranking"):
+    with pytest.raises(fl.InputError, match=r"there is no plot 'pie'. The plots are verdicts, forest"):
         plots.read_all(assessment("estimate"), kinds=["pie"])
 
 

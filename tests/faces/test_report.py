@@ -132,7 +132,8 @@ def test_numbers_are_those_of_the_assessment(question) -> None:
     assert list(report.answer.table.rows()) == list(answer.table.rows())
     metric = fl.Accuracy() if audit.spec.task.metric.vector else None
     groups = audit.groups if metric else None
-    known = {row["group"]: row for row in audit.estimates(metric=metric, groups=groups, draws=1_000).rows()}
+    estimates = audit.estimates(metric=metric, groups=groups, draws=1_000, guarantee=answer.settings.get("guarantee"))
+    known = {row["group"]: row for row in estimates.rows()}
     assert {row.group for row in report.groups} == set(audit.groups.names)
     for row in report.groups:
         assert {name: asdict(row)[name] for name in known[row.group]} == known[row.group]
@@ -341,7 +342,7 @@ def test_json_is_plain_and_has_the_same_names_for_every_question(question) -> No
     assert set(data) == {
         *("format", "fewlabels", "made", "assessment", "level", "question", "headline", "doubts", "answer", "groups"),
         *("overall", "confusions", "mistakes", "labels", "chosen", "more", "learned", "settings", "pool", "plots"),
-        *("next", "basis"),
+        *("next", "basis", "checks"),
     }
     assert data["settings"] == json.loads(json.dumps(asked(question).spec.to_json()))
     assert [row["mean"] for row in data["groups"]] == [row.mean for row in found(question).groups]

@@ -28,6 +28,7 @@ def test_the_dashboard_updates_by_itself(house: House, site: Site) -> None:
     page.wait_for_selector("[data-part=forecast] p", timeout=3 * PATIENCE)  # the first one may have to compile
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", [{"overlap": 2, "name": "two votes"}], indirect=True)
 def test_the_owner_decides_by_keyboard_and_may_think_again(house: House, site: Site) -> None:
     audit = site.audit()

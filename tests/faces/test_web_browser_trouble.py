@@ -100,6 +100,7 @@ def test_what_the_server_refuses_is_shown_not_dropped(house: House, site: Site) 
     page.wait_for_selector("#refused", state="hidden")
 
 
+@pytest.mark.slow
 def test_an_item_withdrawn_meanwhile_is_said_and_the_answer_is_kept_on_the_page(house: House, site: Site) -> None:
     page = house.label(site, site.ann)
     page.wait_for_selector("#item >> visible=true")

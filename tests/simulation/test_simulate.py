@@ -324,6 +324,22 @@ def test_rmse_is_weighted_by_the_share_and_in_percent() -> None:
         assert found == pytest.approx(100 * np.sqrt(total))
 
 
+def test_the_number_over_all_items_and_how_often_intervals_hold() -> None:
+    """Against the estimates and the answer of an assessment with the same labels."""
+    one = method("uniform+items")
+    case = truth_of("accuracy", one)
+    items = np.random.default_rng(3).permutation(160)[:60]
+    scores = judge(case).verdict(one, items, np.array([60]), np.random.default_rng(1)).scores
+    audit = fl.create(None, "same", POOL, task=fl.Estimate(fl.Accuracy()), prior=fl.Uniform(), policy=fl.UniformItems())
+    audit.tell({POOL.ids[int(i)].as_py(): LABELS[i] for i in items}, adopt=True)
+    rows, answer = list(audit.estimates().rows()), next(audit.answer(draws=50_000).table.rows())
+    truth, shares = case.value, case.cells.partition.shares
+    held = [row["low"] <= share <= row["high"] for row, share in zip(rows, truth, strict=True)]
+    assert scores["coverage"][0] == pytest.approx(100 * np.mean(held))
+    assert scores["overall-error"][0] == pytest.approx(100 * abs(answer["mean"] - shares @ truth), abs=0.01)
+    assert scores["overall-coverage"][0] == 100.0 * (answer["low"] <= shares @ truth <= answer["high"])
+
+
 def test_ece_error_is_relative_to_the_ece_of_all_labels() -> None:
     one = method("uniform+items+pool")
     case = truth_of("bins", one)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import comb
 
-from fewlabels.anytime import Bets, evidence_above, pool_sequence, population_sequence
+from fewlabels.anytime import Bets, evidence_above, evidence_apart, pool_sequence, population_sequence
 
 ALPHA = 0.05
 BETS = {"good": 0.8, "bad": 0.1}
@@ -132,3 +132,95 @@ def test_good_bets_make_short_intervals_and_bad_ones_long() -> None:
     lengths = [np.diff(population_sequence(right, wrong, bets(e, 1), 0.95), axis=0)[0, 0] for e in (0.9, 0.1)]
     assert lengths[0] < lengths[1] < 1.35 * lengths[0]
     assert [end[0] for end in population_sequence(np.array([0]), np.array([0]), bets(0.5, 1), 0.95)] == [0.0, 1.0]
+
+
+def wealth_of(pair: tuple[float, float], right, wrong, expected) -> np.ndarray:
+    """log M_a(θ_a) M_b(θ_b), from the formula; right and wrong of shape (..., 2)."""
+    made = Bets.on(np.asarray(expected, dtype=float))
+    shares = np.asarray(pair)
+    out = np.zeros(right.shape[:-1])
+    for g in range(2):
+        r, w = right[..., g].ravel(), wrong[..., g].ravel()
+        one = Bets(np.repeat(made.a[g : g + 1], len(r), 0), np.repeat(made.b[g : g + 1], len(r), 0), made.share)
+        likely = r * np.log(shares[g]) + w * np.log1p(-shares[g])
+        out += (one.log_wealth(r, w) - likely).reshape(out.shape)
+    return out
+
+
+@pytest.mark.parametrize("least", [-0.3, -0.05, 0.0, 0.05, 0.4])
+def test_the_evidence_about_a_difference_is_the_least_wealth_over_all_such_pairs(least: float) -> None:
+    rng = np.random.default_rng(8)
+    first, second = np.meshgrid(np.linspace(0.001, 0.999, 500), np.linspace(0.001, 0.999, 500), indexing="ij")
+    inside = first - second >= least
+    for _ in range(12):
+        right, wrong = rng.integers(0, 40, 2), rng.integers(0, 40, 2)
+        made = Bets.on(rng.random(2))
+        likely = right[0] * np.log(first) + wrong[0] * np.log1p(-first)
+        likely = likely + right[1] * np.log(second) + wrong[1] * np.log1p(-second)
+        slow = made.log_wealth(right, wrong).sum() - likely[inside].max()
+        assert slow - 0.1 <= evidence_apart(least, right, wrong, made) <= slow + 1e-9
+
+
+@pytest.mark.parametrize("touching", [True, False])
+@pytest.mark.parametrize("least", [-0.5, -0.1, 0.0, 0.2])
+def test_the_same_in_a_pool_by_trying_all_numbers_of_right_items(least: float, touching: bool) -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        size = rng.integers(1, 12, 2)
+        total = rng.integers(0, size + 1)
+        right, wrong = rng.integers(0, total + 1), rng.integers(0, size - total + 1)
+        made, best = Bets.on(rng.random(2)), -np.inf
+        for a in range(right[0], size[0] - wrong[0] + 1):
+            for b in range(right[1], size[1] - wrong[1] + 1):
+                apart = a / size[0] - b / size[1] - least
+                if apart > 1e-9 or (touching and apart > -1e-9):
+                    groups = zip((a, b), right, wrong, size, strict=True)
+                    chances = [sequence_chance(*group) for group in groups]
+                    best = max(best, sum(map(math.log, chances)))
+        wanted = made.log_wealth(right, wrong).sum() - best
+        assert evidence_apart(least, right, wrong, made, size, touching=touching) == pytest.approx(wanted)
+
+
+def sequence_chance(total: int, right: int, wrong: int, size: int) -> float:
+    """The probability of these labels in some order, drawn one by one from `size` items of which `total` are right."""
+    chance = 1.0
+    for i in range(right):
+        chance *= (total - i) / (size - i)
+    for i in range(wrong):
+        chance *= (size - total - i) / (size - right - i)
+    return chance
+
+
+SLOW_PAIRS = [pytest.param(pair, marks=pytest.mark.slow) for pair in ((0.8, 0.8), (0.9, 0.7), (0.97, 0.9), (0.2, 0.6))]
+POLICIES = {
+    "in turn": lambda right, wrong: (right + wrong).sum(axis=-1) % 2 == 0,
+    "the worse one": lambda right, wrong: (
+        (right[..., 0] + 1) * ((right + wrong)[..., 1] + 2) <= (right[..., 1] + 1) * ((right + wrong)[..., 0] + 2)
+    ),
+    "the first, then the second": lambda right, wrong: (right + wrong)[..., 0] < 20,
+}
+
+
+@pytest.mark.parametrize("asks", POLICIES.values(), ids=POLICIES)
+@pytest.mark.parametrize("pair", [(0.5, 0.5), *SLOW_PAIRS])
+def test_a_true_pair_is_ever_refuted_with_at_most_the_probability_promised(pair, asks) -> None:
+    """By counting all paths of two groups, whichever is asked about next; bets that are too high and too low."""
+    steps = 40
+    for expected in ((0.9, 0.3), (0.5, 0.95)):
+        alive: dict[tuple[int, ...], float] = {(0, 0, 0, 0): 1.0}
+        refuted = 0.0
+        for _ in range(steps):
+            states = np.array(list(alive))
+            first = asks(states[:, :2], states[:, 2:])
+            after: dict[tuple[int, ...], float] = {}
+            for state, chance, is_first in zip(alive, alive.values(), first, strict=True):
+                g = 0 if is_first else 1
+                for wrong, share in ((0, pair[g]), (1, 1 - pair[g])):
+                    new = list(state)
+                    new[g + 2 * wrong] += 1
+                    after[tuple(new)] = after.get(tuple(new), 0.0) + chance * share
+            states = np.array(list(after))
+            out = wealth_of(pair, states[:, :2], states[:, 2:], expected) >= math.log(1 / ALPHA)
+            refuted += float(np.array(list(after.values()))[out].sum())
+            alive = {state: chance for (state, chance), gone in zip(after.items(), out, strict=True) if not gone}
+        assert 0 < refuted <= ALPHA

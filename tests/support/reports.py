@@ -77,6 +77,7 @@ QUESTIONS = {
     "calibration": lambda: told(120, task=fl.Estimate(fl.CalibrationError()), place=True),
     "cost": lambda: told(120, task=fl.Identify(fl.Cost([[0, 1, 1, 9]] * 4), highest=1)),
     "recall": lambda: told(120, task=fl.Estimate(fl.Recall()), place=True),
+    "certify": lambda: told(120, task=fl.Certify(fl.Accuracy(), at_least=0.8, guarantee="anytime")),
     "random": lambda: told(60, policy=fl.UniformItems()),
     "nothing": lambda: told(0, task=fl.Identify(fl.Accuracy(), lowest=1)),
     "evil": lambda: told(80, EVIL, task=fl.Identify(fl.Accuracy(), lowest=1)),

@@ -109,5 +109,9 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
     for one in checks:
         begin = f"{one.rule.name}. " if one.rule.name else ""
         click.echo(harmless(f"{begin}{one.words}{f' {one.forecast}' if one.forecast else ''}"))
+    if any(one.verdict == "pass" and not one.rule.guarantee for one in checks):
+        talk(
+            "This is for one look. Whoever looks again and again and stops at the first pass needs --guarantee anytime."
+        )
     if not audit.labels():
         talk("There are no labels yet, and a group without labels never passes.")

@@ -34,6 +34,7 @@ _COLUMNS = {
     "rmse": "rmse: typical error of a group's estimate",
     "probability": "probability: how sure the answer is",
     "right": "right: how often the answer is right",
+    "verdict": "verdict: share of worlds in which there is one, pass or fail",
     "found": "found: share of the groups looked for that are named",
     "reached": "reached: share of worlds in which the stopping rules were met by then",
 }

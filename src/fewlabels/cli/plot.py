@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # The names in fewlabels.plots, so that showing the help need not import them; a test compares.
 PLOT_NAMES = (
+    "verdicts",
     "forest",
     "ranking",
     "chances",
@@ -36,6 +37,7 @@ _HELP = """Draw a picture of an assessment.
   chances      the chance of each to be the worst      rope         the difference of two groups
   reliability  confidence against accuracy             allocation   where the labels went
   calibration  the calibration error                   curve        what the labels bought
+  verdicts     each group beside the line it must reach
 
 Without --kind, the picture shows the answer. The ending of the file name is the format: .svg (shows values where you
 point, and needs no other package), .png or .pdf. Without -o the file is named after the assessment and the picture;

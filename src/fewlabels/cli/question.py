@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -37,15 +38,15 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 class PartOption(click.Option):
     """An option that names a metric, task, policy or prior; its help begins with the registered names.
 
-    The list is made when the help is shown, because making it imports every part.
+    Making the list imports every part, which takes half a second. So the help shows the one in `part_names`, unless
+    there may be parts of somebody else's: imported ones, or those of an installed package.
     """
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the option, and its help with the names before it."""
-        from fewlabels.parts import listed, registered
+        from fewlabels.cli.part_names import NAMES
 
-        family: Any = self.name
-        names = ", ".join(registered(family)) if family == "task" else listed(family)
+        names = living(self.name) if _may_be_others() else NAMES[str(self.name)]
         record = super().get_help_record(ctx)
         return None if record is None else (record[0], f"{names}. {record[1]}")
 
@@ -57,6 +58,19 @@ class PartOption(click.Option):
 
         family: Any = self.name
         return [CompletionItem(name) for name in registered(family) if name.startswith(incomplete)]
+
+
+def living(family: Any) -> str:
+    """List the parts of a family that are registered now."""
+    from fewlabels.parts import listed, registered
+
+    return ", ".join(registered(family)) if family == "task" else listed(family)
+
+
+def _may_be_others() -> bool:
+    from importlib.metadata import entry_points
+
+    return "fewlabels.parts" in sys.modules or bool(entry_points(group="fewlabels.parts"))
 
 
 def question_options(command: Decorated) -> Decorated:

@@ -16,6 +16,7 @@ after the assessment; with -o - the report goes to stdout.
 Examples:
   fewlabels report audit.db
   fewlabels report audit.db worst -o worst.html --open
+  fewlabels report audit.db --rules rules.toml -o gate.html
   fewlabels report audit.db --format json -o - | jq .headline
 """
 
@@ -27,6 +28,7 @@ Examples:
 @level_option
 @click.option("--examples", default=12, type=click.IntRange(0), show_default=True, help="Labelled mistakes to show.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
+@click.option("--rules", metavar="FILE", help="Say whether the rules of this TOML file pass; see `fewlabels check`.")
 @click.option("--open", "show", is_flag=True, help="Open the file in the browser.")
 def report(
     address: str,
@@ -37,19 +39,22 @@ def report(
     level: float,
     examples: int,
     forecast: bool,
+    rules: str | None,
     show: bool,
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import open_assessment, progress, talk
+    from fewlabels.gate import read_rules
     from fewlabels.io.saving import save
     from fewlabels.report import format_of, read, rendered
 
+    put = [] if rules is None else read_rules(rules)
     audit = open_assessment(address, name)
     if output != "-":
         output = output or f"{_file_name(audit.name)}.{form or 'html'}"
         form = form or format_of(output)
     with progress("making the report") as bar:
-        made = read(audit, level, examples=examples, foresee=forecast, progress=bar)
+        made = read(audit, level, examples=examples, foresee=forecast, rules=put, progress=bar)
     text = rendered(made, form or "html")
     if output == "-":
         click.echo(text, nl=False)

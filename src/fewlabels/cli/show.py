@@ -84,7 +84,7 @@ def show(
     if not as_json:
         for line in _words(audit, known, address):
             talk(line)
-        talk(f"\n{_title(measured, by, level, guarantee, together)}")
+        talk(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together)}")
         most = _SCREEN if sys.stdout.isatty() and top is None else None
         emit(readable(table, audit.spec.task, measured), as_json=False, most=most)
     # Last, because it takes some seconds.

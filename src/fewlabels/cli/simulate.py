@@ -33,6 +33,9 @@ significantly different from it (p >= 0.05 in Wilcoxon's test). {scores}"""
 _SCORES = {
     "rmse": "rmse: error of the estimates, lower is better.",
     "ece-error": "ece-error: relative error of the calibration error in percent, lower is better.",
+    "overall-error": "overall-error: error of the average over the pool, lower is better.",
+    "coverage": "coverage: percent of the groups' 95% intervals that contain the true value; 95 is promised.",
+    "overall-coverage": "overall-coverage: percent of runs in which that of the average does.",
     "mrr": "mrr: 1 when the groups looked for are ranked first.",
     "labels-to-identify": "labels-to-identify: labels until they are found, - if the runs ended before that.",
     "success": "success: share of runs with the right answer.",
@@ -45,9 +48,10 @@ _HELP = """Try methods on a pool whose labels are all known.
 
 FILE has the predictions and, unless --labels names another place, the labels: .npz, .csv, .parquet and so on. In each
 run, a method starts without labels, asks as it would in real life, and is scored at each budget. The scores are, for
---task estimate, the error (rmse, in percent); for identify, the mean reciprocal rank (mrr) of the groups looked for and
-the labels it takes to identify them; for compare, the share of runs with the right answer (success) and the labels it
-takes to decide.
+--task estimate, the error of the groups (rmse) and of the average over the pool (overall-error), and how often the 95%
+intervals of both contain the true value (coverage, overall-coverage), all in percent; for identify, the mean reciprocal
+rank (mrr) of the groups looked for and the labels it takes to identify them; for compare, the share of runs with the
+right answer (success) and the labels it takes to decide.
 
 \b
 A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly these items:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Evidence
 
 _ORDER: dict[Evidence, int] = {"enough": 0, "scores": 0, "others": 0, "few": 1, "unasked": 2, "empty": 3}
-_PLACES = ("chance", "rank", "rank_low", "rank_high")
+_PLACES = ("chance", "rank", "rank_low", "rank_high", "reaches", "verdict")
 
 
 def group_rows(reading: Reading) -> tuple[GroupRow, ...]:

@@ -33,8 +33,8 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     """
     overall, labelled = finding.overall, finding.labels.labelled
     figures = []
-    if finding.answer.probability is not None and labelled:
-        figures.append(_certainty(finding, finding.answer.probability))
+    if labelled and (sure := certainty(finding)) is not None:
+        figures.append(sure)
     if not overall.doubt:
         figures.append(_overall(overall))
     share = percent(labelled / finding.items) if finding.items else "none"
@@ -56,9 +56,18 @@ def _overall(overall: Overall) -> KeyFigure:
     return KeyFigure(overall.name, percent(overall.mean), overall.about)
 
 
-def _certainty(finding: Finding, sure: float) -> KeyFigure:
-    """Say how sure the answer is or, if it names several groups, how many of them are expected to be right."""
+def certainty(finding: Finding) -> KeyFigure | None:
+    """Say how sure the answer is or, if it names several groups, how many of them are expected to be right.
+
+    None for a task whose answer is not right or wrong. A task may say it in words of its own.
+    """
+    if own := finding.task.certainty(finding.answer):
+        return KeyFigure(*own)
+    if (sure := finding.answer.probability) is None:
+        return None
     named = set(finding.answer.groups)
+    if not all(row.has_labels for row in finding.groups if row.group in named):
+        return KeyFigure("Answer is right", "not known yet", f"too few labels in the {finding.words.nouns} it names")
     chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
     if len(chances) < 2:
         return KeyFigure("Answer is right", probability(sure), "judging by the labels so far")

@@ -126,20 +126,33 @@ def _filled(phrase: str, audit: Assessment) -> str:
     return phrase.format(noun=noun, nouns=plural(noun))
 
 
-def how_to_read(level: float) -> str:
+_ONCE = (
+    "That depends on how the labels were chosen and on what was assumed before any label, both described below; the "
+    "fewer labels, the more it depends on them."
+)
+_EVERY = (
+    "That is guaranteed for every classifier and however often one looks, because items were taken at random within "
+    "each group; what was assumed before any label does not matter."
+)
+_FAIR = "if what was assumed before any label is fair (a credible interval)."
+_VERDICT = {
+    "verdict": "Pass: it reaches the line. Fail: it does not. Open: the labels do not say yet.",
+    "chance": "The probability that it reaches the line, judging by the labels so far.",
+}
+
+
+def how_to_read(level: float, *, guaranteed: bool = False) -> str:
     """Explain the numbers to somebody who reads such numbers for the first time."""
     example = "62% (between 55% and 69%)"
     return (
         f"Only some of the items were labelled by people, so every number is an estimate with a range: {example} means "
         "that 62% is the best guess and that anything from 55% to 69% is plausible. "
-        f"A range is made to contain the true value with a probability of {chosen(level)}. That depends on how the "
-        "labels were chosen and on what was assumed before any label, both described below; the fewer labels, the "
-        "more it depends on them. "
-        "If two ranges overlap widely, do not read much into which number is larger."
+        f"A range is made to contain the true value with a probability of {chosen(level)}. "
+        f"{_EVERY if guaranteed else _ONCE} If two ranges overlap widely, do not read much into which number is larger."
     )
 
 
-def glossary(audit: Assessment, level: float) -> dict[str, str]:
+def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> dict[str, str]:
     """Return the words of the report, each with its meaning."""
     noun = noun_of(audit.groups)
     meanings = {
@@ -148,9 +161,11 @@ def glossary(audit: Assessment, level: float) -> dict[str, str]:
         noun: groups(audit),
         measure(audit.spec.task.metric).name: meaning(audit).capitalize() + ".",
         "range": f"The values that fit the labels. The true value is among them with a probability of {chosen(level)} "
-        "if what was assumed before any label is fair (a credible interval).",
+        + ("at every look, for every classifier (a confidence sequence)." if guaranteed else _FAIR),
         "confidence": "How sure the classifier says it is of its own prediction.",
     }
+    if audit.spec.task.main_plot == "verdicts":
+        meanings |= _VERDICT
     if audit.spec.task.sought is not None:
         meanings["chance"] = (
             f"The probability that the {noun} is one of those looked for, judging by the labels so far."
@@ -163,14 +178,14 @@ def glossary(audit: Assessment, level: float) -> dict[str, str]:
 
 def words(reading: Reading) -> Words:
     """Gather the phrases of an assessment."""
-    audit = reading.audit
+    audit, guaranteed = reading.audit, bool(reading.answer.settings.get("guarantee"))
     shown = measure(Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric)
     return Words(
         noun=reading.noun,
         metric=shown.name,
         share=shown.share,
         grouped=groups(audit),
-        reading=how_to_read(reading.level),
+        reading=how_to_read(reading.level, guaranteed=guaranteed),
         rule=rule(reading),
-        glossary=glossary(audit, reading.level),
+        glossary=glossary(audit, reading.level, guaranteed=guaranteed),
     )

@@ -77,8 +77,9 @@ class Reading:
 
     @cached_property
     def estimates(self) -> Table:
-        """The estimates of the assessment's own metric and groups."""
-        return self.audit.estimates(level=self.level, draws=self.draws)
+        """The estimates of the assessment's own metric and groups; with the guarantee, if the answer has it."""
+        guarantee = self.answer.settings.get("guarantee")
+        return self.audit.estimates(level=self.level, draws=self.draws, guarantee=guarantee)
 
     @cached_property
     def answer(self) -> Answer:
@@ -94,9 +95,9 @@ class Reading:
 
     @cached_property
     def ranked(self) -> Mapping[str, Mapping[str, Any]]:
-        """The rows of the answer by group, in its order; empty if the answer has no chance for each group."""
+        """The rows of the answer by group, in its order; empty if the answer says nothing of each group."""
         table = self.answer.table
-        if not {"group", "chance"} <= set(table.columns):
+        if "group" not in table.columns or not {"chance", "verdict"} & set(table.columns):
             return {}
         return {row["group"]: row for row in table.rows()}
 
@@ -127,8 +128,10 @@ class Reading:
 
     @cached_property
     def too_long(self) -> list[bool]:
-        """For each group, whether its interval is too long for its number to be shown."""
-        return too_long(self.audit, self.measured, self.level)
+        """For each group, whether its interval is too long for its number to be shown; a guaranteed one may be long."""
+        guaranteed = "guarantee" in self.measured.settings
+        table = self.audit.estimates(level=self.level, draws=self.draws) if guaranteed else self.measured
+        return too_long(self.audit, table, self.level)
 
     @cached_property
     def too_few(self) -> dict[str, bool]:

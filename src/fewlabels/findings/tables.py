@@ -8,6 +8,7 @@ from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.labels import right_labels
 from fewlabels.findings.measures import is_thin
 from fewlabels.table import Table
+from fewlabels.tasks.certify_words import chance
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.wording import Style, percent, probability
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 _VALUES = ("mean", "low", "high", "median")
-_CHANCES = ("chance", "reaches", *REGIONS)
+_CHANCES = ("chance", *REGIONS)
 
 
 def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:
@@ -85,11 +86,16 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     for name, values in table.columns.items():
         if name in _VALUES:
             columns[name] = [None if value is None else write(value) for value in values]
+        elif name == "reaches":
+            rows = zip(values, table["labelled"], table["n"], strict=True)
+            columns[name] = [chance(*row) for row in rows]
         elif name in _CHANCES:
             columns[name] = [None if value is None else probability(value) for value in values]
         elif name == "rank" and "rank_low" in table.columns:
             ends = zip(table["rank_low"], table["rank_high"], strict=True)
             columns[name] = [f"{round(low)}-{round(high)}" if low < high else f"{round(low)}" for low, high in ends]
+        elif name == "won":
+            columns[name] = ["all" if value >= 1 else percent(value) for value in values]
         elif name == "confidence":
             columns[name] = [None if value is None else percent(value) for value in values]
         elif name not in ("rank_low", "rank_high", "prior", "evidence") and (name != "note" or _tells(table)):

@@ -39,8 +39,8 @@ class Check:
 
     Parameters
     ----------
-    rule
-        The rule.
+    rule, task
+        The rule, and the question that it puts to the labels.
     verdict
         "pass", "fail", or "open": not enough evidence.
     words
@@ -53,6 +53,7 @@ class Check:
     """
 
     rule: Rule
+    task: Certify
     verdict: Verdict
     words: str
     table: Table
@@ -82,7 +83,7 @@ class Check:
         }
 
 
-def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 10_000) -> Check:
+def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 10_000, level: float = 0.95) -> Check:
     """Put a rule to the labels that are there.
 
     With `foresee`, and no verdict yet, the assessment is played on to see how many more labels it will probably take;
@@ -90,7 +91,7 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
     """
     task = certify_from(rule.line, audit.pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
     groups = _groups(audit, rule)
-    answer = audit.put(task, groups, draws=draws)
+    answer = audit.put(task, groups, level=level, draws=draws)
     table, verdict = _with_right(audit, task, groups, answer.table), answer.settings["verdict"]
     if rule.overall and (why := _lacks(audit)):
         verdict = "open"
@@ -102,7 +103,7 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
         words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
         words += _steered(audit) if groups.recipe != audit.groups.recipe and not spoken_for else ""
     ahead = _ahead(audit, task, groups) if foresee and verdict == "open" else ""
-    return Check(rule, verdict, words, table, ahead)
+    return Check(rule, task, verdict, words, table, ahead)
 
 
 def worst(checks: Sequence[Check]) -> Verdict:

@@ -56,8 +56,9 @@ class Plan:
         A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95% interval of
         the average over the pool, and held, the share of worlds where it contains the true value; width and widest of
         the groups' intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong,
-        the probability that it gives itself, and right, the share of worlds where it is; found, of the groups looked
-        for the share that is named; reached, the share of worlds where the rule has been met by then.
+        the probability that it gives itself, and right, the share of worlds where it is; verdict, the share where
+        there is one; found, of the groups looked for the share that is named; reached, the share of worlds where the
+        rule has been met by then.
     recommended
         The number of labels by which the rule is met in four worlds of five; None if no budget tried is enough.
     stop
@@ -242,6 +243,8 @@ def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -
     numbers["rmse"] = float(np.sqrt(weight @ square / weight.sum()))
     if task.conclusive:
         numbers |= {"probability": snapshot.probability, "right": float(snapshot.is_right(truth))}
+    if task.surety:
+        numbers["verdict"] = float(snapshot.probability >= task.surety)
     if task.plays > 1:
         numbers["found"] = snapshot.found(truth)
     return numbers
@@ -295,10 +298,10 @@ def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_C
     promise = float(np.mean([course.promise for course in stopped])) if stopped else 1.0
     by_chance = 2 * np.sqrt(promise * (1 - promise) / max(len(stopped), 1))
     if honesty < promise - _TOO_FAR - by_chance:
-        return None, too_soon(honesty, promise, goal, repr(game.spec.prior))
+        return None, too_soon(honesty, promise, goal, repr(game.spec.prior), game.spec.task)
     when = quantile([course.met for course in courses], ENOUGH)
     if np.isinf(when):
         far = min(_FARTHER * budgets[-1], game.open)
-        return None, never(len(stopped) / len(courses), far, goal)
+        return None, never(len(stopped) / len(courses), far, goal, game.spec.task)
     recommended = min(max(rounded(when, up=True), 1), game.open)
-    return recommended, recommendation(recommended, ENOUGH, honesty, goal)
+    return recommended, recommendation(recommended, ENOUGH, honesty, goal, game.spec.task)

@@ -55,6 +55,8 @@ class Forecast:
         Whether the rule is the assessment's own, or a usual one because it has none.
     sentence
         The forecast in a sentence or two, without the note that no rule is set.
+    goal
+        What the rule waits for, in words.
 
     >>> import fewlabels as fl
     >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
@@ -71,6 +73,7 @@ class Forecast:
     stop: Stop
     is_set: bool
     sentence: str
+    goal: str = ""
 
     @property
     def words(self) -> str:
@@ -127,7 +130,7 @@ def forecast(
     labels = game.known.labels
     ahead = _ahead(game, goal, labels, most)
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
-        return _known(goal, is_set, now, ahead)
+        return _known(goal, is_set, now, ahead, game.spec.task)
     belief = _believed(worlds or Learned(), game)
     runs = runs_of_forecast(audit.belief().numbers) if runs is None else runs
     runs = whole_number(runs, "The 'runs' of forecast()")
@@ -138,7 +141,7 @@ def forecast(
         needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
         if progress is not None:
             progress(run + 1, runs)
-    return _forecast(needed, goal, is_set, ahead, _end(game, goal, labels, ahead))
+    return _forecast(needed, goal, is_set, ahead, _end(game, goal, labels, ahead), game.spec.task)
 
 
 def runs_of_forecast(numbers: int) -> int:
@@ -202,7 +205,7 @@ def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
     return "items" if ahead >= game.open else "sight"
 
 
-def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
+def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, task: Task) -> Forecast:
     """A forecast without simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
         met = "; ".join(rule.words for rule in now.rules if rule.reached)
@@ -210,7 +213,7 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
         return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
     if not ahead:
         missed = "The goal is not reached" if is_set else "A usual rule is not met"
-        words = f"Nothing is left to ask. {missed}: {aim(stop)}."
+        words = f"Nothing is left to ask. {missed}: {aim(stop, task)}."
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
     left = int(stop.labels or 0) - int(now.rules[0].now)
     if left > ahead:
@@ -223,9 +226,9 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int) -> Forecast:
     return Forecast(left, left, left, 1.0, ahead, 0, stop, is_set, words)
 
 
-def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end: End) -> Forecast:
+def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end: End, task: Task) -> Forecast:
     low, more, high = (quantile(needed, q) for q in (0.1, 0.5, 0.9))
     share = float(np.isfinite(needed).mean())
     counts = [None if np.isinf(count) else round(count) for count in (more, low, high)]
-    words = more_labels(low, more, high, share, stop, ahead, end)
-    return Forecast(counts[0], counts[1], counts[2], share, ahead, len(needed), stop, is_set, words)
+    words = more_labels(low, more, high, share, stop, ahead, end, task)
+    return Forecast(counts[0], counts[1], counts[2], share, ahead, len(needed), stop, is_set, words, aim(stop, task))

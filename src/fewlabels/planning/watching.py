@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.stopping import Stop, is_reached
+from fewlabels.stopping import Stop, is_reached, wanted_by
 from fewlabels.tasks.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def usual_stop(task: Task, now: float | None = None) -> Stop:
     ({'overall': 0.1}, {'width': 0.3})
     """
     if task.conclusive:
-        return Stop(probability=0.95)
+        return Stop(probability=task.surety or 0.95, guarantee="anytime" if task.promises else None)
     unit = task.metric.span
     if now is None:
         return Stop(overall=unit / 10)
@@ -60,7 +60,8 @@ class Watch:
 
     def __init__(self, game: Game, stop: Stop, labels: int = 0, now: Standing | None = None) -> None:
         self._game = game
-        self._rules = {name: wanted for name, wanted in stop.rules.items() if name != "labels"}
+        wanted = {name: wanted_by(stop, game.spec.task, name) for name in stop.rules if name != "labels"}
+        self._rules = {name: value for name, value in wanted.items() if value is not None}
         self._guarantee = stop.guarantee is not None
         self._labels = labels
         self._last = {} if now is None else {rule.rule: rule.now for rule in now.rules}

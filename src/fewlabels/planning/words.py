@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fewlabels.stopping import Stop
+    from fewlabels.tasks import Task
 
 End = Literal["budget", "items", "sight"]
 """The reason why a forecast looks no further: the end of the budget, of the items, or far enough."""
@@ -23,8 +24,8 @@ _AIMS = {
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 
 
-def aim(stop: Stop) -> str:
-    """The goals of the rules about the answer.
+def aim(stop: Stop, task: Task | None = None) -> str:
+    """The goals of the rules about the answer, in the words of a task.
 
     >>> from fewlabels.stopping import Stop
     >>> aim(Stop(labels=300, width=0.2, overall=0.1))
@@ -32,7 +33,8 @@ def aim(stop: Stop) -> str:
     """
     rules = {name: wanted for name, wanted in stop.rules.items() if name in _AIMS}
     written = {name: chosen(wanted) if name == "probability" else wanted for name, wanted in rules.items()}
-    return " or ".join(_AIMS[name].format(wanted) for name, wanted in written.items())
+    said = _AIMS if task is None else _AIMS | {"probability": task.aim}
+    return " or ".join(said[name].format(wanted) for name, wanted in written.items())
 
 
 def rounded(count: float, *, up: bool = False) -> int:
@@ -45,7 +47,9 @@ def rounded(count: float, *, up: bool = False) -> int:
     return int((math.ceil(count / unit - 1e-9) if up else round(count / unit)) * unit)
 
 
-def more_labels(low: float, more: float, high: float, share: float, stop: Stop, most: int, end: End) -> str:
+def more_labels(
+    low: float, more: float, high: float, share: float, stop: Stop, most: int, end: End, task: Task | None = None
+) -> str:
     """The labels still needed, from the quantiles of the simulated worlds; infinite ones are beyond `most`.
 
     `end` is the reason why the other worlds ended.
@@ -59,20 +63,20 @@ def more_labels(low: float, more: float, high: float, share: float, stop: Stop, 
     """
     if math.isinf(more) and end == "sight":
         return (
-            f"Probably more than {counted(most, 'more label')} until {aim(stop)}: "
+            f"Probably more than {counted(most, 'more label')} until {aim(stop, task)}: "
             f"that many were enough in {percent(share)} of the simulated worlds."
         )
     if math.isinf(more):
         rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
         return (
-            f"What is left {rest} will probably not be enough: {aim(stop)} by then in {percent(share)} of the "
+            f"What is left {rest} will probably not be enough: {aim(stop, task)} by then in {percent(share)} of the "
             "simulated worlds."
         )
     until = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
-    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop)} (80%: {rounded(low):,} {until})."
+    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)} (80%: {rounded(low):,} {until})."
 
 
-def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> str:
+def recommendation(labels: int, enough: float, honesty: float, stop: Stop, task: Task | None = None) -> str:
     """The budget that is recommended, and how far the rule can be trusted.
 
     >>> from fewlabels.stopping import Stop
@@ -81,15 +85,15 @@ def recommendation(labels: int, enough: float, honesty: float, stop: Stop) -> st
      where asking stopped by this rule it was in fact right in 97%.'
     """
     return (
-        f"Recommended: {labels:,} labels. In {percent(enough)} of the simulated worlds {aim(stop)} by then, and where "
-        f"asking stopped by this rule {_fact(stop)} in {percent(honesty)}."
+        f"Recommended: {labels:,} labels. In {percent(enough)} of the simulated worlds {aim(stop, task)} by then, "
+        f"and where asking stopped by this rule {_fact(stop)} in {percent(honesty)}."
     )
 
 
-def never(share: float, most: int, stop: Stop) -> str:
+def never(share: float, most: int, stop: Stop, task: Task | None = None) -> str:
     """A warning that none of the budgets tried is enough."""
     return (
-        f"No budget can be recommended: with {most:,} labels {aim(stop)} in {percent(share)} of the simulated "
+        f"No budget can be recommended: with {most:,} labels {aim(stop, task)} in {percent(share)} of the simulated "
         "worlds. "
         "Ask for less (a lower probability, wider intervals, fewer groups), or choose by the table."
     )
@@ -108,6 +112,8 @@ def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
     start = f"With {counted(labels, 'label')}, "
     if "found" in row:
         return f"{start}about {sought * row['found']:.1f} of the {sought} groups looked for would be named on average."
+    if "verdict" in row:
+        return f"{start}there would be a verdict in {percent(row['verdict'])} of the simulated worlds."
     if "right" in row:
         return f"{start}the answer would be right in {percent(row['right'])} of the simulated worlds."
     return (
@@ -116,11 +122,11 @@ def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
     )
 
 
-def too_soon(honesty: float, promise: float, stop: Stop, prior: str) -> str:
+def too_soon(honesty: float, promise: float, stop: Stop, prior: str, task: Task | None = None) -> str:
     """A warning that the rule cannot be trusted in such worlds."""
     other = "" if prior == "Learned()" else " Learned() may do better."
     return (
-        f"No budget can be recommended: the rule would stop too soon. Where asking stopped because {aim(stop)}, "
+        f"No budget can be recommended: the rule would stop too soon. Where asking stopped because {aim(stop, task)}, "
         f"{_fact(stop)} in {percent(honesty)} of the simulated worlds instead of {percent(promise)}. "
         f"The prior {prior} does not suit such worlds.{other}"
     )

@@ -21,13 +21,14 @@ from fewlabels.plots.ranking import Ranking
 from fewlabels.plots.reliability import Reliability
 from fewlabels.plots.rope import Rope
 from fewlabels.plots.scatter import Scatter
+from fewlabels.plots.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fewlabels.assessment import Assessment
 
-_KINDS = (Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation, Curve)
+_KINDS = (Verdicts, Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation, Curve)
 PLOTS: Mapping[str, type[Plot]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name to plot, in the order in which a report shows them."""
 

@@ -91,7 +91,7 @@ class Chances(Plot):
         """Explain how to read the plot."""
         return (
             "The probability, given the labels so far, that a group " + " or ".join(s.end for s in self.sides) + ". "
-            "A long bar is nearly certain. Many short bars mean that the labels do not show it yet."
+            "A long bar is a high chance; many short bars mean that the labels do not show it yet."
         )
 
     def picture(self) -> Picture:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _SCORES = {
     "rmse": "error (RMSE{unit})",
     "ece-error": "error of the calibration error (percent)",
+    "overall-error": "error of the number over all items{unit}",
+    "coverage": "intervals of groups that contain the truth (percent; 95 is promised)",
+    "overall-coverage": "runs whose overall interval contains the truth (percent; 95 is promised)",
     "mrr": "mean reciprocal rank",
     "success": "share of runs with the right answer",
 }

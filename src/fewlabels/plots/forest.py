@@ -51,8 +51,9 @@ class Forest(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Explain why the plot does not suit: the metric is not one number per group."""
-        return lacks_values(audit)
+        """Explain why the plot does not suit: the metric is not one number per group, or another plot shows them."""
+        shown = audit.spec.task.main_plot == "verdicts"
+        return "the plot 'verdicts' shows the same with the line" if shown else lacks_values(audit)
 
     @classmethod
     def read(cls, reading: Reading) -> Self:

@@ -16,11 +16,13 @@ from fewlabels.findings.learned import Band, bands
 from fewlabels.findings.next_steps import next_steps
 from fewlabels.findings.outlook import More, more_labels
 from fewlabels.findings.reading import Reading
+from fewlabels.gate import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.assessment import Assessment
+    from fewlabels.gate import Check, Rule
     from fewlabels.plots import Plot
 
 FORMAT = "fewlabels-report/1"
@@ -45,6 +47,8 @@ class Report(Finding):
         Paragraphs on how the labels were chosen, and what more labels would change.
     learned
         What the scores mean according to the learned prior; empty without one.
+    checks
+        Rules that were put to the labels, each with its verdict.
     plots
         The numbers of each plot, by name.
     settings, pool
@@ -59,6 +63,7 @@ class Report(Finding):
     chosen: tuple[str, ...]
     more: More
     learned: tuple[Band, ...]
+    checks: tuple[Check, ...]
     plots: Mapping[str, Plot]
     settings: Mapping[str, Any]
     pool: Mapping[str, Any]
@@ -76,6 +81,7 @@ class Report(Finding):
             "chosen": list(self.chosen),
             "more": self.more.to_json(),
             "learned": [asdict(band) for band in self.learned],
+            "checks": [check.to_json() for check in self.checks],
             "settings": dict(self.settings),
             "pool": dict(self.pool),
             "plots": {name: plot.to_json() for name, plot in self.plots.items()},
@@ -101,6 +107,7 @@ def read(
     draws: int = 10_000,
     examples: int = 12,
     foresee: bool = True,
+    rules: Sequence[Rule] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Read the content of a report.
@@ -117,6 +124,8 @@ def read(
         The largest number of labelled mistakes to show.
     foresee
         Whether to say how many more labels it will probably take, which can take some seconds.
+    rules
+        Rules to put to the labels, such as `Rule("accuracy >= 0.9")`; the report shows their verdicts.
     progress
         A function that is called with the work done so far and the total, during that time.
 
@@ -141,6 +150,7 @@ def read(
         chosen=(phrases.policy(audit), phrases.prior(audit), phrases.TARGETS[audit.spec.target], *labels.sentences()),
         more=more,
         learned=bands(audit, level),
+        checks=tuple(check(audit, rule, foresee=foresee, draws=draws, level=level) for rule in rules),
         plots={name: plots.PLOTS[name].read(reading) for name in plots.suited(audit)} if labels.labelled else {},
         settings=audit.spec.to_json(),
         pool=_source(audit),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,11 +15,16 @@ from fewlabels import plots
 from fewlabels.findings.evidence import HEADINGS
 from fewlabels.findings.groups import place
 from fewlabels.findings.key_figures import key_figures
+from fewlabels.gate.checking import support
+from fewlabels.plots.verdicts import Verdicts
 from fewlabels.report.settings import settings
-from fewlabels.wording import percent, probability, shortened
+from fewlabels.tasks.certify_words import chance
+from fewlabels.wording import Style, percent, probability, shortened
 
 if TYPE_CHECKING:
+    from fewlabels.gate import Check
     from fewlabels.report.content import Report
+    from fewlabels.tasks.grounds import GroupRow
 
 FOLD = 50
 """A longer table shows this many rows on a screen until a button is pressed; in print it always shows all."""
@@ -37,6 +43,7 @@ def html(report: Report) -> str:
         finalize=_finalized,
     )
     environment.filters |= {"percent": percent, "probability": probability, "shortened": shortened}
+    environment.filters |= {"support": support, "chance": _chance}
     source = environment.loader
     assert source is not None
     script = source.get_source(environment, "report.js")[0].strip()
@@ -51,6 +58,9 @@ def html(report: Report) -> str:
         unknown={head: rows for head, rows in others.items() if rows},
         named=report.named,
         ranked=any(row.chance is not None for row in report.groups),
+        judged=any(row.verdict is not None for row in report.groups),
+        said=report.answer.settings.get("verdict") if report.labels.labelled else None,
+        checks=[_checked(check) for check in report.checks],
         place={row.group: place(row, len(report.groups)) for row in report.groups},
         key_figures=key_figures(report),
         settings=settings(report),
@@ -70,6 +80,26 @@ def html(report: Report) -> str:
             ]
         ),
     )
+
+
+def _chance(row: GroupRow | Mapping[str, Any]) -> str:
+    """Return the chance that a group reaches the line, from a row of the report or of a rule's table."""
+    if isinstance(row, Mapping):
+        return chance(row["reaches"], row["labelled"], row["n"])
+    return chance(row.reaches, row.labelled, row.n)
+
+
+def _checked(check: Check) -> dict[str, Any]:
+    """Return what the page shows of a rule."""
+    metric = check.task.metric
+    plot = Verdicts.of_table(check.table, metric.name, metric.in_percent)
+    return {
+        "said": check,
+        "metric": metric.name,
+        "style": Style(metric.in_percent),
+        "drawing": Markup(plots.figure(plot)),  # noqa: S704
+        "caption": plot.caption(),
+    }
 
 
 def _digest(text: str) -> str:

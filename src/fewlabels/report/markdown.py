@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from fewlabels.findings.groups import place
 from fewlabels.findings.key_figures import key_figures
+from fewlabels.gate.checking import support
 from fewlabels.report.settings import settings
-from fewlabels.wording import NONE, counted, percent, probability
+from fewlabels.tasks.certify_words import chance
+from fewlabels.wording import NONE, Style, counted, percent, probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,6 +42,7 @@ def markdown(report: Report) -> str:
         f"**Next:** {escaped(' '.join(report.next))}" if report.next else "",
         "## How to read this",
         escaped(words.reading),
+        *_checks(report),
         f"## The {words.nouns}",
         _groups(report),
         escaped(words.rule),
@@ -66,16 +69,40 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def _groups(report: Report) -> str:
     style, ranked = report.words.style, report.groups[0].chance is not None
+    judged = any(row.verdict for row in report.groups)
     head = [report.words.noun, "items", "labels", report.words.metric, "range"]
-    head += ["chance", "place"] if ranked else []
+    head += ["chance", "place"] if ranked else ["verdict", "chance"] if judged else []
     rows = []
     for row in report.groups:
         note = f" ({row.note})" if row.note else ""
         value = f"{style.value(row.mean)}{note}" if row.is_known else row.note
-        chance = [NONE if row.chance is None else probability(row.chance), place(row, len(report.groups))]
+        places = [NONE if row.chance is None else probability(row.chance), place(row, len(report.groups))]
         cells = [row.group, f"{row.n:,}", row.support, value, style.range(row.low, row.high)]
-        rows.append([*cells, *(chance if ranked else [])])
+        verdict = [row.verdict or NONE, chance(row.reaches, row.labelled, row.n)]
+        rows.append([*cells, *(places if ranked else verdict if judged else [])])
     return _table(head, rows)
+
+
+def _checks(report: Report) -> list[str]:
+    if not report.checks:
+        return []
+    parts = ["## Does it pass?"]
+    for check in report.checks:
+        style = Style(check.task.metric.in_percent)
+        parts += [f"### {escaped(check.rule.title)}", escaped(f"{check.words} {check.forecast}".strip())]
+        rows = [
+            (
+                row["group"],
+                support(row),
+                style.value(row["mean"]),
+                style.range(row["low"], row["high"]),
+                row["verdict"],
+                chance(row["reaches"], row["labelled"], row["n"]),
+            )
+            for row in check.table.rows()
+        ]
+        parts.append(_table(("group", "labels", check.task.metric.name, "range", "verdict", "chance"), rows))
+    return parts
 
 
 def _confusions(report: Report) -> list[str]:

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Truth
 
-Better = Literal["low", "high"]
+Better = Literal["low", "high", "near"]
+"""Which scores are good: low ones, high ones, or those near to what is promised, among which none is the best."""
 
 # How close λ must be to its value with all labels, relative to it (the paper's supplement, on success).
 _LOOKS = 200  # at the MRR of a run whose beliefs are fits
 _TOLERANCE = 0.05
 _DRAWS = 2_000
+_FEW_DRAWS = 500  # behind an interval that has no formula: its length is then within some percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,10 @@ class EstimateJudge(Judge):
     classes, and the RMSE is relative to that of the informed prior before any label (the paper's θ_0).
     ECE^ = Σ_b p_b |θ^_b − s_b|, its error |ECE^ − ECE| / ECE in percent. Where the cells learn from each other ECE^ is
     the posterior's median instead, which is the better guess there (docs/learned-prior.md).
+
+    Where a group has one number there are also the error of the average over the pool, |Σ_g p_g (θ^_g − θ_g)|, and how
+    often 95% intervals contain the true value, in percent: coverage is the share of groups, overall-coverage that of
+    runs. The intervals are those of `Snapshot`.
     """
 
     def __init__(self, truth: Truth) -> None:
@@ -102,6 +108,8 @@ class EstimateJudge(Judge):
         self._ece = float(self._gap(truth.value)) if binned else 0.0
         if self._ece > 0:
             self.better = {"rmse": "low", "ece-error": "low"}
+        if not truth.task.metric.vector:
+            self.better = {**self.better, "overall-error": "low", "coverage": "near", "overall-coverage": "near"}
         self._unit = 100.0 if truth.task.metric.in_percent else 1.0
         if isinstance(truth.task.metric, Confusion):
             prior = Informed() if truth.cells.expected is not None else Uniform()
@@ -122,6 +130,12 @@ class EstimateJudge(Judge):
         if "ece-error" in self.better:
             guesses = np.array([self._guess(belief, rng) for belief in beliefs])
             scores["ece-error"] = 100 * np.abs(guesses - self._ece) / self._ece
+        if "coverage" in self.better:
+            shots = [Snapshot(self.truth.task, cells, belief, rng, _FEW_DRAWS) for belief in beliefs]
+            shares, truth = cells.partition.shares, self.truth.value
+            scores["overall-error"] = self._unit * np.array([abs(shares @ (shot.mean - truth)) for shot in shots])
+            scores["coverage"] = 100 * np.array([shot.honesty("width", truth) for shot in shots])
+            scores["overall-coverage"] = 100 * np.array([shot.honesty("overall", truth) for shot in shots])
         return Verdict(scores)
 
     def _guess(self, belief: Belief, rng: np.random.Generator) -> float:

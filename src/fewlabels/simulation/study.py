@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
+    from fewlabels.simulation.judge import Better
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Labels, Truth
     from fewlabels.tasks import Task
@@ -200,10 +201,7 @@ def _columns(
     """The tidy columns: a row for each score, method and budget, then one for each method's label count."""
     rows: list[dict[str, Any]] = []
     for score, better in judging.better.items():
-        tests = [
-            against_best({name: chunk.scores[score][:, i] for name, chunk in results.items()}, better)
-            for i in range(len(budgets))
-        ]
+        tests = [_tested(results, score, i, better) for i in range(len(budgets))]
         for tried_method in methods:
             for i, budget in enumerate(budgets.tolist()):
                 row = _row(tried_method.name, budget, score, results[tried_method.name].scores[score][:, i])
@@ -216,6 +214,13 @@ def _columns(
         most = int(budgets[-1])
         rows += [_row(name, most, judging.counted, counts[name]) | test[name] for name in counts]
     return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _tested(results: Mapping[str, Chunk], score: str, i: int, better: Better) -> dict[str, dict[str, Any]]:
+    """The p-value of each method at a budget, and whether it is among the best; none where no score is the best."""
+    if better == "near":
+        return {name: {"p": None, "best": None} for name in results}
+    return against_best({name: chunk.scores[score][:, i] for name, chunk in results.items()}, better)
 
 
 def _row(method: str, budget: int, score: str, values: NDArray[np.float64]) -> dict[str, Any]:

@@ -113,6 +113,12 @@ class Task(Part, ABC):
     averages: ClassVar[bool] = False
     """Whether it is about all groups, and its answer is their average: the number over all items."""
 
+    aim: ClassVar[str] = "the answer is right with probability {}"
+    """What a stop at a probability waits for, in words; the probability is put in."""
+
+    shared_out: ClassVar[str] = ""
+    """How the risk of an answer that is guaranteed at every look is shared out between groups, in words."""
+
     wants: ClassVar[str] = ""
     """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
 
@@ -153,9 +159,23 @@ class Task(Part, ABC):
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The conclusion, with intervals of the given level from that many draws."""
 
+    @property
+    def surety(self) -> float:
+        """The probability below which it gives no answer; 0 if it always has a best guess."""
+        return 0.0
+
+    def progress(self, now: float) -> str:
+        """How sure the answer is now, in words with the places {now} and {of}, for the number now and that wanted."""
+        return "the answer is right with probability {now}{of}"
+
     def unguaranteed(self) -> Task:
         """Drop a promise that needs items drawn at random; a task that makes none stays as it is."""
         return self
+
+    @property
+    def promises(self) -> bool:
+        """Whether its answer is promised for every look."""
+        return self.unguaranteed() != self
 
     @property
     def can_assure(self) -> bool:
@@ -222,6 +242,10 @@ class Task(Part, ABC):
         """
         doubt = f"labels were steered to some {nouns}; this number depends on {leans_on} and tends to be too low"
         return doubt if steered and borrows else ""
+
+    def certainty(self, answer: Answer) -> tuple[str, str, str] | None:
+        """How sure the answer is, as a name, a value and a remark, where it is not a probability of being right."""
+        return None
 
     def legend(self) -> str:
         """The meaning of the columns of its answer whose names do not explain themselves."""

@@ -11,12 +11,14 @@ from scipy.special import rel_entr
 from fewlabels.anytime import Bets, evidence_above
 from fewlabels.checks import check_guarantee, number_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, estimate, expected_right, value_draws
+from fewlabels.estimates import affordable, estimate, expected_right, guaranteed, value_draws
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
 from fewlabels.tasks.base import Answer, Conclusion, Task
 from fewlabels.tasks.estimate import value_variance, variance_drop
+from fewlabels.tasks.grounds import FEWEST
+from fewlabels.tasks.surprise import surprise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from fewlabels.tasks.snapshot import Snapshot
 
 Verdict = Literal["pass", "fail", "open"]
-FEWEST = 5
-"""A group with fewer labels of its own neither passes nor fails, whatever the scores say."""
 _LEAST = 1e-200
 _TINY, _FAR = 1e-9, 1e9
 
@@ -41,10 +41,13 @@ _TINY, _FAR = 1e-9, 1e9
 class Certify(Task):
     """Does every group reach a line?
 
-    Pass: P(all groups reach it) ≥ sure, and every group has labels of its own. Fail: some group, with labels of its
-    own, misses it with that probability. Otherwise there is not enough evidence. A label in g is worth
-    drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line is in doubt. With the
-    guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
+    Pass: P(all groups reach it) ≥ sure, and each group's own labels say so too. Fail: some group misses it with that
+    probability, and its own labels say so too. Otherwise there is not enough evidence. Own labels say that a group
+    reaches the line if one that lies on it would show so many right ones with a probability of at most 1 − sure (an
+    exact binomial test): a posterior that leans on scores or on other groups is too sure of the odd one out.
+
+    A label in g is worth drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line
+    is in doubt. With the guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
 
     Parameters
     ----------
@@ -64,6 +67,7 @@ class Certify(Task):
     """
 
     conclusive: ClassVar[bool] = True
+    aim: ClassVar[str] = "there is a verdict, pass or fail, at {}"
     wants: ClassVar[str] = "greedy"
 
     at_least: float | None = None
@@ -119,7 +123,8 @@ class Certify(Task):
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The worth of a label in each group: (..., cells, outcomes) to (..., groups); 0 for groups not asked about.
 
-        A group with fewer than five labels cannot pass, so a label in it is worth as much as the best one elsewhere.
+        A group whose own labels are too few to pass is worth as much as the best one elsewhere; but if some group
+        probably misses the line, five labels are enough for the others.
         """
         if self.guarantee:
             return self._worth_of_bets(belief, cells, theta)
@@ -127,22 +132,30 @@ class Certify(Task):
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
         worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
-        lacking = self.askable(cells) & ~self._is_supported(belief, cells)
+        distance = (mean - self.line) * (1 if self.at_most is None else -1)
+        misses = bool(((distance < 0) & self.askable(cells)).any())
+        told = self._is_supported(belief, cells) if misses else self._told(belief, cells)[0]
+        lacking = self.askable(cells) & ~told & (misses | (distance > 0))
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The verdict, and for each group the probability that it reaches the line; the worst group first."""
         used = affordable(draws, belief)
         table = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
+        if self.guarantee:
+            table = guaranteed(self.metric, belief, cells, table)
         reaches = self._reaches(value_draws(self.metric, belief, cells, rng, used))
         asked = np.flatnonzero(self.askable(cells))
         chance, together = reaches.mean(axis=0), float(reaches[:, asked].all(axis=1).mean())
         verdicts = self._verdicts(belief, cells, chance)
         verdict = self._verdict([verdicts[g] for g in asked], together)
-        order = asked[np.argsort(chance[asked], kind="stable")]
+        # Of groups that are equally likely to reach the line, the one nearest to it comes first.
+        spare = np.array(table["mean"], dtype=float)[asked] * (1 if self.at_most is None else -1)
+        order = asked[np.lexsort((spare, chance[asked]))]
         names = ("group", "n", "labelled", "mean", "low", "high")
         columns = {name: [table.columns[name][g] for g in order] for name in names}
-        columns |= {"reaches": chance[order].tolist(), "verdict": [verdicts[g] for g in order]}
+        columns |= {"reaches": chance[order].tolist()} | self._won(belief, cells, order)
+        columns["verdict"] = [verdicts[g] for g in order]
         failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
         settings: dict[str, Any] = {
             "level": level,
@@ -161,6 +174,30 @@ class Certify(Task):
         (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
         return reach >= one, miss >= many
 
+    @property
+    def surety(self) -> float:
+        """`sure`: below it there is no verdict."""
+        return self.sure
+
+    def progress(self, now: float) -> str:
+        """Whether there is a verdict, and how sure it is."""
+        if now < self.sure:
+            return "there is no verdict yet{of}"
+        return (
+            "the verdict is guaranteed at {now}{of}"
+            if self.guarantee
+            else "the verdict is right with probability {now}{of}"
+        )
+
+    def certainty(self, answer: Answer) -> tuple[str, str, str]:
+        """The verdict, and how many groups pass, fail and are open."""
+        return certify_words.certainty(self, answer)
+
+    @property
+    def main_plot(self) -> str:
+        """The name of the plot of the groups beside the line."""
+        return "verdicts"
+
     def unguaranteed(self) -> Certify:
         """Drop the guarantee: the posterior answers."""
         return replace(self, guarantee=None)
@@ -174,7 +211,8 @@ class Certify(Task):
         """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
         if not self.guarantee:
             return None
-        reach, miss = (side[self.askable(cells)] for side in self._evidence(belief, cells))
+        told = self.askable(cells) & self._is_supported(belief, cells)
+        reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._evidence(belief, cells))
         return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -202,12 +240,30 @@ class Certify(Task):
         labelled = np.rint(cells.total(belief.counts.sum(axis=-1)))
         return labelled >= np.minimum(FEWEST, cells.partition.sizes)
 
+    def _told(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each group's own labels say that it reaches the line, and that it misses it; two of shape (groups,).
+
+        By the exact test for metrics that are one share. For others five labels are enough, and the posterior decides.
+        """
+        supported = self._is_supported(belief, cells)
+        if not self.metric.marginal:
+            return supported, supported
+        right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
+        size, line = cells.size if belief.target == "pool" else None, self.line
+        if self.at_least is None:
+            right, wrong, line = wrong, right, 1 - line
+        out = np.zeros((2, len(cells.partition)), dtype=bool)
+        out[0, cells.group] = surprise(line, right, wrong, size) <= 1 - self.sure
+        out[1, cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= 1 - self.sure
+        return out[0] & supported, out[1] & supported
+
     def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
         """The verdict about each group by itself."""
-        supported = self._is_supported(belief, cells)
-        passes, fails = supported & (chance >= self.sure), supported & (1 - chance >= self.sure)
+        reach, miss = self._told(belief, cells)
+        passes, fails = reach & (chance >= self.sure), miss & (1 - chance >= self.sure)
         if self.guarantee:
-            passes, fails = self.guaranteed(belief, cells)
+            supported = self._is_supported(belief, cells)
+            passes, fails = (won & supported for won in self.guaranteed(belief, cells))
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
 
     def _verdict(self, verdicts: Sequence[Verdict], together: float) -> Verdict:
@@ -228,7 +284,18 @@ class Certify(Task):
         """
         if verdict == "open":
             return min(max(together, 1 - together), self.sure - 0.01)
-        return together if verdict == "pass" else 1 - together
+        right = together if verdict == "pass" else 1 - together
+        return max(right, self.sure) if self.guarantee else right
+
+    def _won(self, belief: Belief, cells: Cells, order: NDArray[np.int64]) -> dict[str, list[float]]:
+        """With the guarantee, a column: what part of the evidence for a verdict is there.
+
+        It is the logarithm of the wealth that bets on the likelier side have won, divided by that of the wealth needed.
+        """
+        if not self.guarantee:
+            return {}
+        (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
+        return {"won": np.clip(np.maximum(reach / one, miss / many)[order], 0.0, 1.0).tolist()}
 
     def _thresholds(self, cells: Cells) -> tuple[float, float]:
         """What log wealth a group's bets must win: to pass, and to fail.
@@ -262,7 +329,8 @@ class Certify(Task):
         line = float(np.clip(self.line, _TINY, 1 - _TINY))
         speed = np.maximum(rel_entr(values, line) + rel_entr(1 - values, 1 - line), _TINY)
         soon = missing / (1 + np.where(missing, many - np.maximum(miss, -_FAR), 0) / speed)
-        return np.where(missing.any(axis=-1, keepdims=True), soon, (asked & (reach < one)).astype(float))
+        lacking = asked & ((reach < one) | ~self._is_supported(belief, cells))
+        return np.where(missing.any(axis=-1, keepdims=True), soon, lacking.astype(float))
 
     # --- words
 
@@ -280,4 +348,4 @@ class Certify(Task):
 
     def legend(self) -> str:
         """The meaning of the columns of the answer."""
-        return "reaches: the chance that the group reaches the line. verdict: the verdict that its own labels support."
+        return certify_words.legend(self)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.wording import Style, counted, listed, plural, probability, shortened
+from fewlabels.tasks.grounds import has_labels
+from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,7 +14,16 @@ if TYPE_CHECKING:
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
 
+ONE_LOOK = (
+    "The verdict is for one look: whoever looks again and again and stops at the first pass is wrong more often. The "
+    "guarantee holds for all looks."
+)
+"""What a pass without the guarantee does not promise."""
 _NAMED = 5
+NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "open": "not enough evidence"}
+"""The verdicts in words."""
+SHORT: dict[Verdict, str] = {"fail": "fail", "open": "open", "pass": "pass"}
+"""The verdicts about single groups in a word, in the order in which they are counted."""
 
 
 def goal(task: Certify) -> str:
@@ -49,8 +59,11 @@ def answer(
         return f"Pass: {_every(task, len(columns['group']), noun)} {goal(task)}{_how_sure(task, sure)}."
     if verdict == "fail":
         verb = "does" if len(failed) == 1 else "do"
-        return f"Fail: {_names(failed)} {verb} not have {goal(task)}{_how_sure(task, sure)}."
+        who = _names(failed) if len(columns["group"]) > 1 or task.only else "the classifier"
+        return f"Fail: {who} {verb} not have {goal(task)}{_how_sure(task, sure)}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
+    if len(columns["group"]) == 1 and not task.only:
+        return f"Not enough evidence: the classifier may or may not have {goal(task)}."
     return f"Not enough evidence: {counted(unsure, noun)} may or may not have {goal(task)}."
 
 
@@ -66,19 +79,48 @@ def headline(task: Certify, grounds: Grounds) -> str:
     rows = list(grounds.answer.table.rows())
     if not any(row["labelled"] for row in rows):
         return "Nothing can be said yet: no item has a label so far."
-    worst = next(row for row in grounds.rows if row.group == rows[0]["group"])
-    if len(rows) == 1 or not worst.labelled:
+    first = rows[0]
+    worst = next(row for row in grounds.rows if row.group == first["group"])
+    if not worst.labelled:
         return words
     style = Style(task.metric.in_percent)
-    shown = f"{style.value(worst.mean)}, {style.between(worst.low, worst.high)}; {worst.support}"
+    shown = f"{style.value(first['mean'])}, {style.between(first['low'], first['high'])}; {worst.support}"
+    if len(rows) == 1 or grounds.answer.groups == (first["group"],):
+        return f"{words} The estimate is {shown}."
     return f"{words} The {grounds.noun} least likely to reach the line is {worst.short} ({shown})."
+
+
+def certainty(task: Certify, given: Answer) -> tuple[str, str, str]:
+    """The verdict as a figure: its name, the verdict, and how many groups pass, fail and are open."""
+    verdicts = given.table.columns["verdict"]
+    counts = [f"{verdicts.count(kind):,} {SHORT[kind]}" for kind in SHORT if kind in verdicts]
+    about = ", ".join(counts) if len(verdicts) > 1 else goal(task)
+    return "Verdict", NAMES[given.settings["verdict"]], about
+
+
+def legend(task: Certify) -> str:
+    """The meaning of the columns of the answer."""
+    words = "reaches: the chance that the group reaches the line. verdict: the verdict that its own labels support."
+    if not task.guarantee:
+        return words
+    return f"{words} won: the part of the evidence for a guaranteed verdict that is there."
+
+
+def chance(reaches: float | None, labelled: int, n: int) -> str:
+    """The chance that a group reaches the line; none is said of a group without labels of its own.
+
+    >>> chance(0.999, 20, 100), chance(0.999, 1, 100)
+    ('over 99%', '–')
+    """
+    return probability(reaches) if reaches is not None and has_labels(labelled, n) else NONE
 
 
 def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """The next steps after the verdict."""
     verdict = grounds.answer.settings["verdict"]
     if verdict == "pass":
-        return ("The line is reached. More labels would only make the numbers more exact.",)
+        once = "" if task.guarantee else f" {ONE_LOOK}"
+        return (f"The line is reached. More labels would only make the numbers more exact.{once}",)
     if verdict == "fail":
         return (f"Look at {_names(grounds.answer.groups)} first: the line is missed there.",)
     few = sum(row["labelled"] == 0 for row in grounds.answer.table.rows())

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import rel_entr
 
+from fewlabels.anytime import Bets, evidence_apart
 from fewlabels.belief import Belief
 from fewlabels.checks import number_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, holding, interval, sequences, value_draws
+from fewlabels.estimates import affordable, expected_right, holding, interval, value_draws
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import compare_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
+from fewlabels.tasks.grounds import has_labels
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 from fewlabels.wording import probability
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 REGIONS = ("less", "equal", "more")
 RewardName = Literal["neyman", "information", "confidence"]
 _LEAST = 1e-12
-_HALVINGS = 30
+_WAYS = slice(None), slice(None, None, -1)  # a against b, and b against a
 
 
 @register
@@ -61,6 +63,7 @@ class Compare(Task):
     """
 
     conclusive: ClassVar[bool] = True
+    shared_out: ClassVar[str] = "bets on both groups are counted together"
 
     a: str = ""
     b: str = ""
@@ -119,20 +122,27 @@ class Compare(Task):
         return self.metric.marginal
 
     def assurance(self, belief: Belief, cells: Cells) -> float | None:
-        """The largest p at which two sequences of level 1 − (1 − p)/2 leave one region for Δ; 0 if none does.
+        """The largest p at which bets on both groups leave one region for Δ; 0 if they leave more than one.
 
-        None for a metric that is not one share. By the union bound both hold at every look with probability p.
+        None for a metric that is not one share. Each region is concluded by the wealth won against the two others,
+        which ever reaches 1/(1 − p) with a probability of at most 1 − p if one of them is true; see `evidence_apart`.
         """
         if not self.metric.marginal:
             return None
-        pair, low, high = self._pair(cells), 0.0, 1 - _LEAST
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            lows, highs = (end[pair] for end in sequences(self.metric, belief, cells, (1 + middle) / 2))
-            least, most = lows[0] - highs[1], highs[0] - lows[1]
-            one_region = most < -self.rope or least > self.rope or (-self.rope <= least and most <= self.rope)
-            low, high = (middle, high) if one_region else (low, middle)
-        return low
+        rows = np.searchsorted(cells.group, self._pair(cells))
+        right, wrong = (np.rint(belief.counts[rows, outcome]).astype(np.int64) for outcome in (0, 1))
+        bets = Bets.on(expected_right(cells)[rows])
+        size = cells.size[rows] if belief.target == "pool" else None
+
+        def against(least: float, way: slice, *, touching: bool) -> float:
+            """Against a being above b by at least so much, or b above a."""
+            turned = Bets(bets.a[way], bets.b[way], bets.share)
+            items = None if size is None else size[way]
+            return evidence_apart(least, right[way], wrong[way], turned, items, touching=touching)
+
+        less, more = (against(-self.rope, way, touching=True) for way in _WAYS)
+        equal = min(against(self.rope, way, touching=False) for way in _WAYS)
+        return float(max(1 - np.exp(-max(less, more, equal)), 0.0))
 
     def askable(self, cells: Cells) -> NDArray[np.bool_]:
         """Only the two groups, shape (groups,)."""
@@ -211,11 +221,11 @@ class Compare(Task):
         best = int(mu.argmax())
         chance = float(mu[best])
         kind = ("below", "about", "above")[best]
-        sure = "is" if chance >= LIKELY else "may be"
-        words = (
-            f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{self.rope:g}), "
-            f"with probability {probability(chance)}."
-        )
+        labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
+        backed = all(has_labels(int(labelled[g]), int(cells.partition.sizes[g])) for g in (a, b))
+        sure = "is" if chance >= LIKELY and backed else "may be"
+        how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
+        words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{self.rope:g}), {how_sure}."
         columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
         exact = self.metric.value(belief.mean(), cells)
         mean = exact[a] - exact[b] if self.metric.linear else difference.mean()

@@ -25,17 +25,18 @@ def headline(task: Compare, grounds: Grounds) -> str:
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
     name, apart, sure = task.metric.name, style.change(task.rope), probability(row[region])
     first, second = grounds.named
-    values = f"{style.value(first.mean)} against {style.value(second.mean)}"
-    unlabelled = not (first.labelled and second.labelled)
-    if row[region] < SAFE or unlabelled:
+    values = " against ".join(f"{style.value(side.mean)} ({side.labels})" for side in (first, second))
+    bare = not (first.has_labels and second.has_labels)
+    if row[region] < SAFE or bare:
         likely = {"less": f"lower for {a}", "equal": "about equal", "more": f"higher for {a}"}[region]
+        most = f"Most probable is that it is {likely}" if bare else f"Most probable ({sure}) is that it is {likely}"
         return (
             f"It is too early to say whether the {name} differs between {a} and {b} by more than {apart}: so far it is "
-            f"{values}. Most probable ({sure}) is that it is {likely}."
+            f"{values}. {most}."
         )
     if region == "equal":
         return (
-            f"The {name} is about the same for {a} and {b} ({values}). "
+            f"The {name} is about the same for {a} and {b}: {values}. "
             f"We are {sure} sure that they differ by at most {apart}."
         )
     word = "lower" if region == "less" else "higher"
@@ -47,7 +48,7 @@ def headline(task: Compare, grounds: Grounds) -> str:
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on whether the comparison is settled enough to act on."""
-    if (grounds.answer.probability or 0.0) >= SAFE and all(row.labelled for row in grounds.named):
+    if (grounds.answer.probability or 0.0) >= SAFE and all(row.has_labels for row in grounds.named):
         return ("The comparison is settled enough to act on.",)
     return (f"The comparison probably needs {ahead.labels} before you act on it.",)
 

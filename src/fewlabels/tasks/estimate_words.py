@@ -52,6 +52,8 @@ def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
         steps.append(f"{needed}: {until}." if until else f"{needed}.")
     elif until:
         steps.append(f"It probably takes {until}.")
+    if not steps and all(row.labelled >= row.n for row in rows):
+        return ("Every item has its label.",)
     return tuple(steps) or ("Label more items first.",)
 
 
@@ -88,7 +90,7 @@ def _worst(task: Estimate, grounds: Grounds) -> str:
     worst = (max if bad else min)(known, key=lambda row: row.mean or 0.0)
     style = Style(task.metric.in_percent)
     which = "all" if len(known) == len(grounds.rows) else f"the {len(known):,} with enough labels"
-    value = f"{worst.short} ({style.value(worst.mean)}, {style.between(worst.low, worst.high)})"
+    value = f"{worst.short} ({style.value(worst.mean)}, {style.between(worst.low, worst.high)}; {worst.labels})"
     return f"Of {which}, the {grounds.noun} with the {task.leading} estimate is {value}."
 
 

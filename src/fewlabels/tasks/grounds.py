@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from fewlabels.wording import Style, plural, shortened
+from fewlabels.wording import Style, counted, plural, shortened
 
 if TYPE_CHECKING:
     from fewlabels.belief import Target
@@ -19,6 +19,8 @@ KNOWN: tuple[Evidence, ...] = ("enough", "scores", "others")
 """The evidence with which the number of a group is shown."""
 SAFE = 0.8
 """An answer that is less probable is not stated as a fact."""
+FEWEST = 5
+"""Nothing is called sure of a group with fewer labels of its own, unless these are all of its items."""
 LONGEST = 60
 """Longer names of groups are cut in a sentence."""
 
@@ -43,6 +45,9 @@ class GroupRow:
         The probability that it is among the groups looked for, and its place; None where no group is looked for.
     median
         The median of the value, if the metric is not linear.
+    reaches, verdict
+        The probability that it reaches the line, and the verdict that its own labels support: "pass", "fail" or "open";
+        None where there is no line.
     """
 
     group: str
@@ -60,6 +65,8 @@ class GroupRow:
     rank_low: float | None = None
     rank_high: float | None = None
     median: float | None = None
+    reaches: float | None = None
+    verdict: str | None = None
 
     @property
     def is_known(self) -> bool:
@@ -76,9 +83,34 @@ class GroupRow:
         return support(self.labelled, self.right)
 
     @property
+    def has_labels(self) -> bool:
+        """Whether it has labels of its own, five or all of its items, so that something can be called sure."""
+        return has_labels(self.labelled, self.n)
+
+    @property
+    def labels(self) -> str:
+        """Its labels in words, to stand beside its number in a sentence.
+
+        >>> GroupRow("cat", 90, 20, 0.6, 0.4, 0.8, "enough").labels, GroupRow("cat", 9, 0, 0.6, 0.4, 0.8, "few").labels
+        ('20 labels', 'no label')
+        """
+        if not self.labelled:
+            return "no label"
+        return self.support if self.right is not None else counted(self.labelled, "label")
+
+    @property
     def short(self) -> str:
         """Its name, cut where it is too long for a sentence."""
         return shortened(self.group, LONGEST)
+
+
+def has_labels(labelled: int, n: int) -> bool:
+    """Whether a group has labels of its own: five, or all of its items.
+
+    >>> has_labels(5, 90), has_labels(2, 2), has_labels(0, 0)
+    (True, True, False)
+    """
+    return 0 < min(FEWEST, n) <= labelled
 
 
 def support(labelled: int, right: int | None) -> str:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels import wording
+from fewlabels.anytime import surest
 from fewlabels.checks import whole_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, estimate, interval, value_draws
+from fewlabels.estimates import affordable, estimate, interval, sequences, value_draws
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import identify_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
+from fewlabels.tasks.grounds import has_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +43,7 @@ class Identify(Task):
     """
 
     conclusive: ClassVar[bool] = True
+    shared_out: ClassVar[str] = "the risk is shared out evenly between all groups"
 
     lowest: int | None = None
     highest: int | None = None
@@ -86,6 +89,32 @@ class Identify(Task):
         value = self.metric.value(theta, cells)
         return -value if self.lowest else value
 
+    @property
+    def can_assure(self) -> bool:
+        """Whether `assurance` has a number."""
+        return self.metric.marginal
+
+    def assurance(self, belief: Belief, cells: Cells) -> float | None:
+        """The largest p at which the intervals of the m groups lie beyond those of all others; 0 if none does.
+
+        None for a metric that is not one share. Each of the G groups has a sequence of level 1 − (1 − p)/G: all of them
+        hold at every look with probability p, and then no other group is more extreme. The m groups are those with the
+        most extreme means.
+        """
+        if not self.metric.marginal:
+            return None
+        filled = np.flatnonzero(self.askable(cells))
+        means = self._sign * self.metric.value(belief.mean(), cells)[filled]
+        named = filled[np.argsort(means, kind="stable")[: self.plays]]
+        others = np.setdiff1d(filled, named)
+
+        def apart(level: float) -> bool:
+            low, high = sequences(self.metric, belief, cells, level, together=True)
+            low, high = (low, high) if self.lowest else (-high, -low)
+            return bool(high[named].max() <= low[others].min())
+
+        return surest(apart)
+
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The m most probable groups, P(g among the m), and each group's rank with its interval.
 
@@ -109,7 +138,8 @@ class Identify(Task):
         settings = {"level": level, "target": belief.target, "draws": used}
         names = columns["group"]
         table = Table({name: columns[name] for name in shown}, settings)
-        return Answer(self._words(names, probability), probability, table, tuple(names[: self.plays]))
+        backed = all(has_labels(columns["labelled"][i], columns["n"][i]) for i in range(self.plays))
+        return Answer(self._words(names, probability, backed), probability, table, tuple(names[: self.plays]))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The m most extreme groups of each draw, equal ones in random order: (n, groups) to (n, m)."""
@@ -138,16 +168,16 @@ class Identify(Task):
         """The sign that makes the groups looked for the lowest ones."""
         return 1 if self.lowest else -1
 
-    def _words(self, names: list[str], probability: float) -> str:
-        """The named set in words; it is stated as an answer only if it is more likely right than wrong."""
+    def _words(self, names: list[str], probability: float, backed: bool) -> str:
+        """The named set in words; an answer only if it is likely right and its groups have labels of their own."""
         kind = f"{'lowest' if self.lowest else 'highest'} {self.metric.name}"
         several, be = ("group", "is") if self.plays == 1 else (f"{self.plays} groups", "are")
         listed, sure = ", ".join(names[: self.plays]), wording.probability(probability)
-        if probability >= LIKELY:
+        if probability >= LIKELY and backed:
             return f"The {several} with the {kind} {be} {listed}, with probability {sure}."
         return (
             f"It is not clear yet which {several} {'has' if self.plays == 1 else 'have'} the {kind}. "
-            f"The best guess is {listed}, right with probability {sure}."
+            f"The best guess is {listed}, {f'right with probability {sure}' if backed else 'without enough labels'}."
         )
 
     # --- in words

@@ -41,6 +41,8 @@ def headline(task: Identify, grounds: Grounds) -> str:
     expected = sum(row.chance or 0.0 for row in named)
     if (sure < LIKELY and (m == 1 or expected < m / 2)) or all(row.evidence == "few" for row in named):
         chance = f"the chance that this is right is {probability(sure)}"
+        if m == 1 and not named[0].has_labels:
+            chance = "it has too few labels of its own to be sure"
         if m > 1:
             chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
         names = listed(_names(named))
@@ -49,13 +51,12 @@ def headline(task: Identify, grounds: Grounds) -> str:
         doubt = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
         return f"The best guess for {which} is {_with_numbers(task, named)}. {doubt}"
     # Labels of other groups make a guess probable; only labels of its own make it a fact.
-    probably = "" if sure >= SAFE and all(row.labelled for row in named) else " probably"
+    bare = [row for row in named if not row.has_labels]
+    probably = "" if sure >= SAFE and not bare else " probably"
     right = "this is the right one" if m == 1 else f"these are the right {spelled(m)}"
     be = "is" if m == 1 else "are"
-    return (
-        f"{which[0].upper()}{which[1:]} {be}{probably} {_with_numbers(task, named)}. "
-        f"We are {probability(sure)} sure that {right}."
-    )
+    how_sure = f"We are {probability(sure)} sure that {right}." if not bare else _unsure(m, len(bare))
+    return f"{which[0].upper()}{which[1:]} {be}{probably} {_with_numbers(task, named)}. {how_sure}"
 
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def overall_doubt(task: Identify, nouns: str, leans_on: str) -> str:
 
 def settled(named: Sequence[GroupRow]) -> list[GroupRow]:
     """The groups that are nearly certain to be among those looked for, and have labels of their own to show for it."""
-    return [row for row in named if (row.chance or 0.0) >= CERTAIN and row.labelled and row.evidence != "few"]
+    return [row for row in named if (row.chance or 0.0) >= CERTAIN and row.has_labels and row.evidence != "few"]
 
 
 def the_open(m: int, missing: int) -> str:
@@ -130,9 +131,17 @@ def _with_numbers(task: Identify, named: Sequence[GroupRow]) -> str:
             parts.append(f"{row.short} (too few labels for a number)")
             continue
         first = f"right in {style.value(row.mean)} of the cases" if right and not parts else style.value(row.mean)
-        unlabelled = "" if row.labelled else ", without a label of its own"
-        parts.append(f"{row.short} ({first}, {style.between(row.low, row.high)}{unlabelled})")
+        parts.append(f"{row.short} ({first}, {style.between(row.low, row.high)}; {row.labels})")
     return listed([*parts, *_rest(named)])
+
+
+def _unsure(m: int, bare: int) -> str:
+    """The reason why it is not said how sure the answer is."""
+    if m == 1:
+        return "It has too few labels of its own to be sure."
+    which = "All" if bare == m else spelled(bare).capitalize()
+    has = "has too few labels of its own" if bare == 1 else "have too few labels of their own"
+    return f"{which} of them {has} to be sure."
 
 
 def _names(named: Sequence[GroupRow]) -> list[str]:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
+from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.findings.finding import Finding
+    from fewlabels.findings.key_figures import KeyFigure
     from fewlabels.stopping import Standing
     from fewlabels.table import Table
 
 # The plots for the owner while labels come in; the report has all the others.
-_SHOWN = ("forest", "chances", "rope", "allocation")
+_SHOWN = ("verdicts", "forest", "chances", "rope", "allocation")
 _EVENTS = 30
 
 
@@ -35,6 +37,8 @@ class Dashboard:
     """Everything that is known so far, at a glance."""
 
     finding: Finding
+    certainty: KeyFigure | None
+    verdict: str | None
     labels: int
     pending: int
     disputed: int
@@ -54,11 +58,13 @@ def dashboard(audit: Assessment) -> Dashboard:
     agreed = audit.agreement()
     return Dashboard(
         finding=finding,
+        certainty=certainty(finding) if finding.labels.labelled else None,
+        verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
         labels=sum(progress["labelled"]),
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
-        groups=readable(finding.estimates, finding.task),
+        groups=readable(finding.answer_table if finding.task.surety else finding.estimates, finding.task),
         plots=tuple(Plot(plot.title, plots.figure(plot), plot.caption()) for plot in drawn),
         people=audit.by_person(),
         agreement=agreed.words if agreed.items else None,

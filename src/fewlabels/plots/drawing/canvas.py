@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fewlabels.plots.drawing.picture import Axis, Key, Mark, Panel
+    from fewlabels.plots.drawing.style import Tone
 
 _SMALL = 8.5
 _ROOM = 230.0  # for the words of a row, in the pixels of the SVG
@@ -113,9 +114,10 @@ def _mark(mark: Mark, panel: Panel, ax: Axes, order: float, fonts: list[str]) ->
 
 def _points(points: Sequence[Point], ax: Axes) -> None:
     """Draw all points of the same appearance at once: a thousand single points take long to draw."""
-    looks = dict.fromkeys((point.tone, point.hollow, point.faint) for point in points)
-    for order, (tone, hollow, faint) in enumerate(looks):
-        same = [point for point in points if (point.tone, point.hollow, point.faint) == (tone, hollow, faint)]
+    alike: dict[tuple[Tone, bool, bool, bool], list[Point]] = {}
+    for point in points:
+        alike.setdefault((point.tone, point.hollow, point.faint, point.diamond), []).append(point)
+    for order, ((tone, hollow, faint, diamond), same) in enumerate(alike.items()):
         colour, layer = LIGHT[tone], 3.5 + order / 10
         line: Any = {
             "color": colour,
@@ -134,6 +136,7 @@ def _points(points: Sequence[Point], ax: Axes) -> None:
             [p.x for p in same],
             [p.y for p in same],
             s=10 if faint else 24,
+            marker="D" if diamond else "o",
             facecolors=LIGHT["paper"] if hollow else colour,
             edgecolors=colour,
             linewidths=(0.9 if faint else 1.3) * hollow,
@@ -173,7 +176,7 @@ def _handle(key: Key) -> Any:
     if key.sign in ("line", "dash"):
         return Line2D([], [], color=colour, linestyle="dashed" if key.sign == "dash" else "solid", label=words)
     inside = LIGHT["paper"] if key.sign == "hollow" else colour
-    mark = "none" if key.sign == "none" else "o"
+    mark = {"none": "none", "diamond": "D"}.get(key.sign, "o")
     return Line2D([], [], color="none", marker=mark, markersize=5, mfc=inside, mec=colour, label=words)
 
 

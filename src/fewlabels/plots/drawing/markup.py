@@ -156,12 +156,21 @@ def _point(mark: Point, place: Frame) -> str:
             a, b = (place.x(end) if across else place.y(end) for end in ends)
             line = f"M{_n(a)} {_n(y)}H{_n(b)}" if across else f"M{_n(x)} {_n(a)}V{_n(b)}"
             out.append(f'<path d="{line}" fill="none" {_stroke(mark.tone)} stroke-width="{wide}"{dim}/>')
-    radius = "3" if mark.faint else "4.2"
+    radius = 3 if mark.faint else 4.2
     paint = (
         f'{_both("paper", mark.tone)} stroke-width="{1.4 if mark.faint else 2}"' if mark.hollow else _fill(mark.tone)
     )
-    out.append(f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{radius}" {paint}/>')
+    out.append(_diamond(x, y, radius + 1.4, paint) if mark.diamond else _dot(x, y, radius, paint))
     return f"<g>{_title(mark.tip)}{''.join(out)}</g>"
+
+
+def _dot(x: float, y: float, radius: float, paint: str) -> str:
+    return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}" {paint}/>'
+
+
+def _diamond(x: float, y: float, radius: float, paint: str) -> str:
+    r = _n(radius)
+    return f'<path d="M{_n(x)} {_n(y - radius)}l{r} {r}l-{r} {r}l-{r} -{r}Z" {paint}/>'
 
 
 def _box(mark: Box, place: Frame) -> str:
@@ -211,7 +220,7 @@ def _sign(x: float, y: float, key: Key) -> str:
     if key.sign == "box":
         return f'<rect x="{_n(x - 6)}" y="{_n(y - 6)}" width="12" height="12" {_fill(key.tone)}/>'
     paint = f'{_both("paper", key.tone)} stroke-width="2"' if key.sign == "hollow" else _fill(key.tone)
-    return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="4.2" {paint}/>'
+    return _diamond(x, y, 5.6, paint) if key.sign == "diamond" else _dot(x, y, 4.2, paint)
 
 
 def _text(

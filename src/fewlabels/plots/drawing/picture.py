@@ -36,7 +36,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """A dot with an interval through it along x, y, or both. A hollow dot means little evidence."""
+    """A dot with an interval through it along x, y, or both. A hollow dot means little evidence.
+
+    A diamond stands out from dots for readers who do not see its colour.
+    """
 
     x: float
     y: float
@@ -46,6 +49,7 @@ class Point:
     tone: Tone = "main"
     hollow: bool = False
     faint: bool = False
+    diamond: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class Key:
     text: str
     tone: Tone = "main"
     sign: str = "dot"
-    """dot, hollow, line, dash, box, or none."""
+    """dot, hollow, diamond, line, dash, box, or none."""
 
 
 @dataclass(frozen=True)

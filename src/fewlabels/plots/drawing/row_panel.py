@@ -11,7 +11,7 @@ from fewlabels.wording import counted, shortened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.plots.drawing.picture import Key, Mark
+    from fewlabels.plots.drawing.picture import Key, Mark, Range
     from fewlabels.plots.drawing.style import Tone
 
 ROW = 22.0
@@ -35,6 +35,7 @@ class Entry:
     aside: str = ""
     beside: float | None = None
     """A second value to compare a bar with, drawn as a stroke."""
+    diamond: bool = False
 
 
 def rows_panel(
@@ -83,11 +84,16 @@ def _row(entry: Entry, x: Axis, y: float) -> list[Mark]:
         return [hit, Note(x.low, y + 0.5, "no items", tone="muted", tip=entry.tip)]
     if entry.low is not None and entry.high is not None:
         spread = (entry.low, entry.high)
-        return [Point(entry.mid, y + 0.5, entry.tip, xs=spread, tone=entry.tone, hollow=entry.hollow), hit]
+        return [_point(entry, entry.mid, y + 0.5, spread), hit]
     bar: list[Mark] = [Box((max(x.low, 0), entry.mid), (y + 0.2, y + 0.8), entry.tip, entry.tone)]
     if entry.beside is not None:
         bar.append(_stroke(entry.beside, y, entry.tip))
     return [*bar, hit]
+
+
+def _point(entry: Entry, x: float, y: float, spread: Range | None, *, faint: bool = False) -> Point:
+    tone, hollow, diamond = entry.tone, entry.hollow, entry.diamond
+    return Point(x, y, entry.tip, xs=spread, tone=tone, hollow=hollow, faint=faint, diamond=diamond)
 
 
 def _stroke(at: float, y: float, tip: str) -> Line:
@@ -121,7 +127,7 @@ def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: 
     for entry, y in zip(entries, ys, strict=True):
         if entry.tone != "main" and entry.mid is not None:
             spread = None if entry.low is None or entry.high is None else (entry.low, entry.high)
-            marks.append(Point(entry.mid, y, entry.tip, xs=spread, tone=entry.tone, hollow=entry.hollow, faint=True))
+            marks.append(_point(entry, entry.mid, y, spread, faint=True))
     return marks
 
 

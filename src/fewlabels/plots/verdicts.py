@@ -1,0 +1,152 @@
+"""Verdicts: the value of each group with its interval beside the line, and whether it passes, fails or is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from fewlabels.plots.drawing.picture import Key, Picture, scale
+from fewlabels.plots.drawing.row_panel import Entry, rows_panel
+from fewlabels.plots.plot import Plot
+from fewlabels.tasks.certify_words import SHORT, chance
+from fewlabels.tasks.grounds import support
+from fewlabels.wording import Style, chosen, counted, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.findings.reading import Reading
+    from fewlabels.plots.drawing.style import Tone
+    from fewlabels.table import Table
+    from fewlabels.tasks.certify import Verdict
+
+# Colour and shape say the same, for readers who do not see one of them.
+_LOOKS: dict[Verdict, tuple[Tone, str]] = {
+    "fail": ("accent", "diamond"),
+    "open": ("muted", "hollow"),
+    "pass": ("main", "dot"),
+}
+_WORDS: dict[Verdict, str] = {"fail": "fail", "open": "open: not enough evidence", "pass": "pass"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One group: its items, its labels, its value with an interval, the chance that it reaches the line, its verdict.
+
+    `right` is the number of labels that show a right prediction, if labels show that.
+    """
+
+    group: str
+    n: int
+    labelled: int
+    right: int | None
+    mean: float
+    low: float
+    high: float
+    reaches: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Verdicts(Plot):
+    """The groups that must reach a line, those least likely to first.
+
+    Parameters
+    ----------
+    measure, share
+        The name of the metric, and whether its values are written in percent.
+    line, at_least
+        The line, and whether values must lie above it.
+    level, guarantee
+        The probability of each interval, and "anytime" if it holds at every look.
+    rows
+        The groups.
+    """
+
+    name: ClassVar[str] = "verdicts"
+    title: ClassVar[str] = "Groups and the line"
+
+    measure: str
+    share: bool
+    line: float
+    at_least: bool
+    level: float
+    guarantee: str | None
+    rows: tuple[Judged, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Explain why the plot does not suit: there is no line."""
+        return "" if audit.spec.task.main_plot == cls.name else "its question is not whether groups reach a line"
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """Read the answer."""
+        metric = reading.audit.spec.task.metric
+        return cls.of_table(reading.answer.table, metric.name, metric.in_percent, reading.right)
+
+    @classmethod
+    def of_table(cls, table: Table, measure: str, share: bool, right: Mapping[str, int] | None = None) -> Self:
+        """Read the table of a verdict; the labels that are right are taken from it if it has them."""
+        settings = table.settings
+        return cls(
+            measure,
+            share,
+            settings["line"],
+            settings["at_least"],
+            settings["level"],
+            settings["guarantee"],
+            tuple(_judged(row, right) for row in table.rows()),
+        )
+
+    def caption(self) -> str:
+        """Explain how to read the plot."""
+        side = "at least" if self.at_least else "at most"
+        holds = f"with probability {chosen(self.level)}" + (", however often you look" if self.guarantee else "")
+        words = f"Each line contains the {self.measure} of a group {holds}; the mark is its estimate. "
+        words += f"The dashed line is what must be reached: {side} {self._style.value(self.line)}. "
+        counts = [(kind, sum(row.verdict == kind for row in self.rows)) for kind in SHORT]
+        return words + ", ".join(f"{counted(n, 'group')} {_verb(kind, n)}" for kind, n in counts if n) + "."
+
+    def picture(self) -> Picture:
+        """Draw a row for each group, and the line."""
+        ends = [self.line, *(end for row in self.rows for end in (row.low, row.high))]
+        x = scale(min(ends), max(ends), share=self.share, label=self.measure)
+        line = (self.line, f"the line: {'at least' if self.at_least else 'at most'} {self._style.value(self.line)}")
+        shown = [kind for kind in SHORT if any(row.verdict == kind for row in self.rows)]
+        keys = [Key(_WORDS[kind], *_LOOKS[kind]) for kind in shown]
+        keys.append(Key("the line", "muted", "dash"))
+        return Picture((rows_panel([self._entry(row) for row in self.rows], x, keys=tuple(keys), rules=[line]),))
+
+    @property
+    def _style(self) -> Style:
+        return Style(self.share)
+
+    def _entry(self, row: Judged) -> Entry:
+        tone, sign = _LOOKS[row.verdict]
+        mean, between = self._style.value(row.mean), self._style.range(row.low, row.high)
+        labels = support(row.labelled, row.right)
+        labels = labels if row.right is not None and row.labelled else counted(row.labelled, "label")
+        tip = (
+            f"{shortened(row.group)}: {SHORT[row.verdict]}; {self.measure} {mean} ({between}), {labels} of "
+            f"{counted(row.n, 'item')}; chance that it reaches the line: {chance(row.reaches, row.labelled, row.n)}"
+        )
+        aside = f"{SHORT[row.verdict]}: {mean} ({between}), {labels}"
+        return Entry(
+            row.group, row.mean, row.low, row.high, tip, tone, sign == "hollow", aside, diamond=sign == "diamond"
+        )
+
+
+def _judged(row: Mapping[str, Any], right: Mapping[str, int] | None) -> Judged:
+    names = ("group", "n", "labelled", "mean", "low", "high", "reaches", "verdict")
+    shown = row.get("right", None if right is None else right[row["group"]])
+    return Judged(**{name: row[name] for name in names}, right=shown)
+
+
+def _verb(kind: Verdict, n: int) -> str:
+    """The verb after a number of groups."""
+    if kind == "open":
+        return "is open" if n == 1 else "are open"
+    return f"{kind}{'es' if kind == 'pass' else 's'}" if n == 1 else kind
