@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 def classes_and_predicted(
     source: Source, roles: Roles, table: pa.Table | None, *, gaps: bool = False, unlisted: bool = False
 ) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
-    """The class names, and if a column has the predicted classes their positions, shape (items,); -1 is no answer.
+    """The class names, and if a column has the predicted classes their positions, shape (items,).
 
-    With `gaps` an answer may be missing, and one class is enough: other models may name others. With `unlisted` an
-    answer that is not in the list of classes counts as none.
+    A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
+    may name others. With `unlisted` an answer that is not in the list of classes counts as none.
     """
     known = roles.classes
     if roles.vector and known is None:

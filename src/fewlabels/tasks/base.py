@@ -113,6 +113,9 @@ class Task(Part, ABC):
     wants: ClassVar[str] = ""
     """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
 
+    of_models: ClassVar[bool] = False
+    """Whether it is about all models of a pool that has several; otherwise it is about one of them."""
+
     metric: Metric
 
     @classmethod
