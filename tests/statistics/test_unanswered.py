@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import fewlabels as fl
+from fewlabels.findings.learned import bands
+from fewlabels.outcomes import Outcomes
+from fewlabels.planning.worlds import draw_world
 from fewlabels.pool import NO_ANSWER
 
 
@@ -70,3 +73,17 @@ def test_intervals_hold_with_items_that_were_not_answered(confidence):
         (row,) = audit.estimates(draws=2000).rows()
         held += row["low"] <= right.mean() <= row["high"]
     assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
+
+
+def test_plans_and_reports_know_them(tmp_path):
+    pool, labels, _ = made(np.random.default_rng(5), confidence=True)
+    cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+    belief = fl.Learned().on(cells, "population").blank()
+    world = draw_world(belief, cells, Outcomes.none(cells), np.random.default_rng(1))
+    assert (world.outcome[pool.answers[:, 0] < 0] == 1).all()
+    assert world.shares[-1].tolist() == [0, 1]
+    audit = fl.create(None, "x", pool)
+    audit.tell({item: labels[item] for item in audit.ask(40).ids})
+    read = bands(audit, 0.95)
+    assert sum(band.items for band in read) == (pool.answers >= 0).sum()
+    assert audit.report(tmp_path / "x.html").stat().st_size > 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from fewlabels.cli.predictions import MOST_NAMES, Understood, score_names
 from fewlabels.errors import InputError
+from fewlabels.io.answers import alike
 from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
 from fewlabels.io.finder.models import roles_by_model
@@ -144,7 +145,9 @@ def _unclear(name: str, source: Source, found: Guess) -> str:
     words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the answer of {name!r}. "
     if found.models:
         return f"{words}It seems to have the answers of several models itself: give that file alone."
-    return f"{words}Use --predicted NAME; files without such a column are searched for their own."
+    if found.truth is not None:
+        words += f"{found.truth!r} looks like true labels; if it is the answer, add --predicted {found.truth!r}. "
+    return f"{words}Use --predicted NAME; in files without that column, the answers are found by their usual names."
 
 
 def _by_model(guesses: Mapping[str, Guess], role: str, nothing: str) -> str:
@@ -214,6 +217,8 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Under
         lines.append(Understood("", words, ""))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
+    if same := alike(pool.choices, marks=False):
+        lines.append(Understood("", f"{same[0]!r} and {same[1]!r} may be one answer", "write both the same way"))
     shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
     lines.append(Understood("content", shown, "--content NAME"))
     if truth is not None:

@@ -84,7 +84,10 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     if options["overlap"] > 1:
         settings["overlap"] = options["overlap"]
     create(None if dry_run else address, name, pool, groups, **settings).close()
-    _say(f"{', '.join(files)}: {counted(len(pool), 'item')}", [*understood, *_about(groups, task, settings["stop"])])
+    _say(
+        f"{', '.join(files)}: {counted(len(pool), 'item')}",
+        [*understood, *_about(groups, task, settings["stop"], options["model"])],
+    )
     if pool.score_sums is None and options["classes"] is None:
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
@@ -136,7 +139,7 @@ def _content(text: str | None) -> list[str] | None:
     return [] if text == NOTHING else [part.strip() for part in text.split(",")]
 
 
-def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
+def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list[Understood]:
     """Describe the groups, the question and the stopping rules in words."""
     from fewlabels.cli.predictions import Understood
     from fewlabels.findings.phrases import asked
@@ -148,7 +151,7 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     rules = ", ".join(f"{name} {value:g}" for name, value in stop.rules.items()) or "when you say so"
     return [
         Understood("groups", about + empty, "--groups HOW"),
-        Understood("question", asked(task, groups), _changed_by(task)),
+        Understood("question", asked(task, groups, model), _changed_by(task)),
         Understood("enough", rules, "--stop-labels N, --stop-probability P, ..."),
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from fewlabels.io.finder import Roles
     from fewlabels.io.source import Source
+
+
+_MARKS = re.compile(r"""[.,;:!?"'`´*()\[\]{}<>_]""")
 
 
 def classes_and_predicted(
@@ -89,15 +93,18 @@ def in_order(classes: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=int if all(map(_is_whole, names)) else str))
 
 
-def alike(classes: Iterable[str]) -> tuple[str, str] | None:
+def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | None:
     """The first two classes that differ only in case or spaces; None if there are no such two.
 
-    >>> alike(["no", "Yes", "yes"])
-    ('Yes', 'yes')
+    Without `marks`, points, quotes and the like do not count as a difference either, since language models add them.
+
+    >>> alike(["no", "Yes", "yes"]), alike(["no", "No."]), alike(["no", "No."], marks=False)
+    (('Yes', 'yes'), None, ('no', 'No.'))
     """
     seen: dict[str, str] = {}
     for name in classes:
-        other = seen.setdefault(" ".join(name.split()).casefold(), name)
+        words = name if marks else (_MARKS.sub("", name) or name)
+        other = seen.setdefault(" ".join(words.split()).casefold(), name)
         if other != name:
             return other, name
     return None
