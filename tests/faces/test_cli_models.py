@@ -110,8 +110,8 @@ def test_messy_files(tmp_path, monkeypatch):
     write(
         tmp_path / "a.csv", ["Ticket ID", "Text", "Answer", "Confidence (%)"], rows, delimiter=";", encoding="utf-8-sig"
     )
-    rows = [(0.5, f"{i + 1}.0", names[(i + 1) % 200], "why") for i in rng.permutation(400).tolist() if i % 100 != 7]
-    write(tmp_path / "b.csv", ["seconds", "Ticket ID", "Answer", "reason"], rows)
+    rows_b = [(0.5, f"{i + 1}.0", names[(i + 1) % 200], "why") for i in rng.permutation(400).tolist() if i % 100 != 7]
+    write(tmp_path / "b.csv", ["seconds", "Ticket ID", "Answer", "reason"], rows_b)
     said = run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
     for line in ("400 items", "'a' has none for 8 items", "'b' has none for 4 items", "classes     200:", "'Text'"):
         assert line in said
