@@ -30,7 +30,7 @@ def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.Chunk
         return words
     if pa.types.is_floating(kind):
         return _whole(source, name, column)
-    if _is_list(kind) or pa.types.is_struct(kind) or _is_binary(kind):
+    if is_list(kind) or pa.types.is_struct(kind) or _is_binary(kind):
         raise InputError(
             f"the column holds {kind}, not text or whole numbers. Convert it or name another column.",
             at=source.at(column=name),
@@ -180,10 +180,10 @@ def is_number(kind: pa.DataType) -> bool:
 
 def is_vector(kind: pa.DataType) -> bool:
     """Whether a column holds a list of numbers in each row."""
-    return _is_list(kind) and is_number(_of(kind))
+    return is_list(kind) and is_number(_of(kind))
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
