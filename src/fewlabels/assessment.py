@@ -314,7 +314,7 @@ def create(
     pool
         The items and predictions, from `read_pool`. A copy is kept in the database.
     groups
-        The partition; by predicted class if not given.
+        The partition; by predicted class if not given, or all items for a question about several models.
     task
         The question; `Estimate(Accuracy())` if not given.
     prior
@@ -343,7 +343,10 @@ def create(
     """
     if not isinstance(pool, Pool):
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
-    groups = by_predicted(pool) if groups is None else groups
+    task, prior = task or Estimate(Accuracy()), prior or Learned()
+    if groups is None:
+        # What is not a task at all is refused later, by Spec.
+        groups = task.usual_groups(pool) if isinstance(task, Task) else by_predicted(pool)
     if not isinstance(groups, Partition):
         raise InputError(
             f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
@@ -352,7 +355,6 @@ def create(
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
-    task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(
         task=task,
         groups=groups.recipe,

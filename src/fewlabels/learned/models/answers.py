@@ -49,6 +49,11 @@ class Answers:
         return self.option.shape[1]
 
     @cached_property
+    def width(self) -> int:
+        """The largest number of options of an item, at least 1."""
+        return int(self.options.max(initial=1))
+
+    @cached_property
     def contested(self) -> NDArray[np.bool_]:
         """The items on which models differ; one without an answer differs from all that have one."""
         return (self.options > 1) | ((self.options == 1) & (self.option < 0).any(axis=1))
