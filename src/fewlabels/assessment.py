@@ -13,7 +13,7 @@ from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.record import Record
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.partition import Partition, by_predicted, by_score, cross
+from fewlabels.partition import Partition, by_predicted, by_score, cross, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
@@ -78,30 +78,37 @@ class Assessment(Record):
         draws: int = 10_000,
         guarantee: Literal["anytime"] | None = None,
         together: bool = False,
+        model: str | None = None,
     ) -> Table:
         """Mean and credible interval of each group: columns group, n, labelled, mean, low, high.
 
-        You can choose another metric or other groups than the assessment's own. Labels are then weighted by the
-        groups in which they were asked, because they are a random sample only within those groups.
+        You can choose another metric or other groups than the assessment's own, and another model of a pool that has
+        several: one label is about all of them. Labels are then weighted by the groups in which they were asked,
+        because they are a random sample only within those groups.
 
         With `guarantee="anytime"` the intervals hold for every truth at all looks together, however often you look:
         each of them with the probability `level`, or with `together=True` all groups at once. They are longer.
         """
         check_level(level)
         check_guarantee(guarantee, together=together)
-        metric, belief, cells = self._view(metric, groups)
+        metric, belief, cells = self._view(metric, groups, model)
         table = estimate(metric, belief, cells, self._results_rng(), level=level, draws=draws)
         if guarantee:
-            self.check_promise(metric, groups)
+            self.check_promise(metric, cells.partition)
             assert isinstance(belief, Belief)
             table = guaranteed(metric, belief, cells, table, together=together)
         return table.with_settings(**self._settings(metric))
 
     def draws(
-        self, n: int = 10_000, *, metric: Metric | None = None, groups: Partition | None = None
+        self,
+        n: int = 10_000,
+        *,
+        metric: Metric | None = None,
+        groups: Partition | None = None,
+        model: str | None = None,
     ) -> NDArray[np.float64]:
         """Draws of the metric from its posterior, shape (n, groups): for results that no method computes."""
-        metric, belief, cells = self._view(metric, groups)
+        metric, belief, cells = self._view(metric, groups, model)
         return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief))
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
@@ -115,16 +122,25 @@ class Assessment(Record):
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
-    def put(self, task: Task, groups: Partition | None = None, *, level: float = 0.95, draws: int = 10_000) -> Answer:
+    def put(
+        self,
+        task: Task,
+        groups: Partition | None = None,
+        *,
+        model: str | None = None,
+        level: float = 0.95,
+        draws: int = 10_000,
+    ) -> Answer:
         """Put another question to the labels that are there, for a task that can be read by any groups, as Certify can.
 
-        Nothing is asked and nothing changes. The answer's words are the task's own.
+        It can be about another model of the pool. Nothing is asked and nothing changes. The answer's words are the
+        task's own.
         """
         check_level(level)
-        metric, belief, cells = self._view(task.metric, groups or self.groups)
+        metric, belief, cells = self._view(task.metric, groups or self.groups_of(model), model)
         task.check(cells)
         if task.unguaranteed() != task:
-            self.check_promise(metric, groups)
+            self.check_promise(metric, cells.partition)
         answer = task.answer(cast("Belief", belief), cells, self._results_rng(), level=level, draws=draws)
         return replace(answer, table=answer.table.with_settings(**self._settings(metric)))
 
@@ -201,6 +217,17 @@ class Assessment(Record):
         mean = [c / n if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
         return table.with_column("confidence", mean)
 
+    def pool_of(self, model: str | None) -> Pool:
+        """The pool of one of the models; that of the question if none is named."""
+        return self.pool if self._is_own(model) else self.whole.of(str(model))
+
+    def groups_of(self, model: str | None) -> Partition:
+        """The assessment's groups for one of the models: those by predicted class are others for each model."""
+        return self.groups if self._is_own(model) else self.spec.partition(self.pool_of(model))
+
+    def _is_own(self, model: str | None) -> bool:
+        return model is None or (model == self.spec.model and model in self.whole.models)
+
     def belief(self) -> Belief:
         """The belief about the cells of the assessment's own metric and groups."""
         with self._current() as ledger:
@@ -250,17 +277,20 @@ class Assessment(Record):
 
         return headline
 
-    def _view(self, metric: Metric | None, groups: Partition | None) -> tuple[Metric, Belief | Strata, Cells]:
-        """The belief about any metric on any groups, from the labels as they were asked."""
-        if metric is None and groups is None:
+    def _view(
+        self, metric: Metric | None, groups: Partition | None, model: str | None = None
+    ) -> tuple[Metric, Belief | Strata, Cells]:
+        """The belief about any metric on any groups, of any model, from the labels as they were asked."""
+        if metric is None and groups is None and self._is_own(model):
             return self.spec.task.metric, self.belief(), self._cells
-        metric, groups = metric or self.spec.task.metric, groups or self.groups
+        pool = self.pool_of(model)
+        metric, groups = metric or self.spec.task.metric, groups or self.groups_of(model)
         if len(groups.group) != len(self.pool):
             raise InputError(
                 "these groups belong to another pool: they have another number of items. Make them from audit.pool."
             )
-        metric.check(self.pool, groups)
-        cells = metric.cells(self.pool, groups)
+        metric.check(pool, groups)
+        cells = metric.cells(pool, groups)
         with self._current() as ledger:
             items, true = ledger.labels()
             random = self._is_random_sample and not ledger.adopted
@@ -268,11 +298,11 @@ class Assessment(Record):
         def believed(cells: Cells) -> Belief:
             self.spec.prior.check(cells)
             prior = self.spec.prior.on(cells, self.spec.target)
-            return prior.belief(metric.outcomes(self.pool, cells, items, true))
+            return prior.belief(metric.outcomes(pool, cells, items, true))
 
-        if random or groups.recipe == self.groups.recipe:
+        if random or np.array_equal(groups.group, self.groups.group):
             return metric, believed(cells), cells
-        fine = metric.cells(self.pool, cross(groups, self.groups))
+        fine = metric.cells(pool, cross(groups, self.groups))
         first = np.unique(fine.cell, return_index=True)[1]
         return metric, Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size), cells
 
@@ -301,6 +331,7 @@ def create(
     seed: int = 0,
     stop: Stop | None = None,
     overlap: int = 1,
+    model: str | None = None,
 ) -> Assessment:
     """Begin an assessment.
 
@@ -314,7 +345,7 @@ def create(
     pool
         The items and predictions, from `read_pool`. A copy is kept in the database.
     groups
-        The partition; by predicted class if not given, or all items for a question about several models.
+        The partition; by predicted class if not given, or one group of all items for a task about several models.
     task
         The question; `Estimate(Accuracy())` if not given.
     prior
@@ -332,6 +363,9 @@ def create(
         progress. `ask` still hands out items after a rule is met.
     overlap
         How many different people are asked about each item.
+    model
+        The model that the question is about, if the pool has several and the task is about one. The labels serve the
+        others too: `audit.estimates(model="old")`.
 
     Examples
     --------
@@ -344,9 +378,8 @@ def create(
     if not isinstance(pool, Pool):
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
-    if groups is None:
-        # What is not a task at all is refused later, by Spec.
-        groups = task.usual_groups(pool) if isinstance(task, Task) else by_predicted(pool)
+    own = pool if model is None else pool.of(model)
+    groups = (whole(own) if task.of_models else by_predicted(own)) if groups is None else groups
     if not isinstance(groups, Partition):
         raise InputError(
             f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
@@ -364,15 +397,17 @@ def create(
         seed=seed,
         stop=stop or Stop(),
         overlap=overlap,
+        model=model,
     )
-    made = spec.partition(pool)
+    own = spec.of(pool)
+    made = spec.partition(own)
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
-    spec.cells(pool, groups)
+    spec.cells(own, groups)
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)
-    return Assessment(store, name, pool, groups, spec, shared=store is address)
+    return Assessment(store, name, own, groups, spec, shared=store is address, whole=pool)
 
 
 def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | None = None) -> Assessment:
@@ -404,4 +439,5 @@ def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | Non
             "Create a new assessment for the new pool, or load without pool= to continue with the old one."
         )
     spec = Spec.from_json(record.spec)
-    return Assessment(store, name, stored, spec.partition(stored), spec, shared=store is address)
+    own = spec.of(stored)
+    return Assessment(store, name, own, spec.partition(own), spec, shared=store is address, whole=stored)

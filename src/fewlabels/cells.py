@@ -56,6 +56,9 @@ class Cells:
     right
         The outcome that a right prediction shows, shape (cells,), where outcomes are classes; None where
         they are right and wrong themselves.
+    answered
+        Whether the classifier answered each item at all, shape (items,), where labels show right or wrong; None if it
+        answered all. No answer is never right.
     """
 
     partition: Partition
@@ -69,6 +72,7 @@ class Cells:
     confidence: NDArray[np.float64] | None
     scores: NDArray[np.float64] | None = None
     right: NDArray[np.int64] | None = None
+    answered: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -229,7 +229,7 @@ class Learned(Prior):
             panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
             return Prepared(cells, partial(_from_models, cells, target, panel))
         if cells.right is None:
-            return Prepared(cells, partial(_from_items, cells, target, strips(cells.scores, cells.cell, cells.size)))
+            return Prepared(cells, partial(_from_items, cells, target, answered_strips(cells)))
         expected = expectation(cells.expected, cells.blank, cells.right, cells.size)
         return Prepared(cells, partial(_from_rows, cells, target, expected))
 
@@ -241,11 +241,32 @@ def _from_items(cells: Cells, target: Target, strips: Strips, outcomes: Outcomes
             "Learned() needs the labelled items, not only their counts. Use Outcomes.of(cells, items, shown)."
         )
     strip = strips.strip[outcomes.items]
-    seen = np.bincount(strip, minlength=len(strips.size))
-    right = np.bincount(strip, outcomes.shown == 0, minlength=len(strips.size))
+    known = strip >= 0  # a label of an item without an answer tells nothing: it is wrong
+    seen = np.bincount(strip[known], minlength=len(strips.size))
+    right = np.bincount(strip[known], outcomes.shown[known] == 0, minlength=len(strips.size))
     model = learn(strips, right.astype(float), seen.astype(float)).pruned()
     nothing = np.zeros_like(outcomes.counts)
-    return ItemBelief(nothing, outcomes.counts, cells.size, target, model=model, free=strips.size - seen)
+    free, share = strips.size - seen, None
+    if cells.answered is not None:
+        share = np.bincount(cells.cell, cells.answered, minlength=len(cells)) / cells.size
+        free = np.where(share[strips.cell] > 0, free, 0)
+    return ItemBelief(nothing, outcomes.counts, cells.size, target, model=model, free=free, answered=share)
+
+
+def answered_strips(cells: Cells) -> Strips:
+    """The items of cells sorted by confidence, without those that were not answered; their strip is -1.
+
+    In a cell without answers all items are kept: a cell needs a strip, and its share right is set to 0 afterwards.
+    """
+    if cells.answered is None:
+        return strips(cells.scores, cells.cell, cells.size)
+    some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
+    kept = cells.answered | ~some[cells.cell]
+    scores, cell = None if cells.scores is None else cells.scores[kept], cells.cell[kept]
+    made = strips(scores, cell, np.bincount(cell, minlength=len(cells)))
+    strip = np.full(len(kept), -1, dtype=np.int64)
+    strip[kept & cells.answered] = made.strip[cells.answered[kept]]
+    return replace(made, strip=strip)
 
 
 def _from_models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> ModelsBelief:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from fewlabels import metrics, parts, policies, priors, tasks
 from fewlabels.belief import Target
 from fewlabels.checks import whole_field
-from fewlabels.errors import SpecError
+from fewlabels.errors import Argument, SpecError
 from fewlabels.partition import Partition, partition_from_recipe
 from fewlabels.stopping import Stop
 
@@ -41,6 +41,8 @@ class Spec:
         When to stop; `Stop()` has no rule.
     overlap
         How many different people are asked about each item.
+    model
+        The model of the pool that the task is about, if the pool has several and the task is not about all of them.
     """
 
     task: tasks.Task
@@ -51,6 +53,7 @@ class Spec:
     seed: int = 0
     stop: Stop = field(default_factory=Stop)
     overlap: int = 1
+    model: str | None = field(default=None, metadata={"newer": True})
 
     def __post_init__(self) -> None:
         for value, kind, example in (
@@ -73,6 +76,20 @@ class Spec:
         self.stop.check(self.task)
         whole_field(self, "overlap", "The 'overlap'")
 
+    def of(self, pool: Pool) -> Pool:
+        """The pool that the task is about: that of one model, or the whole."""
+        if self.model is not None:
+            return pool.of(self.model)
+        if pool.models and not self.task.of_models:
+            names = ", ".join(repr(name) for name in pool.models[:8])
+            raise SpecError(
+                f"the pool has {len(pool.models):,} models, and {type(self.task).__name__} is about one. "
+                "Say which, with ",
+                Argument("model"),
+                f": {names}.",
+            )
+        return pool
+
     def partition(self, pool: Pool) -> Partition:
         """The groups, made from the pool."""
         return partition_from_recipe(pool, self.groups)
@@ -86,7 +103,8 @@ class Spec:
 
     def to_json(self) -> dict[str, Any]:
         """Convert the spec to plain JSON values."""
-        return {field.name: to_json(getattr(self, field.name)) for field in fields(self)}
+        data: dict[str, Any] = to_json(self)
+        return {name: value for name, value in data.items() if name != "kind"}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Spec:

@@ -99,7 +99,7 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
     from fewlabels.cli.parsing import group_columns, labels_from
     from fewlabels.cli.predictions import opened, read_predictions
-    from fewlabels.cli.question import question
+    from fewlabels.cli.question import asked_about, question
     from fewlabels.simulation.kernels.jit import need_compiler
     from fewlabels.simulation.methods import methods_from
     from fewlabels.simulation.study import simulate as run
@@ -107,9 +107,10 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
 
     need_compiler()
     source = opened(file)
-    columns = group_columns(options["groups"], source)
+    columns = group_columns(options["groups"] or "", source)
     pool, _ = read_predictions(source, options, content=[], columns=columns)
     labels = labels_from(options["labels"], source)
+    pool = asked_about(options, pool)
     groups, task = question(options, pool)
     methods = methods_from(options["methods"] or _default_methods(pool, task))
     _say_extra(pool, labels)

@@ -39,8 +39,9 @@ def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
     strip = belief.model.strips.strip
     draws = belief.model.draws(np.random.default_rng(audit.spec.seed), _DRAWS)
     band = np.clip(np.searchsorted(_EDGES, confidence, side="right") - 1, 0, len(_EDGES) - 2)
+    band[strip < 0] = -1  # without an answer
     read = []
-    for b in np.unique(band).tolist():
+    for b in np.unique(band[band >= 0]).tolist():
         inside = band == b
         weight = np.bincount(strip[inside], minlength=draws.shape[1]) / inside.sum()
         right = draws @ weight

@@ -63,18 +63,18 @@ def question(audit: Assessment) -> str:
     >>> question(fl.create(None, "pets", pool, task=fl.Identify(fl.Accuracy(), lowest=1)))
     'Which class does the classifier get wrong most often?'
     """
-    return asked(audit.spec.task, audit.groups)
+    return asked(audit.spec.task, audit.groups, audit.spec.model)
 
 
-def asked(task: Task, groups: Partition) -> str:
-    """Return a task as a question before there is an assessment.
+def asked(task: Task, groups: Partition, model: str | None = None) -> str:
+    """Return a task as a question before there is an assessment; about one of several models, with its name.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"]})
     >>> asked(fl.Compare(fl.Accuracy(), "a", "b"), fl.by_predicted(pool))
     'Is the accuracy lower, about equal (within 5 points) or higher for a than for b?'
     """
-    return task.question(noun_of(groups), len(groups))
+    return task.question(noun_of(groups), len(groups)) + ("" if model is None else f" (the model {model})")
 
 
 def meaning(audit: Assessment) -> str:

@@ -50,14 +50,17 @@ def other_table(
     *,
     guarantee: Literal["anytime"] | None = None,
     together: bool = False,
+    model: str | None = None,
 ) -> Table:
-    """Estimate another metric, or other groups, than those of the question, with the columns right and note.
+    """Estimate another metric, groups or model than those of the question, with the columns right and note.
 
     How short an interval must be is known only for the question's own groups. Here the note marks groups with few
     labels.
     """
-    table = audit.estimates(level=level, metric=metric, groups=groups, guarantee=guarantee, together=together)
-    right = right_labels(audit, groups, metric.cells(audit.pool, groups).outcomes)
+    table = audit.estimates(
+        level=level, metric=metric, groups=groups, guarantee=guarantee, together=together, model=model
+    )
+    right = right_labels(audit, groups, metric.cells(audit.pool_of(model), groups).outcomes, model)
     few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
     from fewlabels.io.source import Source
 
 
+_MARKS = re.compile(r"""[.,;:!?"'`´*()\[\]{}<>_]""")
+
+
 def classes_and_predicted(
     source: Source, roles: Roles, table: pa.Table | None, *, gaps: bool = False, unlisted: bool = False
 ) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
-    """The class names, and if a column has the predicted classes their positions, shape (items,); -1 is no answer.
+    """The class names, and if a column has the predicted classes their positions, shape (items,).
 
-    With `gaps` an answer may be missing, and one class is enough: other models may name others. With `unlisted` an
-    answer that is not in the list of classes counts as none.
+    A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
+    may name others. With `unlisted` an answer that is not in the list of classes counts as none.
     """
     known = roles.classes
     if roles.vector and known is None:
@@ -89,15 +93,18 @@ def in_order(classes: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=int if all(map(_is_whole, names)) else str))
 
 
-def alike(classes: Iterable[str]) -> tuple[str, str] | None:
+def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | None:
     """The first two classes that differ only in case or spaces; None if there are no such two.
 
-    >>> alike(["no", "Yes", "yes"])
-    ('Yes', 'yes')
+    Without `marks`, points, quotes and the like do not count as a difference either, since language models add them.
+
+    >>> alike(["no", "Yes", "yes"]), alike(["no", "No."]), alike(["no", "No."], marks=False)
+    (('Yes', 'yes'), None, ('no', 'No.'))
     """
     seen: dict[str, str] = {}
     for name in classes:
-        other = seen.setdefault(" ".join(name.split()).casefold(), name)
+        words = name if marks else (_MARKS.sub("", name) or name)
+        other = seen.setdefault(" ".join(words.split()).casefold(), name)
         if other != name:
             return other, name
     return None

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+ENDINGS = (
+    ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow",
+    ".jsonl", ".ndjson", ".json", ".npz", ".npy",
+)  # fmt: skip
+"""How the names of files that can be read end."""
+
+
 def open_file(path: Path, name: str) -> Source:
     """Open a file as a source, in the format that its ending names."""
     ways: dict[str, Callable[[Path, str], Source]] = {

@@ -43,7 +43,7 @@ class Manner:
 def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, *, gaps: bool = False) -> pools.Pool:
     """Read the predictions of one model. With `gaps`, as one of several models it may have left items unanswered."""
     normalize, logits = manner.normalize, manner.logits
-    if not roles.scores and (logits or (normalize and roles.confidence is None)):
+    if not gaps and not roles.scores and (logits or (normalize and roles.confidence is None)):
         raise InputError(
             Argument("normalize"),
             " and ",

@@ -112,7 +112,7 @@ def read_pool(
     if (sources := by_model(source)) is not None:
         if models is not None:
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")
-        return read_models(_asked_of_each(sources, asked), manner)
+        return read_models({name: (*one, manner) for name, one in _asked_of_each(sources, asked).items()})
     opened = open_source(source) if models is None else open_answers(source)
     if has_several(opened, models):
         opened, roles = roles_by_model(opened, models, **asked)
@@ -121,10 +121,10 @@ def read_pool(
     return read_one(opened, find_roles(opened, **asked), content, manner)
 
 
-def read_models(sources: Mapping[str, tuple[Source | Pool, dict[str, Any]]], manner: Manner) -> Pool:
+def read_models(sources: Mapping[str, tuple[Source | Pool, dict[str, Any], Manner]]) -> Pool:
     """Read a source for each model, with the arguments of `find_roles`, and join them by id."""
     pools, numbered, named = {}, [], []
-    for name, (source, asked) in sources.items():
+    for name, (source, asked, manner) in sources.items():
         if isinstance(source, Pool):
             pools[name] = source
             continue

@@ -43,10 +43,20 @@ class Labelling:
     """
 
     def __init__(
-        self, store: Store, name: str, pool: Pool, partition: Partition, spec: Spec, *, shared: bool = False
+        self,
+        store: Store,
+        name: str,
+        pool: Pool,
+        partition: Partition,
+        spec: Spec,
+        *,
+        shared: bool = False,
+        whole: Pool | None = None,
     ) -> None:
         self.name = name
         self.pool = pool
+        self.whole = pool if whole is None else whole
+        """The pool with all its models; `pool` is the one that the task is about, perhaps that of one model."""
         self.groups = partition
         self.spec = spec
         self._store = store
@@ -136,7 +146,7 @@ class Labelling:
         self._check_name("tell", annotator)
         new = []
         for item, name in checked(said(labels), self.pool, skips=True).items():
-            if reason := skip_reason(name, self.pool.classes):
+            if reason := skip_reason(name, self.pool.choices):
                 new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
             else:
                 new.append(Event("label", item, label=name, annotator=annotator, note=note, key=key))

@@ -108,7 +108,8 @@ class Record(Labelling):
                 "were not asked for, and the promise needs items drawn at random. Leave the guarantee out, or withdraw "
                 "those labels."
             )
-        if groups is not None and groups.recipe != self.groups.recipe and not self._is_random_sample:
+        asked = groups is None or np.array_equal(groups.group, self.groups.group)
+        if not asked and not self._is_random_sample:
             raise SpecError(
                 f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "
                 "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."

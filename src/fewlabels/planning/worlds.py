@@ -76,8 +76,11 @@ def draw_world(
         right = belief.model.draws(rng, 1)[0]
         if expect is not None:
             right = _moved(right, strips.size, expect)
-        outcome = (rng.random(len(strips.strip)) >= right[strips.strip]).astype(np.int64)
+        chance = np.where(strips.strip >= 0, right[strips.strip], 0.0)  # an item without an answer is wrong
+        outcome = (rng.random(len(chance)) >= chance).astype(np.int64)
         share = np.bincount(strips.cell, strips.size * right, minlength=len(cells)) / cells.size
+        if belief.answered is not None:
+            share = np.where(belief.answered > 0, share, 0.0)
         shares = np.column_stack([share, 1 - share])
     else:
         shares = belief.shares(rng, 1)[0]

@@ -153,7 +153,7 @@ def _source(audit: Assessment) -> dict[str, Any]:
         "source": pool.source,
         "fingerprint": pool.fingerprint,
         "items": len(pool),
-        "classes": len(pool.classes),
+        "classes": len(pool.choices),
         "groups": len(audit.groups),
         "grouped": audit.groups.words,
         "scores": "score vectors"

@@ -13,6 +13,7 @@ from fewlabels.cells import ModelCells
 from fewlabels.checks import whole_number
 from fewlabels.errors import SpecError
 from fewlabels.outcomes import Outcomes
+from fewlabels.partition import whole
 from fewlabels.parts import build, registered
 from fewlabels.policies import Policy, default_policy
 from fewlabels.priors import Learned
@@ -117,7 +118,7 @@ def simulate_models(
     coverage (percent of runs whose 95% interval has the true difference), sure and sure-right.
     """
     runs = whole_number(runs, "The 'runs' of simulate_models()")
-    partition = task.usual_groups(pool) if groups is None else groups
+    partition = whole(pool) if groups is None else groups
     cells = task.cells(pool, partition)
     assert isinstance(cells, ModelCells)
     names = [m.strip() for m in methods.split(",")] if isinstance(methods, str) else list(methods)

@@ -12,7 +12,6 @@ from scipy.special import betaincinv
 
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable
-from fewlabels.partition import by_predicted
 from fewlabels.parts import Family, Part
 
 if TYPE_CHECKING:
@@ -116,8 +115,8 @@ class Task(Part, ABC):
     wants: ClassVar[str] = ""
     """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
 
-    several: ClassVar[bool] = False
-    """Whether it is about several models of one pool: its rows are models, and it asks for single items."""
+    of_models: ClassVar[bool] = False
+    """Whether it is about all models of a pool that has several; otherwise it is about one of them."""
 
     metric: Metric
 
@@ -140,10 +139,6 @@ class Task(Part, ABC):
     def plays(self) -> int:
         """The number of groups in one step of asking: m if the task looks for the m worst."""
         return 1
-
-    def usual_groups(self, pool: Pool) -> Partition:
-        """The groups that are meant if none are named: the predicted classes."""
-        return by_predicted(pool)
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """The cells that beliefs are about: those of the metric. What does not go together is a SpecError."""

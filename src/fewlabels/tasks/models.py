@@ -11,7 +11,6 @@ from fewlabels.cells import ModelCells, model_cells
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, value_draws
 from fewlabels.learned.models import ModelsBelief
-from fewlabels.partition import whole
 from fewlabels.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -32,13 +31,9 @@ TIE = 1e-9
 class ModelsTask(Task):
     """A question about several models: labels are asked for items on which they differ, and count for all of them."""
 
-    several: ClassVar[bool] = True
+    of_models: ClassVar[bool] = True
     conclusive: ClassVar[bool] = True
     wants: ClassVar[str] = "greedy"
-
-    def usual_groups(self, pool: Pool) -> Partition:
-        """All items in one group: which model is best, over all."""
-        return whole(pool)
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """A row for each model in each group."""

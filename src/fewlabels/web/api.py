@@ -118,7 +118,7 @@ def assessments(service: Here, _person: Anyone) -> list[m.Summary]:
 @router.get(ONE + "/classes", tags=["labelling"])
 def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     """List the classes to choose from."""
-    return m.Classes(classes=list(service.audit(name).pool.classes))
+    return m.Classes(classes=list(service.audit(name).pool.choices))
 
 
 @router.post(ONE + "/ask", tags=["labelling"])

@@ -10,14 +10,12 @@ from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import is_list
-from fewlabels.io.finder.names import CONFIDENCE, DOCUMENTED, PREDICTED, matching, plain
+from fewlabels.io.finder.names import ANSWER, CONFIDENCE, DOCUMENTED, matching, plain
 from fewlabels.io.finder.roles import Roles, find_roles, kept_columns
 from fewlabels.io.source import Source, listed, table_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_ANSWER = (*PREDICTED, "answer", "label", "class")  # what may stand before or after a model's name
 
 
 def has_several(source: Source, models: Sequence[str] | None) -> bool:
@@ -78,7 +76,7 @@ def _columns_of(source: Source, model: str, models: Sequence[str]) -> tuple[str 
     others = {name for name in models if name != model}
     columns = {plain(column): column for column in reversed(source.columns) if column not in others}
     me = plain(model)
-    pairs = [(me + word, word + me) for word in _ANSWER]
+    pairs = [(me + word, word + me) for word in ANSWER]
     predicted = model if model in source.columns else next((columns[n] for p in pairs for n in p if n in columns), None)
     sure = [name for word in CONFIDENCE for name in (me + word, word + me)]
     confidence = next((columns[name] for name in sure if name in columns), None)

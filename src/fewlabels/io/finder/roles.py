@@ -88,7 +88,7 @@ def _documented(source: Source, confidence: str | None) -> tuple[str | None, str
             return pattern, None
     begin = f"{source.name} has the columns {listed(names)}, and it is not clear which of them are predictions. "
     likely = guess(source, confidence=confidence)
-    if likely.scores is not None or likely.predicted is not None:
+    if likely.scores is not None or likely.predicted is not None or likely.models is not None:
         raise InputError(f"{begin}Going by their names, it would be ", likely.call, ".")
     raise InputError(
         f"{begin}Say ",

@@ -64,10 +64,14 @@ class ItemBelief(LearnedBelief):
         The posterior of the model.
     free
         Unlabelled items of each strip, shape (strips,).
+    answered
+        The share of the items of each cell that the classifier answered, shape (cells,); None if it answered all. The
+        model is about these; the others are wrong.
     """
 
     model: Trust = field(kw_only=True)
     free: NDArray[np.int64] = field(kw_only=True)
+    answered: NDArray[np.float64] | None = field(default=None, kw_only=True)
 
     @property
     def numbers(self) -> int:
@@ -79,12 +83,20 @@ class ItemBelief(LearnedBelief):
         """Counts of the Beta with the mean and variance of the share right among the items yet to be labelled."""
         items = self.free if self.target == "pool" else self.model.strips.size
         mean, variance = self.model.moments(items)
+        if self.answered is not None:
+            share = self.answered
+            if self.target == "pool":
+                free = np.bincount(self.model.strips.cell, self.free, minlength=len(share))
+                share = np.where(self.left > 0, free / np.maximum(self.left, 1), share)
+            mean, variance = mean * share, variance * share**2
         mean = np.clip(mean, 1e-6, 1 - 1e-6)
         return strength(mean, variance)[:, None] * np.column_stack([mean, 1 - mean])
 
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the shares in the population, shape (n, cells, outcomes)."""
         right = self.model.shares(rng, n, self.model.strips.size)
+        if self.answered is not None:
+            right = right * self.answered
         return np.stack([right, 1 - right], axis=-1)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
