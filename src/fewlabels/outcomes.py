@@ -54,10 +54,7 @@ class Outcomes:
     @classmethod
     def of(cls, cells: Cells, items: NDArray[np.int64], shown: NDArray[np.int64]) -> Outcomes:
         """Count the outcomes that the labels of some items show; both arrays have shape (labels,)."""
-        outcomes = len(cells.outcomes)
-        code = cells.cell[items].astype(np.int64) * outcomes + shown
-        flat = np.bincount(code, minlength=len(cells) * outcomes)
-        return cls(flat.reshape(len(cells), outcomes).astype(float), items, shown)
+        return cls(cells.tally(items, shown), items, shown)
 
     @property
     def labels(self) -> int:

@@ -12,7 +12,9 @@ import numpy as np
 from fewlabels.belief import Belief, Target
 from fewlabels.checks import number_field
 from fewlabels.errors import Argument, InputError, SpecError
+from fewlabels.cells import ModelCells
 from fewlabels.learned.items import ItemBelief, learn, strips
+from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.learned.rows import RowBelief, expectation, learn_rows
 from fewlabels.outcomes import Outcomes
 from fewlabels.parts import Family, Part, Takes, register
@@ -110,6 +112,14 @@ class Counts(Prior):
         if self.strength is not None:
             number_field(self, "strength", f"The 'strength' of {type(self).__name__}()", hint="such as 2")
 
+    def check(self, cells: Cells) -> None:
+        """Raise SpecError for a question about several models, whose labels are not a random sample of items."""
+        if isinstance(cells, ModelCells):
+            raise SpecError(
+                f"{type(self).__name__}() judges one model by its own labels. Several models are judged together by the "
+                "learned prior: use prior=Learned()."
+            )
+
     @abstractmethod
     def shares(self, cells: Cells) -> NDArray[np.float64]:
         """The prior mean, shape (cells, outcomes)."""
@@ -170,6 +180,7 @@ class Informed(Counts):
 
     def check(self, cells: Cells) -> None:
         """Raise SpecError if the pool has neither scores nor confidence."""
+        super().check(cells)
         if cells.expected is None:
             raise SpecError(
                 "Informed() needs the classifier's scores or confidence, but this pool has predicted classes only. "
@@ -214,6 +225,9 @@ class Learned(Prior):
 
     def on(self, cells: Cells, target: Target) -> Prepared:
         """Sort the items by confidence where labels show right or wrong, or compute the expected shares of classes."""
+        if isinstance(cells, ModelCells):
+            panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
+            return Prepared(cells, partial(_from_models, cells, target, panel))
         if cells.right is None:
             return Prepared(cells, partial(_from_items, cells, target, answered_strips(cells)))
         expected = expectation(cells.expected, cells.blank, cells.right, cells.size)
@@ -253,6 +267,13 @@ def answered_strips(cells: Cells) -> Strips:
     strip = np.full(len(kept), -1, dtype=np.int64)
     strip[kept & cells.answered] = made.strip[cells.answered[kept]]
     return replace(made, strip=strip)
+
+
+def _from_models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> ModelsBelief:
+    """Fit the model of several models' answers."""
+    learning = panel.learn(outcomes.items, outcomes.shown.astype(np.int32))
+    nothing = np.zeros_like(outcomes.counts)
+    return ModelsBelief(nothing, outcomes.counts, cells.size, target, learning=learning)
 
 
 def _from_rows(cells: Cells, target: Target, expected: Expectation, outcomes: Outcomes) -> RowBelief:

@@ -96,8 +96,7 @@ class Spec:
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """The cells of the metric. Parts that do not go together are a SpecError."""
-        self.task.metric.check(pool, partition)
-        cells = self.task.metric.cells(pool, partition)
+        cells = self.task.cells(pool, partition)
         self.task.check(cells)
         self.prior.check(cells)
         return cells

@@ -62,7 +62,7 @@ class Labelling:
         self._store = store
         self._shared = shared
         self._cells = spec.cells(pool, partition)
-        self._askable = spec.task.askable(self._cells)
+        self._askable = spec.task.asks(self._cells)
         self._ledger = Ledger(pool, spec.task.metric, self._cells, spec.overlap)
         self._lock = threading.RLock()
         self._believed: tuple[int, Belief] | None = None

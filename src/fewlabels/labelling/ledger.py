@@ -56,8 +56,10 @@ class Ledger:
         """Label counts, shape (cells, outcomes)."""
         self.waiting = np.zeros(len(cells), dtype=np.int64)
         """Pending items of each cell, shape (cells,)."""
-        self.room = cells.partition.sizes.astype(np.int64)
-        """Free items of each group, shape (groups,)."""
+        self.room = cells.asking.sizes.astype(np.int64)
+        """Free items of each group of asking, shape (groups,)."""
+        self.labelled = 0
+        """How many items have a label."""
         self.votes: dict[int, Votes] = {}
         """The votes about each item that is not free."""
         self.disputed: dict[int, datetime | None] = {}
@@ -70,8 +72,9 @@ class Ledger:
         """The items that were withdrawn after each person had got them, and that they have not got again."""
         self._queue: list[int] = []
         self._passed: dict[Who, int] = {}
-        self._order = np.argsort(cells.partition.group, kind="stable")
-        self._starts = np.concatenate([[0], np.cumsum(cells.partition.sizes)])
+        self._asking = cells.asking.group
+        self._order = np.argsort(self._asking, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(cells.asking.sizes)])
 
     def labels(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The labelled items and their true classes, two of shape (labels,)."""
@@ -83,7 +86,7 @@ class Ledger:
         if not items:
             return Outcomes(self.counts.copy())
         labelled, true = self.labels()
-        return Outcomes(self.counts.copy(), labelled, self._metric.outcome(self._pool, labelled, true))
+        return Outcomes(self.counts.copy(), labelled, self._cells.shown(self._metric, self._pool, labelled, true))
 
     @property
     def foreign(self) -> NDArray[np.bool_]:
@@ -94,11 +97,6 @@ class Ledger:
     def adopted(self) -> int:
         """How many labels count now of items that were never asked for."""
         return int(self.foreign.sum())
-
-    @property
-    def labelled(self) -> int:
-        """How many items have a label."""
-        return int(self.counts.sum())
 
     # --- reading the log
 
@@ -204,17 +202,19 @@ class Ledger:
             for value, change in ((was, -1), (true, 1)):
                 self.true[item] = value
                 if value >= 0:
-                    self._count(item, cell, change)
+                    self._count(item, change)
         if was_pending != pending:
             self.pending[item] = pending
             self.waiting[cell] += 1 if pending else -1
         if taken != (was_pending or was >= 0):
-            self.room[self._cells.partition.group[item]] += -1 if taken else 1
+            self.room[self._asking[item]] += -1 if taken else 1
 
-    def _count(self, item: int, cell: int, change: int) -> None:
+    def _count(self, item: int, change: int) -> None:
         index, true = np.array([item]), self.true[item : item + 1]
         self.changes += 1
-        self.counts[cell, self._metric.outcome(self._pool, index, true)[0]] += change
+        self.labelled += change
+        shown = self._cells.shown(self._metric, self._pool, index, true)
+        self._cells.add(self.counts, item, int(shown[0]), change)
 
     # --- items that are held, and items to hand out
 

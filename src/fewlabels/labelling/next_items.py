@@ -25,7 +25,7 @@ def choose(
 
     The generator of step i is `default_rng([seed, i])` and nothing else is random: equal logs have equal next items.
     Items that are pending, or were chosen just now, count as if they had been answered as expected.
-    `askable` says which groups the task asks in, shape (groups,).
+    `askable` says which of the groups of asking the task asks in, shape (groups,).
     """
     free, waiting = _Free(ledger, ledger.room * askable), ledger.waiting.copy()
     chosen: dict[int, int] = {}

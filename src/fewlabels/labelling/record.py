@@ -118,4 +118,4 @@ class Record(Labelling):
     @property
     def _is_random_sample(self) -> bool:
         """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""
-        return self.spec.policy.ignorable and bool(self._askable[self.groups.sizes > 0].all())
+        return self.spec.policy.ignorable and bool(self._askable[self._cells.asking.sizes > 0].all())

@@ -91,7 +91,7 @@ class Metric(Part, ABC):
 
     def outcomes(self, pool: Pool, cells: Cells, items: NDArray[np.int64], true: NDArray[np.int32]) -> Outcomes:
         """Count the outcomes of labels in the metric's cells, from items and true classes, both of shape (labels,)."""
-        return Outcomes.of(cells, items, self.outcome(pool, items, true))
+        return Outcomes.of(cells, items, cells.shown(self, pool, items, true))
 
     @abstractmethod
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
