@@ -379,7 +379,7 @@ def create(
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     own = pool if model is None else pool.of(model)
-    groups = (whole(own) if task.several else by_predicted(own)) if groups is None else groups
+    groups = (whole(own) if task.of_models else by_predicted(own)) if groups is None else groups
     if not isinstance(groups, Partition):
         raise InputError(
             f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."

@@ -80,7 +80,7 @@ class Spec:
         """The pool that the task is about: that of one model, or the whole."""
         if self.model is not None:
             return pool.of(self.model)
-        if pool.models and not self.task.several:
+        if pool.models and not self.task.of_models:
             names = ", ".join(repr(name) for name in pool.models[:8])
             raise SpecError(
                 f"the pool has {len(pool.models):,} models, and {type(self.task).__name__} is about one. "

@@ -74,7 +74,7 @@ def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_jso
     from fewlabels.errors import SpecError
     from fewlabels.findings.tables import readable
 
-    if audit.spec.task.several:
+    if audit.spec.task.of_models:
         raise SpecError(
             f"this question is about all models of the pool. See one of them with: fewlabels show ... --model {model}"
         )

@@ -158,7 +158,7 @@ def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list
 
 def _changed_by(task: Task) -> str:
     """Name the options that change the question."""
-    return "--best, --compare-models A,B, --model" if task.several else "--lowest M, --compare A,B, --metric"
+    return "--best, --compare-models A,B, --model" if task.of_models else "--lowest M, --compare A,B, --metric"
 
 
 def _small(groups: Partition, task: Task) -> str:

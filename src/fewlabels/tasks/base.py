@@ -115,7 +115,7 @@ class Task(Part, ABC):
     wants: ClassVar[str] = ""
     """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
 
-    several: ClassVar[bool] = False
+    of_models: ClassVar[bool] = False
     """Whether it is about all models of a pool that has several; otherwise it is about one of them."""
 
     metric: Metric
