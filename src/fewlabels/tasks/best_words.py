@@ -56,7 +56,9 @@ def next_steps(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     if (grounds.answer.probability or 0.0) >= 0.95:  # noqa: PLR2004  (the usual level)
         return ("The choice is settled enough to act on.",)
     regret = Style(task.metric.in_percent).change(first["regret"])
-    return (f"Taking {_short(first)} now costs {regret} on average. If that matters, the choice needs {ahead.labels}.",)
+    return (
+        f"Taking {_short(first)} now costs {regret} on average. If that matters, the choice needs {ahead.labels}.",
+    )
 
 
 def _by_group(grounds: Grounds, sure: float) -> str:

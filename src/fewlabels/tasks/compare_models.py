@@ -137,7 +137,9 @@ class CompareModels(ModelsTask):
         named = np.array([np.bincount(column, minlength=3).argmax() for column in drawn.T])
         return Conclusion(named, float((drawn == named).all(axis=1).mean()))
 
-    def _differences(self, apart: NDArray[np.float64], rows: ModelCells) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    def _differences(
+        self, apart: NDArray[np.float64], rows: ModelCells
+    ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Differences over all items and in each group, shape (draws, 1 + groups), with their names."""
         if apart.shape[1] == 1:
             return apart, (ALL,)
@@ -158,12 +160,8 @@ class CompareModels(ModelsTask):
         if len(names) == 1:
             sure = "is" if chance >= LIKELY else "may be"
             kind = kinds[int(mu[0].argmax())]
-            return (
-                f"{self.a} {sure} right {kind} {self.b} (rope ±{self.rope:g}), with probability {probability(chance)}."
-            )
-        each = "; ".join(
-            f"{name}: {kinds[int(m.argmax())]} {self.b}" for name, m in zip(names[1:], mu[1:], strict=True)
-        )
+            return f"{self.a} {sure} right {kind} {self.b} (rope ±{self.rope:g}), with probability {probability(chance)}."
+        each = "; ".join(f"{name}: {kinds[int(m.argmax())]} {self.b}" for name, m in zip(names[1:], mu[1:], strict=True))
         return f"{self.a} is right in {each} (rope ±{self.rope:g}). All has probability {probability(chance)}."
 
     # --- in words

@@ -239,7 +239,9 @@ def _log_prior(models: int, size: int) -> float:
     return float(size * np.log(_MORE) - (np.log(models - k) - np.log(k + 1)).sum())
 
 
-def draw_chances(features: Features, points: list[Point], rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def draw_chances(
+    features: Features, points: list[Point], rng: np.random.Generator, n: int
+) -> NDArray[np.float64]:
     """n draws of P(each option), with "none of them" in the last place: shape (n, items, options + none)."""
     pick = np.sort(rng.choice(len(points), size=n, p=[point.weight for point in points]))
     out = np.empty((n, len(features.option), features.width + 1))
