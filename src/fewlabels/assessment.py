@@ -9,9 +9,10 @@ import numpy as np
 
 from fewlabels.belief import Belief, Strata
 from fewlabels.checks import check_guarantee
-from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.record import Record
+from fewlabels.learned.models import ModelsBelief, OneModelBelief
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.partition import Partition, by_predicted, by_score, cross, whole
 from fewlabels.policies import Policy, default_policy
@@ -283,6 +284,8 @@ class Assessment(Record):
         """The belief about any metric on any groups, of any model, from the labels as they were asked."""
         if metric is None and groups is None and self._is_own(model):
             return self.spec.task.metric, self.belief(), self._cells
+        if self.spec.task.of_models:
+            return self._view_of_models(metric or self.spec.task.metric, groups or self.groups, model)
         pool = self.pool_of(model)
         metric, groups = metric or self.spec.task.metric, groups or self.groups_of(model)
         if len(groups.group) != len(self.pool):
@@ -305,6 +308,25 @@ class Assessment(Record):
         fine = metric.cells(pool, cross(groups, self.groups))
         first = np.unique(fine.cell, return_index=True)[1]
         return metric, Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size), cells
+
+    def _view_of_models(
+        self, metric: Metric, groups: Partition, model: str | None
+    ) -> tuple[Metric, Belief | Strata, Cells]:
+        """The belief about all models, or one, in any groups: labels went where models differ, so all are needed."""
+        if not metric.marginal or metric.high_is_bad:
+            raise SpecError(
+                f"{self.name!r} asks for labels of items on which the models differ, and only how often each model is "
+                f"right can be read from them. Got {type(metric).__name__}(). Begin another assessment, with "
+                "create(..., model=...), for other numbers of one model."
+            )
+        rows = self.spec.task.cells(self.whole, groups)
+        with self._current() as ledger:
+            items, true = ledger.labels()
+        belief = self.spec.prior.on(rows, self.spec.target).belief(metric.outcomes(self.whole, rows, items, true))
+        if model is None:
+            return metric, belief, rows
+        cells = metric.cells(self.whole.of(model), groups)
+        return metric, OneModelBelief.of(cast(ModelsBelief, belief), self.whole.models.index(model)), cells
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {

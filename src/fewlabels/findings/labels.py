@@ -144,6 +144,8 @@ def _changed(events: Sequence[Mapping[str, Any]]) -> int:
 
 def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[Mistake, ...]:
     """Pick labelled items whose prediction is wrong: the named groups first, then the most confident predictions."""
+    if audit.spec.task.of_models:
+        return ()  # an item that one model gets wrong is one that another may get right
     pool, labels = audit.pool, audit.labels()
     items = pool.positions(labels)
     wrong = [

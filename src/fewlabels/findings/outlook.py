@@ -49,11 +49,11 @@ def more_labels(
 def foreseen(
     audit: Assessment, standing: Standing, progress: Callable[[int, int], None] | None = None
 ) -> Forecast | None:
-    """Forecast how many more labels it will take; None if there are enough.
+    """Forecast how many more labels it will take; None if there are enough, or for a question about several models.
 
     If the budget is used up before the goal is reached, the forecast is of the labels beyond the budget.
     """
-    if standing.reached and not standing.is_spent:
+    if audit.spec.task.of_models or (standing.reached and not standing.is_spent):
         return None
     goal = replace(audit.spec.stop, labels=None) if standing.is_spent else None
     return forecast(audit, stop=goal, progress=progress)

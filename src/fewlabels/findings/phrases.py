@@ -49,6 +49,11 @@ _UNSCORED = (
     "labels benefit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
     "of its own, especially if labels went to only a few {nouns}."
 )
+_TOGETHER = (
+    "Which models can be trusted where they differ was learned from the labels, for all models together: from how many "
+    "say the same, from how sure they are if they say so, and from which of them turned out to be right. Models that "
+    "repeat each other count for little more than one."
+)
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
     "pool": "The numbers are about exactly these items.",
@@ -84,7 +89,9 @@ def meaning(audit: Assessment) -> str:
 
 def groups(audit: Assessment) -> str:
     """Say in words how the groups were made."""
-    if noun_of(audit.groups) == "class":
+    if audit.spec.task.of_models:
+        return f"One of the {len(audit.pool.models):,} classifiers that made predictions for the same items."
+    if noun_of(audit.rows) == "class":
         name = shortened(audit.groups.names[0], 40)
         return f"Items are grouped by what the classifier says: the class {name} is all items it calls {name}."
     if audit.groups.recipe["by"] == "whole":
@@ -97,19 +104,23 @@ def policy(audit: Assessment) -> str:
     words, pair = _filled(audit.spec.policy.phrase, audit) or f"{audit.spec.policy!r}.", audit.spec.task.pair
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
+    if audit.spec.task.of_models:
+        return f"{words} Only items on which models differ were asked about: a label of any other tells nothing."
     if audit.spec.policy.ignorable or len(audit.groups) == 1:
         return words
-    return f"{words} Within a {noun_of(audit.groups)}, items were taken at random."
+    return f"{words} Within a {noun_of(audit.rows)}, items were taken at random."
 
 
 def prior(audit: Assessment) -> str:
     """Say in words what was assumed before the first label."""
+    if audit.spec.task.of_models:
+        return _TOGETHER
     unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
     return _filled(_UNSCORED if unscored else audit.spec.prior.phrase, audit) or f"{audit.spec.prior!r}."
 
 
 def _filled(phrase: str, audit: Assessment) -> str:
-    noun = noun_of(audit.groups)
+    noun = noun_of(audit.rows)
     return phrase.format(noun=noun, nouns=plural(noun))
 
 
@@ -128,7 +139,7 @@ def how_to_read(level: float) -> str:
 
 def glossary(audit: Assessment, level: float) -> dict[str, str]:
     """Return the words of the report, each with its meaning."""
-    noun = noun_of(audit.groups)
+    noun = noun_of(audit.rows)
     meanings = {
         "label": "The true class of an item, according to a person.",
         "item": "One thing that the classifier made a prediction for: a picture, a text, a row.",

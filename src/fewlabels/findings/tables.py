@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 _VALUES = ("mean", "low", "high", "median")
+_APART = ("behind", "regret")
 _CHANCES = ("chance", "reaches", *REGIONS)
 
 
@@ -83,11 +84,14 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     """
     style = Style((metric or task.metric).in_percent)
     # In the answer of a comparison, the value is a difference, and the table is not by group.
-    write = style.value if "group" in table.columns or task.pair is None else style.difference
+    compares = task.pair is not None or set(REGIONS) <= set(table.columns)
+    write = style.difference if compares and "group" not in table.columns else style.value
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():
         if name in _VALUES:
             columns[name] = [None if value is None else write(value) for value in values]
+        elif name in _APART:
+            columns[name] = [None if value is None else style.change(value) for value in values]
         elif name in _CHANCES:
             columns[name] = [None if value is None else probability(value) for value in values]
         elif name == "rank" and "rank_low" in table.columns:
@@ -95,6 +99,6 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             columns[name] = [f"{round(low)}-{round(high)}" if low < high else f"{round(low)}" for low, high in ends]
         elif name == "confidence":
             columns[name] = [None if value is None else percent(value) for value in values]
-        elif name not in ("rank_low", "rank_high", "prior", "evidence") and (name != "note" or _tells(table)):
+        elif name not in ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence") and (name != "note" or _tells(table)):
             columns[name] = values
     return Table(columns, table.settings)

@@ -77,6 +77,11 @@ class Record(Labelling):
             return progress.by_group(ledger, self.groups)
 
     @property
+    def rows(self) -> Partition:
+        """What estimates have a row for: the groups, or for a question about several models each model (in each)."""
+        return self._cells.partition
+
+    @property
     def seq(self) -> int:
         """The number of the last event in the log: it grows whenever anything happens."""
         with self._current() as ledger:

@@ -50,9 +50,11 @@ class Best(ModelsTask):
         """The worth of a label of each item, at the belief's mean: (..., rows, outcomes) to (..., items)."""
         groups = len(rows_of(cells).filled)
         models = joint(belief)
-        worth = np.zeros(len(cells.cell))
-        for g in range(groups):
-            worth += models.contest(g if groups > 1 else None)
+        worth = models.contest() if groups == 1 else np.zeros(len(cells.cell))
+        for g in range(groups if groups > 1 else 0):
+            # The best label of a group is worth the probability that its leader is not the best.
+            here = models.contest(g)
+            worth += here / max(float(here.max()), TIE) * (1 - models.chances(g).max() + 1 / len(models.look.right))
         return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:

@@ -55,7 +55,6 @@ class CompareModels(ModelsTask):
     CompareModels(metric=Accuracy(), a='new', b='old', rope=0.01)
     """
 
-    wants: ClassVar[str] = "lottery"
     phrase: ClassVar[str] = "whether one model is right more often than another"
 
     a: str = ""

@@ -33,7 +33,7 @@ class ModelsTask(Task):
 
     of_models: ClassVar[bool] = True
     conclusive: ClassVar[bool] = True
-    wants: ClassVar[str] = "greedy"
+    wants: ClassVar[str] = "lottery"
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """A row for each model in each group."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fewlabels.learned.models.answers import Answers, compare_answers
-from fewlabels.learned.models.believed import ModelsBelief
+from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.panel import Learning, Panel
 from fewlabels.learned.models.voices import Features, Point, draw_chances, fit_sets, listen
 
@@ -12,6 +12,7 @@ __all__ = [
     "Features",
     "Learning",
     "ModelsBelief",
+    "OneModelBelief",
     "Panel",
     "Point",
     "compare_answers",

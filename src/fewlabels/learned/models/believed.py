@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from fewlabels.wording import percent
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Belief
+    from fewlabels.belief import Belief, Target
     from fewlabels.learned.models.panel import Learning
 
 # Draws behind means, variances and the worth of items, and their generator: the same labels give the same numbers.
@@ -77,13 +77,13 @@ class ModelsBelief(LearnedBelief):
         chance = draw_chances(learning.features, learning.points, rng, n)
         expected, right = self._agreed(rng, n)
         drawn = (rng.random((n, chance.shape[1], 1)) > chance.cumsum(axis=2)).sum(axis=2)
-        option = learning.features.option.astype(np.int64)
-        at = np.arange(len(option))
-        for h in range(option.shape[1]):
-            answered = option[:, h] >= 0
-            own = np.where(answered, chance[:, at, option[:, h]], 0.0)
-            expected[:, :, h] += self._by_group(own)
-            right[:, :, h] += self._by_group((drawn == option[:, h]).astype(float))
+        shown = drawn[..., None] == np.arange(chance.shape[2])
+        group = learning.features.group
+        for g in np.unique(group).tolist():
+            first, last = np.searchsorted(group, [g, g + 1])  # open items are sorted by group
+            says = learning.features.says[first:last].astype(float).reshape(-1, right.shape[2])
+            expected[:, g] += chance[:, first:last].reshape(n, -1) @ says
+            right[:, g] += shown[:, first:last].reshape(n, -1).astype(float) @ says
         return Look(chance, expected, right)
 
     def _agreed(self, rng: np.random.Generator, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -99,16 +99,6 @@ class ModelsBelief(LearnedBelief):
             rights = np.add.reduceat(rng.binomial(learning.free, chance), starts, axis=1)
             drawn[:, homes] += rights[..., None]
         return expected, drawn
-
-    def _by_group(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over the open items of each group: (draws, open) to (draws, groups)."""
-        learning = self.learning
-        group = learning.features.group
-        out = np.zeros((len(values), learning.panel.groups))
-        if len(group):
-            here, starts = np.unique(group, return_index=True)
-            out[:, here] = np.add.reduceat(values, starts, axis=1)
-        return out
 
     # --- as a belief about rows
 
@@ -254,6 +244,63 @@ class ModelsBelief(LearnedBelief):
             "is better."
         )
         return Summary(words, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class OneModelBelief(LearnedBelief):
+    """What the joint belief says about one of the models: some of its rows.
+
+    Parameters
+    ----------
+    joint
+        The belief about all models.
+    rows
+        Its rows of this model, one for each cell, shape (cells,).
+    """
+
+    joint: ModelsBelief = field(kw_only=True)
+    rows_of_model: NDArray[np.int64] = field(kw_only=True)
+
+    @classmethod
+    def of(cls, joint: ModelsBelief, model: int) -> OneModelBelief:
+        """The belief about the model with this position."""
+        rows = np.arange(model, len(joint.size), joint.learning.panel.answers.models)
+        nothing = np.zeros_like(joint.counts[rows])
+        return cls(nothing, joint.counts[rows], joint.size[rows], joint.target, joint=joint, rows_of_model=rows)
+
+    @property
+    def numbers(self) -> int:
+        """The number of values in one draw."""
+        return self.joint.numbers
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """Counts of the Beta with the mean and variance of each cell."""
+        return self.joint.alpha[self.rows_of_model]
+
+    def to(self, target: Target) -> Belief:
+        """The belief for another target."""
+        return replace(self, joint=replace(self.joint, target=target), target=target)
+
+    def mean(self) -> NDArray[np.float64]:
+        """E θ, shape (cells, outcomes)."""
+        return self.joint.mean()[self.rows_of_model]
+
+    def variance(self) -> NDArray[np.float64]:
+        """Var θ, shape (cells, outcomes)."""
+        return self.joint.variance()[self.rows_of_model]
+
+    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the shares in the population, shape (n, cells, outcomes)."""
+        return self.joint.shares(rng, n)[:, self.rows_of_model]
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of θ, shape (n, cells, outcomes)."""
+        return self.joint.draws(rng, n)[:, self.rows_of_model]
+
+    def summary(self) -> Summary:
+        """A summary of what was learned about where the models agree and differ."""
+        return self.joint.summary()
 
 
 def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

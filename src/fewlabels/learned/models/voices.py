@@ -13,7 +13,7 @@ average over sets of them, each with its evidence (Laplace). A set is a guess at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,10 @@ _BETWEEN = 0.5
 # One voice more is this much less probable. With at most so many models, all of them may be voices at once.
 _MORE, _ALL = 0.5, 12
 # The search: sets that are extended, new members tried for each, the largest set; and a Newton step's least gain.
-_BEAM, _TRIED, _MOST, _ENOUGH = 12, 6, 6, 1e-3
+_BEAM, _TRIED, _MOST, _ENOUGH = 6, 4, 5, 1e-3
 _NEGLIGIBLE = 1e-3
+# Larger sets are not looked at where the best one of a size has this little of the weight of the best so far (log).
+_HOPELESS = -6.0
 # With groups, only so many of the best sets get effects of the groups.
 _REFINED = 8
 
@@ -89,7 +91,7 @@ class Features:
         if grouped:
             here = (self.group[:, None] == np.arange(self.groups)).astype(float)
             effects = own[..., None] * here[None, :, None, None, :]
-            parts.append(effects.reshape(*own.shape[:3], -1))
+            parts.append(effects.reshape(*own.shape[:3], own.shape[3] * self.groups))
         return np.concatenate(parts, axis=3)
 
     def prior(self, size: int, kind: int, *, grouped: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -162,59 +164,68 @@ def listen(features: Features, shown: NDArray[np.int64], focus: tuple[int, ...] 
     Sets are searched for: the best of each size are extended by the members that the labels speak for most. Models in
     `focus`, and both of two models, are always voices.
     """
-    focus = (0, 1) if features.option.shape[1] == 2 else focus
-    found: list[tuple[float, NDArray[np.int64], int]] = []
+    focus = (0, 1) if features.option.shape[1] == 2 else focus  # noqa: PLR2004
+    found: list[_Found] = []
     for kind in range(len(VOICES)):
         found += _search(features, shown, kind, focus)
-    found.sort(key=lambda one: -one[0])
-    best = found[0][0]
-    kept = [one for one in found if one[0] > best + np.log(_NEGLIGIBLE)]
-    grouped = features.groups > 1
-    points = [_point(features, shown, *one, grouped=grouped) for one in (kept[:_REFINED] if grouped else kept)]
-    top = max(point.weight for point in points)
-    weight = np.exp([point.weight - top for point in points])
+    best = max(one.weight for one in found)
+    kept = sorted((one for one in found if one.weight > best + np.log(_NEGLIGIBLE)), key=lambda one: -one.weight)
+    if features.groups > 1:
+        kept = [_by_group(features, shown, one) for one in kept[:_REFINED]]
+        best = max(one.weight for one in kept)
+    weight = np.exp([one.weight - best for one in kept])
     weight /= weight.sum()
     return [
-        Point(point.voices, point.mode, point.root, float(w), point.grouped)
-        for point, w in zip(points, weight, strict=True)
+        Point(one.voices, one.mode, _inverse_root(one.precision), float(w), features.groups > 1)
+        for one, w in zip(kept, weight, strict=True)
     ]
 
 
-def _point(
-    features: Features,
-    shown: NDArray[np.int64],
-    weight: float,
-    voices: NDArray[np.int64],
-    kind: int,
-    *,
-    grouped: bool,
-) -> Point:
-    """The Gaussian of one set; with groups its weight is that of the model with their effects."""
-    fit = fit_sets(features, shown, voices[None], kind, grouped=grouped)
-    if grouped:
-        weight = float(fit.evidence[0]) + _log_prior(features.option.shape[1], len(voices))
-    lower = np.linalg.cholesky(fit.precision[0])
-    return Point(voices, fit.mode[0], np.linalg.solve(lower.T, np.eye(len(lower))), weight, grouped)
+class _Found(NamedTuple):
+    """A set of voices of one kind, with its log weight, mode and precision."""
+
+    weight: float
+    voices: NDArray[np.int64]
+    kind: int
+    mode: NDArray[np.float64]
+    precision: NDArray[np.float64]
 
 
-def _search(
-    features: Features, shown: NDArray[np.int64], kind: int, focus: tuple[int, ...]
-) -> list[tuple[float, NDArray[np.int64], int]]:
-    """Sets of voices of one kind with their log weights."""
+def _inverse_root(precision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix R with R Rᵀ = the inverse of the precision."""
+    lower = np.linalg.cholesky(precision)
+    return np.asarray(np.linalg.solve(lower.T, np.eye(len(lower))))
+
+
+def _fitted(features: Features, fit: Fits, voices: NDArray[np.int64], kind: int, prior: float) -> list[_Found]:
+    rows = zip(fit.evidence.tolist(), voices, fit.mode, fit.precision, strict=True)
+    return [_Found(evidence + prior, members, kind, mode, curve) for evidence, members, mode, curve in rows]
+
+
+def _by_group(features: Features, shown: NDArray[np.int64], one: _Found) -> _Found:
+    """The same set, with effects of the groups."""
+    fit = fit_sets(features, shown, one.voices[None], one.kind, grouped=True)
+    prior = _log_prior(features.option.shape[1], len(one.voices))
+    return _fitted(features, fit, one.voices[None], one.kind, prior)[0]
+
+
+def _search(features: Features, shown: NDArray[np.int64], kind: int, focus: tuple[int, ...]) -> list[_Found]:
+    """Sets of voices of one kind: all that were looked at."""
     models = features.option.shape[1]
-    found = []
     voices = np.array([sorted(focus)], dtype=np.int64)
-    for size in range(len(focus), min(max(_MOST, len(focus)), models) + 1):
-        if size > len(focus):
-            voices = _extended(features, shown, voices[order], fit.chance[order], kind)  # noqa: F821
+    fit = fit_sets(features, shown, voices, kind)
+    found = _fitted(features, fit, voices, kind, _log_prior(models, len(focus)))
+    for size in range(len(focus) + 1, min(_MOST, models) + 1):
+        best = np.argsort(-fit.evidence)[:_BEAM]
+        voices = _extended(features, shown, voices[best], fit.chance[best], kind)
         fit = fit_sets(features, shown, voices, kind)
-        prior = _log_prior(models, size)
-        found += [(float(e) + prior, v, kind) for e, v in zip(fit.evidence, voices, strict=True)]
-        order = np.argsort(-fit.evidence)[:_BEAM]
+        larger = _fitted(features, fit, voices, kind, _log_prior(models, size))
+        found += larger
+        if max(one.weight for one in larger) < max(one.weight for one in found) + _HOPELESS:
+            break
     if _MOST < models <= _ALL:
-        every = np.arange(models)
-        fit = fit_sets(features, shown, every[None], kind)
-        found.append((float(fit.evidence[0]) + _log_prior(models, 2), every, kind))
+        every = np.arange(models)[None]
+        found += _fitted(features, fit_sets(features, shown, every, kind), every, kind, _log_prior(models, 2))
     return found
 
 
@@ -227,7 +238,7 @@ def _extended(
     slope = ((features.option == shown[:, None]) - chance).sum(axis=1)
     gain = slope**2 / (2 * ((chance * (1 - chance)).sum(axis=1) + 1 / sd**2))
     np.put_along_axis(gain, voices, -np.inf, axis=1)
-    tried = min(_TRIED if len(voices) > 1 else 2 * _BEAM, gain.shape[1] - voices.shape[1])
+    tried = min(_TRIED if len(voices) > 1 else 4 * _BEAM, gain.shape[1] - voices.shape[1])
     best = np.argsort(-gain, axis=1)[:, :tried]
     sets = np.concatenate([np.repeat(voices, tried, axis=0), best.reshape(-1, 1)], axis=1)
     return np.unique(np.sort(sets, axis=1), axis=0)
