@@ -49,12 +49,12 @@ def run(*words: str) -> str:
 def test_from_two_files_to_an_answer_in_five_commands(tmp_path, monkeypatch, browser: Browser) -> None:
     monkeypatch.chdir(tmp_path)
     labels = two_prompts(tmp_path)
-    run("new", "audit.db", "old.csv", "new.csv", "--best", "--stop-probability", "0.95")
+    run("new", "audit.db", "which", "old.csv", "new.csv", "--best", "--stop-probability", "0.95")
     store = Store(tmp_path / "audit.db")
     token = People(store).invite("ann", "owner")
     with running(tmp_path / "audit.db") as server:  # fewlabels serve audit.db
         house = House(store, server, {}, browser)
-        page = house.come(token, "/label/old-new")
+        page = house.come(token, "/label/which")
         page.wait_for_selector("#item >> visible=true")
         for n in range(1, 101):
             item = item_shown(page)
@@ -64,8 +64,8 @@ def test_from_two_files_to_an_answer_in_five_commands(tmp_path, monkeypatch, bro
         assert page.locator(".choices button, .choices label, .choices li").count() >= 3
         shown = page.content()
         assert "no answer" not in shown
-        assert not re.search(r"\bold\b|predicted", page.inner_text("main"))
-        page.goto(f"{server.address}/dashboard/old-new")
+        assert not re.search(r"\b(old|new|predicted)\b", page.inner_text("main"))
+        page.goto(f"{server.address}/dashboard/which")
         page.wait_for_selector("svg")
         dashboard = page.inner_text("main")
         for context in house.opened:
