@@ -86,6 +86,7 @@ def test_a_wide_file_is_recognised(two, tmp_path):
     said = run("new", "audit.db", "wide.csv", "--model", "gpt_b").stderr
     assert "models      2: 'gpt_a', 'gpt_b'" in said
     assert "confidence  'gpt_b_confidence'" in said
+    assert "question    Which model is right most often?" in run("new", "audit.db", "best", "wide.csv").stderr
     pool = fl.load("audit.db", "wide").whole
     assert pool.content == "question"
     assert pool.confidences[:2, 1].tolist() == [0.9, 0.89]
