@@ -91,6 +91,15 @@ def test_a_wide_file_is_recognised(two, tmp_path):
     assert pool.confidences[:2, 1].tolist() == [0.9, 0.89]
 
 
+def test_a_row_for_each_item_and_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(i, model, "yn"[(i + k) % 3 % 2]) for i in range(30) for k, model in enumerate(["old", "new"])]
+    write(tmp_path / "long.csv", ["item", "model", "predicted"], rows)
+    said = run("new", "audit.db", "long.csv", "--models", "model", "--id", "item", "--model", "new").stderr
+    assert "models      2: 'old', 'new'" in said
+    assert len(fl.load("audit.db", "long").pool) == 30
+
+
 def test_a_packed_file_needs_no_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("both.npz", predicted=np.array([[0, 1], [1, 1], [0, 0]]), models=["a", "b"], classes=["x", "y"])
@@ -110,8 +119,8 @@ def test_messy_files(tmp_path, monkeypatch):
     write(
         tmp_path / "a.csv", ["Ticket ID", "Text", "Answer", "Confidence (%)"], rows, delimiter=";", encoding="utf-8-sig"
     )
-    rows = [(0.5, f"{i + 1}.0", names[(i + 1) % 200], "why") for i in rng.permutation(400).tolist() if i % 100 != 7]
-    write(tmp_path / "b.csv", ["seconds", "Ticket ID", "Answer", "reason"], rows)
+    rows_b = [(0.5, f"{i + 1}.0", names[(i + 1) % 200], "why") for i in rng.permutation(400).tolist() if i % 100 != 7]
+    write(tmp_path / "b.csv", ["seconds", "Ticket ID", "Answer", "reason"], rows_b)
     said = run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
     for line in ("400 items", "'a' has none for 8 items", "'b' has none for 4 items", "classes     200:", "'Text'"):
         assert line in said

@@ -180,6 +180,19 @@ def test_arrays_of_items_and_models_are_read_as_npz_files_are(tmp_path):
     assert read_pool(text.tolist(), models=["a", "b"]).fingerprint == answers.fingerprint
 
 
+def test_a_row_for_each_item_and_model(tmp_path):
+    rows = ["1,old,yes,0.9,en", "1,new,no,0.8,en", "2,new,yes,0.7,de", "2,old,yes,0.6,de", "3,old,no,0.5,fr"]
+    text = "\n".join(["item,model,predicted,confidence,lang", *rows, ""])
+    path = files(tmp_path, long=text)["long"]
+    pool = read_pool(path, models="model", id="item")
+    assert (pool.models, pool.ids.to_pylist()) == (("old", "new"), ["1", "2", "3"])
+    assert pool.answers.tolist() == [[1, 0], [1, 1], [0, -1]]
+    assert pool.columns.to_pydict() == {"lang": ["en", "de", "fr"]}
+    path.write_text(text.replace("2,old", "1,old"))
+    with pytest.raises(InputError, match=r"row 2 \(line 5\), column 'item': the id '1' is already that of row 1"):
+        read_pool(path, models="model", id="item")
+
+
 def test_objects_by_model_in_json_lines(tmp_path):
     rows = [{"id": "1", "predicted": {"a": "x", "b": "y"}}, {"id": "2", "predicted": {"a": "y"}}]
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -284,7 +297,8 @@ def test_files_without_ids_are_joined_by_their_rows_only_if_they_have_as_many():
     [
         ({"a": ["x", "y"], "c": ["x", "y"]}, {"models": ["a", "b"]}, "no column with the answers of 'b'"),
         ({"a": ["x", "y"], "b": ["x", "y"]}, {"models": ["a", "a"]}, "names a model twice"),
-        ({"a": ["x", "y"], "b": ["x", "y"]}, {"models": "ab"}, "must be a list of names"),
+        ({"a": ["x", "y"], "b": ["x", "y"]}, {"models": "ab"}, "no column 'ab', named by models="),
+        ({"m": ["x", None], "predicted": ["x", "y"]}, {"models": "m"}, "row 2, column 'm': the model is missing"),
         ({"a": ["x", "y"], "b": ["x", "y"]}, {"models": []}, "there are no models"),
         ({"a": ["x", "y"], "b": ["x", "y"]}, {"models": ["a", "b"], "confidence": "a"}, "every model has its own"),
         ({"a": ["x", "y"], "b": ["x", "y"]}, {"models": ["a", "b"], "content": "b"}, "is not blind"),
@@ -333,5 +347,5 @@ def test_a_packed_pool_of_several_models_is_the_same_pool(tmp_path):
     for name in pool.models:
         assert again.of(name).fingerprint == pool.of(name).fingerprint
     assert again.columns.equals(pool.columns)
-    fl.create(tmp_path / "a.db", "a", pool).close()
-    assert fl.load(tmp_path / "a.db", "a").pool.fingerprint == pool.fingerprint
+    fl.create(tmp_path / "a.db", "a", pool, model="two").close()
+    assert fl.load(tmp_path / "a.db", "a").whole.fingerprint == pool.fingerprint

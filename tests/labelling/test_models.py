@@ -104,3 +104,26 @@ def test_the_definition_names_the_model_only_if_there_is_one():
     assert Spec.from_json(spec.to_json()) == spec
     assert spec.to_json()["model"] == "new"
     assert "model" not in fl.create(None, "one", pool.of("new")).spec.to_json()
+
+
+def test_one_model_is_read_from_labels_that_were_asked_about_all():
+    """The labels are where the models differ, so counting right ones would be far off."""
+    pool, labels = made(items=1000)
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()), target="pool")
+    for _ in range(10):
+        audit.tell({item: labels[item] for item in audit.ask(10).ids})
+    true = pool.class_positions([labels[item] for item in pool.ids.to_pylist()])
+    right = (pool.answers == true[:, None]).mean(axis=0)
+    asked = pool.positions(audit.labels())
+    assert (pool.answers[asked, 0] != pool.answers[asked, 1]).mean() > 0.9
+    own = dict(zip(audit.estimates()["group"], audit.estimates()["mean"], strict=True))
+    for h, model in enumerate(pool.models):
+        (row,) = audit.estimates(model=model).rows()
+        assert row["low"] - 0.02 < right[h] < row["high"] + 0.02
+        assert row["mean"] == pytest.approx(own[model], abs=0.02)
+        halves = audit.estimates(groups=fl.by_column(pool, "half"), model=model)
+        assert halves["group"] == ["h0", "h1"]
+        assert sum(halves["labelled"]) == 100
+        assert np.mean(halves["mean"]) == pytest.approx(row["mean"], abs=0.05)
+    with pytest.raises(SpecError, match="only how often each model is right"):
+        audit.estimates(metric=fl.Recall(), model="new")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
+_MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
 
 
@@ -29,7 +30,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--predicted", metavar="NAME", help="Column of predicted classes."),
         click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
-        click.option("--models", metavar="NAMES", help="Several models: their columns, or names for their files."),
+        click.option("--models", metavar="NAMES", help=_MODELS),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
@@ -77,7 +78,7 @@ def read_predictions(
     from fewlabels.errors import InputError
     from fewlabels.io import read_pool
     from fewlabels.io.finder import guess
-    from fewlabels.io.finder.models import has_several
+    from fewlabels.io.finder.models import has_several, split_by
     from fewlabels.io.source import Source
 
     if not isinstance(file, (str, Source)) and len(file) == 1:
@@ -101,6 +102,9 @@ def read_predictions(
     )
     if content is not None and single is None:
         guessed = dataclasses.replace(guessed, content=None)
+    if models is not None and len(models) == 1 and guessed.predicted not in (None, models[0]):
+        parts = split_by(source, models[0])  # a row for each item and model
+        return _several_sources(parts, options, content, columns)
     if has_several(source, models) or guessed.models:
         models = models or (None if has_several(source, None) else guessed.models)
         return _wide(source, models, options, guessed, content, columns)
@@ -131,14 +135,26 @@ def _several(
     files: Sequence[str], options: dict[str, Any], content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read a file for each of several models."""
-    from fewlabels.cli.models import model_names, read_files
-    from fewlabels.cli.parsing import columns_for_groups
+    from fewlabels.cli.models import model_names
 
     names = model_names(files, split_names(options["models"]))
     sources = {name: opened(file) for name, file in zip(names, files, strict=True)}
     if options["confidence"] == NOTHING:
         options = options | {"confidence": None}
         sources = {name: _without_confidence(source) for name, source in sources.items()}
+    return _several_sources(sources, options, content, columns)
+
+
+def _several_sources(
+    sources: Mapping[str, Source],
+    options: dict[str, Any],
+    content: Sequence[str] | None,
+    columns: list[str] | None,
+) -> tuple[Pool, list[Understood]]:
+    """Read a source for each of several models."""
+    from fewlabels.cli.models import read_files
+    from fewlabels.cli.parsing import columns_for_groups
+
     groups = columns_for_groups(options.get("groups") or "")
     single = content[0] if content and len(content) == 1 else None
     pool, lines, unused = read_files(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.finder import find_roles
-from fewlabels.io.finder.models import has_several, roles_by_model
+from fewlabels.io.finder.models import has_several, roles_by_model, split_by
 from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
@@ -29,7 +29,7 @@ def read_pool(
     content: str | None = None,
     normalize: bool = False,
     logits: bool = False,
-    models: Sequence[str] | None = None,
+    models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
 ) -> Pool:
     """Read the predictions of a classifier, or of several, and check them.
@@ -74,7 +74,8 @@ def read_pool(
         The names of several models whose answers are in one source. The answers of `a` are in the column a (or
         a_predicted, predicted_a and the like), its confidences in a_confidence, or its scores in a_p_*. Or the
         column "predicted" has the answers of all models in each row, as an array of shape (items, models) has; in
-        .npz files and mappings the key "models" has their names.
+        .npz files and mappings the key "models" has their names. If there is a row for each item and model, it is
+        the name of the column that says which model the row is about.
     unlisted
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
@@ -114,6 +115,8 @@ def read_pool(
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")
         return read_models({name: (*one, manner) for name, one in _asked_of_each(sources, asked).items()})
     opened = open_source(source) if models is None else open_answers(source)
+    if isinstance(models, str):
+        return read_models({name: (one, asked, manner) for name, one in split_by(opened, models).items()})
     if has_several(opened, models):
         opened, roles = roles_by_model(opened, models, **asked)
         pools = {name: read_one(opened, its, content, manner, gaps=True) for name, its in roles.items()}

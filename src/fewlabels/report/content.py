@@ -162,4 +162,5 @@ def _source(audit: Assessment) -> dict[str, Any]:
         if pool.confidence is not None
         else "none",
         "mean_confidence": None if pool.confidence is None else float(pool.confidence.mean()),
+        "models": list(audit.whole.models),
     }

@@ -9,6 +9,7 @@ from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from fewlabels.findings.finding import find
+from fewlabels.findings.tables import other_table
 from fewlabels.store.people import Person
 from fewlabels.web import messages as m
 from fewlabels.web.content import file_of, media_type
@@ -194,9 +195,16 @@ def disputed(name: str, service: Here, _owner: Owner, token: Token, most: Most =
 
 
 @router.get(ONE + "/estimates", tags=["results"])
-def estimates(name: str, service: Here, _owner: Owner, level: Level = 0.95) -> m.Rows:
-    """Return the mean and interval of each group, and the evidence behind them."""
-    return _rows(_finding(service, name, level).estimates)
+def estimates(name: str, service: Here, _owner: Owner, level: Level = 0.95, model: str | None = None) -> m.Rows:
+    """Return the mean and interval of each group, and the evidence behind them; of another model if one is named."""
+    audit = service.audit(name)
+    if audit.pool_of(model) is audit.pool:
+        return _rows(_finding(service, name, level).estimates)
+    metric, groups = audit.spec.task.metric, audit.groups_of(model)
+    made = service.kept(
+        name, "model", lambda audit: other_table(audit, metric, groups, level, model=model), (level, model)
+    )
+    return _rows(made)
 
 
 @router.get(ONE + "/answer", tags=["results"])

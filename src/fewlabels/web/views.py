@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 # The plots for the owner while labels come in; the report has all the others.
-_SHOWN = ("forest", "chances", "rope", "allocation")
+_SHOWN = ("models", "forest", "chances", "rope", "allocation")
 _EVENTS = 30
 
 

@@ -113,17 +113,15 @@ class Look:
         """
         said: dict[str, set[str]] = {}
         for name in self.source.columns:
-            kind = self.source.schema.field(name).type
-            if name in without or names.PERSON.search(name) or names.is_confidence(name) or not can_keep(kind):
+            if name in without or not names.may_be_answers(name) or not can_keep(self.source.schema.field(name).type):
                 continue
             values = [str(value).strip().casefold() for value in self.head([name])[name] if value is not None]
             distinct = {value for value in values if value}
-            telling = names.MODEL.search(name) is not None
-            if (
-                distinct
-                and len(distinct) <= (len(values) if telling else len(values) / 2)
-                and (telling or not all(value in _FLAGS or spelt(self.source, value) is not None for value in distinct))
-            ):
+            numbers = [spelt(self.source, value) for value in distinct]
+            if not distinct or any(number is not None and number != round(number, 0) for number in numbers):
+                continue
+            flags = all(value in _FLAGS or number is not None for value, number in zip(distinct, numbers, strict=True))
+            if names.MODEL.search(name) or (not flags and len(distinct) * 2 <= len(values)):
                 said[name] = distinct
         best: list[str] = []
         for one in said.values():

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
-from fewlabels.io.columns import is_list
+from fewlabels.io.columns import as_text, is_list
 from fewlabels.io.finder.names import ANSWER, CONFIDENCE, DOCUMENTED, matching, plain
 from fewlabels.io.finder.roles import Roles, find_roles, kept_columns
 from fewlabels.io.source import Source, listed, table_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def has_several(source: Source, models: Sequence[str] | None) -> bool:
@@ -29,18 +30,41 @@ def _packed(source: Source) -> bool:
     return kind is not None and (is_list(kind) or pa.types.is_struct(kind))
 
 
+def split_by(source: Source, column: str) -> dict[str, Source]:
+    """The rows of each model, from a source with a row for each item and model: a column says which model it is.
+
+    >>> from fewlabels.io.opening import open_source
+    >>> long = open_source({"item": ["1", "1"], "model": ["old", "new"], "predicted": ["yes", "no"]})
+    >>> {name: one.table(one.columns).to_pydict() for name, one in split_by(long, "model").items()}
+    {'old': {'item': ['1'], 'predicted': ['yes']}, 'new': {'item': ['1'], 'predicted': ['no']}}
+    """
+    source.need(column, "models")
+    table = source.table(source.columns)
+    names = pc.utf8_trim_whitespace(as_text(source, column, table[column]).combine_chunks())
+    gaps = (np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False)) + 1).tolist()
+    if gaps:
+        raise InputError("the model is missing. Fill it in.", at=source.at(gaps, column))
+    rest, parts = table.drop_columns([column]), {}
+    for model in names.unique().to_pylist():
+        rows = np.flatnonzero(pc.equal(names, pa.scalar(str(model))))
+        lines: list[int] = rows.tolist()
+        one = table_source(source.name, rest.take(rows), source.classes)
+        parts[str(model)] = replace(
+            one, untyped=source.untyped, comma=source.comma, percent=source.percent, line=_line_in(source, lines)
+        )
+    return parts
+
+
+def _line_in(source: Source, rows: list[int]) -> Callable[[int], int | None]:
+    """The lines of some rows (from 0) of a source, for a source that has only these."""
+    return lambda row: source.line(rows[row - 1] + 1)
+
+
 def roles_by_model(source: Source, models: Sequence[str] | None, **asked: Any) -> tuple[Source, dict[str, Roles]]:
     """The columns of each model, as `find_roles` gives them for one, and the source that has them.
 
     The further columns are in the roles of the first model alone.
     """
-    if isinstance(models, str):
-        raise InputError(
-            Argument("models"),
-            f" must be a list of names. Got {models!r} instead; write ",
-            Argument("models", [models]),
-            ".",
-        )
     for role in ("scores", "predicted", "confidence"):
         if asked[role] is not None and not (role == "predicted" and asked[role] == "predicted"):
             raise InputError(

@@ -73,6 +73,16 @@ def is_confidence(name: str) -> bool:
     return any(word in plain(name) for word in CERTAINTY) or plain(name).endswith(("probability", "prob", "score"))
 
 
+def may_be_answers(name: str) -> bool:
+    """Whether a column can have the answers of a model, by its name: not if it has a person's, or scores.
+
+    >>> may_be_answers("gpt_a"), may_be_answers("annotator_1"), may_be_answers("p_a")
+    (True, False, False)
+    """
+    scores = any(matching(pattern, [name]) for pattern in PATTERNS)
+    return not (scores or is_confidence(name) or PERSON.search(name))
+
+
 def model_of(column: str) -> str:
     """The name of the model in the name of a column with its answers.
 
