@@ -326,7 +326,7 @@ class Assessment(Record):
         if model is None:
             return metric, belief, rows
         cells = metric.cells(self.whole.of(model), groups)
-        return metric, OneModelBelief.of(cast(ModelsBelief, belief), self.whole.models.index(model)), cells
+        return metric, OneModelBelief.of(cast("ModelsBelief", belief), self.whole.models.index(model)), cells
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {

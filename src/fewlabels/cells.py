@@ -87,9 +87,7 @@ class Cells:
         """The groups in which items are asked for: a policy chooses one, and the item in it is random."""
         return self.partition
 
-    def shown(
-        self, metric: Metric, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]
-    ) -> NDArray[np.int64]:
+    def shown(self, metric: Metric, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """What the labels of items show: the outcomes of the metric, shape (labels,)."""
         return metric.outcome(pool, items, true)
 
@@ -224,9 +222,7 @@ class ModelCells(Cells):
         """Every item in a group of its own: what a policy chooses from."""
         return Partition((), np.arange(len(self.cell), dtype=np.int32), {"by": "item"})
 
-    def shown(
-        self, metric: Metric, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]
-    ) -> NDArray[np.int64]:
+    def shown(self, metric: Metric, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """What labels show: the true class itself, shape (labels,)."""
         return true.astype(np.int64)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.belief import Belief, Target
+from fewlabels.cells import ModelCells
 from fewlabels.checks import number_field
 from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.cells import ModelCells
 from fewlabels.learned.items import ItemBelief, learn, strips
 from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.learned.rows import RowBelief, expectation, learn_rows
@@ -116,8 +116,8 @@ class Counts(Prior):
         """Raise SpecError for a question about several models, whose labels are not a random sample of items."""
         if isinstance(cells, ModelCells):
             raise SpecError(
-                f"{type(self).__name__}() judges one model by its own labels. Several models are judged together by the "
-                "learned prior: use prior=Learned()."
+                f"{type(self).__name__}() judges one model by its own labels. Several models are judged together by "
+                "the learned prior: use prior=Learned()."
             )
 
     @abstractmethod

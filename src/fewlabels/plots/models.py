@@ -88,7 +88,7 @@ class Models(Plot):
                 counts = (0 if reading.right is None else reading.right[name], estimates["labelled"][at])
                 here.append(ModelRow(name, *own, *apart, *counts))
             named.append(here[lead].name)
-            rows += sorted(here, key=lambda row: (row.name != named[-1], -row.chance, -row.mean))  # noqa: B023
+            rows += sorted(here, key=lambda row: (row.name != named[-1], -row.chance, -row.mean))
         return cls(reading.level, tuple(rows), tuple(named))
 
     def caption(self) -> str:

@@ -227,7 +227,7 @@ class _Scores:
         """Read the belief after some labels; in full only where it is scored."""
         task = self.case.task
         right = belief.look.right.sum(axis=1) / len(self.case.true)
-        if not ends and (label < 2 or not self._near(right, task)):  # noqa: PLR2004
+        if not ends and (label < 2 or not self._near(right, task)):
             return
         draws = belief.draws(rng, _DRAWS)[..., 0].reshape(_DRAWS, -1, right.shape[1])
         sizes = self.case.cells.size.reshape(draws.shape[1], -1)[:, 0]

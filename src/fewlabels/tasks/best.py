@@ -67,7 +67,7 @@ class Best(ModelsTask):
         labelled = np.rint(belief.counts.sum(axis=1)).astype(int).reshape(means.shape)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for g, first in enumerate(lead.tolist()):
-            order = sorted(range(len(rows.models)), key=lambda h: (-chance[g, h], -means[g, h]))  # noqa: B023
+            order = sorted(range(len(rows.models)), key=lambda h: (-chance[g, h], -means[g, h]))
             order.insert(0, order.pop(order.index(first)))
             for h in order:
                 columns["group"].append(cells.partition.names[g * len(rows.models) + h])

@@ -53,12 +53,10 @@ def headline(task: Best, grounds: Grounds) -> str:
 def next_steps(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on whether the choice is settled enough to act on."""
     first, _ = _contest(grounds)
-    if (grounds.answer.probability or 0.0) >= 0.95:  # noqa: PLR2004  (the usual level)
+    if (grounds.answer.probability or 0.0) >= 0.95:
         return ("The choice is settled enough to act on.",)
     regret = Style(task.metric.in_percent).change(first["regret"])
-    return (
-        f"Taking {_short(first)} now costs {regret} on average. If that matters, the choice needs {ahead.labels}.",
-    )
+    return (f"Taking {_short(first)} now costs {regret} on average. If that matters, the choice needs {ahead.labels}.",)
 
 
 def _by_group(grounds: Grounds, sure: float) -> str:

@@ -73,7 +73,7 @@ class CompareModels(ModelsTask):
         return (cls(metric, a, b), cls(metric, a, b, rope=0))
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
-        """A row for each model in each group; a name that is no model's is a SpecError."""
+        """A row for each model in each group; an unknown name is a SpecError."""
         cells = super().cells(pool, partition)
         if unknown := [name for name in (self.a, self.b) if name not in pool.models]:
             known = ", ".join(map(repr, pool.models[:8])) + (", ..." if len(pool.models) > 8 else "")
@@ -136,9 +136,7 @@ class CompareModels(ModelsTask):
         named = np.array([np.bincount(column, minlength=3).argmax() for column in drawn.T])
         return Conclusion(named, float((drawn == named).all(axis=1).mean()))
 
-    def _differences(
-        self, apart: NDArray[np.float64], rows: ModelCells
-    ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    def _differences(self, apart: NDArray[np.float64], rows: ModelCells) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Differences over all items and in each group, shape (draws, 1 + groups), with their names."""
         if apart.shape[1] == 1:
             return apart, (ALL,)
@@ -158,9 +156,10 @@ class CompareModels(ModelsTask):
         kinds = ("less often than", "about as often as", "more often than")
         if len(names) == 1:
             sure = "is" if chance >= LIKELY else "may be"
-            kind = kinds[int(mu[0].argmax())]
-            return f"{self.a} {sure} right {kind} {self.b} (rope ±{self.rope:g}), with probability {probability(chance)}."
-        each = "; ".join(f"{name}: {kinds[int(m.argmax())]} {self.b}" for name, m in zip(names[1:], mu[1:], strict=True))
+            known = f"(rope ±{self.rope:g}), with probability {probability(chance)}"
+            return f"{self.a} {sure} right {kinds[int(mu[0].argmax())]} {self.b} {known}."
+        said = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
+        each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], said, strict=True))
         return f"{self.a} is right in {each} (rope ±{self.rope:g}). All has probability {probability(chance)}."
 
     # --- in words

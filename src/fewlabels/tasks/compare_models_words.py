@@ -50,8 +50,8 @@ def _sentence(task: CompareModels, row: Mapping[str, Any]) -> str:
             "more": f"{a} is right more often",
         }[region]
         return (
-            f"It is too early to say whether {a} and {b} differ by more than {rope}: so far the difference is {values}. "
-            f"Most probable ({sure}) is that {likely}."
+            f"It is too early to say whether {a} and {b} differ by more than {rope}: so far the difference is {values}."
+            f" Most probable ({sure}) is that {likely}."
         )
     if region == "equal":
         return (

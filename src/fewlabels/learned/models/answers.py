@@ -65,9 +65,7 @@ class Answers:
         return np.where(hit.any(axis=1), first, self.options[items]).astype(np.int64)
 
 
-def compare_answers(
-    said: NDArray[np.int32], classes: int, confidences: NDArray[np.float64] | None = None
-) -> Answers:
+def compare_answers(said: NDArray[np.int32], classes: int, confidences: NDArray[np.float64] | None = None) -> Answers:
     """Sort the answers of models, shape (items, models), into the options of each item.
 
     >>> import numpy as np

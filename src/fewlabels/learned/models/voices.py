@@ -164,7 +164,7 @@ def listen(features: Features, shown: NDArray[np.int64], focus: tuple[int, ...] 
     Sets are searched for: the best of each size are extended by the members that the labels speak for most. Models in
     `focus`, and both of two models, are always voices.
     """
-    focus = (0, 1) if features.option.shape[1] == 2 else focus  # noqa: PLR2004
+    focus = (0, 1) if features.option.shape[1] == 2 else focus
     found: list[_Found] = []
     for kind in range(len(VOICES)):
         found += _search(features, shown, kind, focus)
@@ -203,7 +203,7 @@ def _fitted(features: Features, fit: Fits, voices: NDArray[np.int64], kind: int,
 
 
 def _by_group(features: Features, shown: NDArray[np.int64], one: _Found) -> _Found:
-    """The same set, with effects of the groups."""
+    """Fit the set again, with effects of the groups."""
     fit = fit_sets(features, shown, one.voices[None], one.kind, grouped=True)
     prior = _log_prior(features.option.shape[1], len(one.voices))
     return _fitted(features, fit, one.voices[None], one.kind, prior)[0]
@@ -250,9 +250,7 @@ def _log_prior(models: int, size: int) -> float:
     return float(size * np.log(_MORE) - (np.log(models - k) - np.log(k + 1)).sum())
 
 
-def draw_chances(
-    features: Features, points: list[Point], rng: np.random.Generator, n: int
-) -> NDArray[np.float64]:
+def draw_chances(features: Features, points: list[Point], rng: np.random.Generator, n: int) -> NDArray[np.float64]:
     """n draws of P(each option), with "none of them" in the last place: shape (n, items, options + none)."""
     pick = np.sort(rng.choice(len(points), size=n, p=[point.weight for point in points]))
     out = np.empty((n, len(features.option), features.width + 1))
