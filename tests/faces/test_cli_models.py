@@ -184,3 +184,22 @@ def test_answers_that_look_alike_are_mentioned(tmp_path, monkeypatch):
         "'b' answers 'No' and 'a' answers 'no'"
         in run("new", "audit.db", "c", "a.csv", "b.csv", "--model", "a", code=2).stderr
     )
+
+
+def test_the_best_model_and_other_groups_on_the_command_line(two, tmp_path):
+    run("new", "audit.db", "old.csv", "new.csv", "--best")
+    batch = run("ask", "audit.db", "-n", "60").stdout
+    labels = [(row["id"], two[row["id"]]) for row in csv.DictReader(batch.splitlines())]
+    run("tell", "audit.db", write(tmp_path / "labels.csv", ["id", "label"], labels))
+    answer = json.loads(run("answer", "audit.db", "--json").stdout)
+    assert answer["headline"].startswith("The best model is new")
+    assert answer["probability"] > 0.9
+    rows = json.loads(run("show", "audit.db", "--json", "--no-forecast", "--groups", "whole").stdout)["rows"]
+    assert [row["group"] for row in rows] == ["new", "old"]  # the likeliest first
+    (row,) = json.loads(run("show", "audit.db", "--json", "--no-forecast", "--model", "new").stdout)["rows"]
+    assert row["low"] < 0.9 < row["high"]
+    assert "about all models" in run("answer", "audit.db", "--model", "old", code=2).stderr
+    run("new", "audit.db", "pair", "old.csv", "new.csv", "--compare-models", "new,old", "--rope", "0.02")
+    run("tell", "audit.db", "pair", "labels.csv", "--adopt")
+    answer = json.loads(run("answer", "audit.db", "pair", "--json").stdout)
+    assert answer["rows"][0]["more"] > 0.9
