@@ -35,7 +35,9 @@ def two_prompts(folder: Path, items: int = 1000) -> dict[str, str]:
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream)
             writer.writerow(["id", "text", "answer"])
-            writer.writerows([f"item-{i:03}", f"The text of item {i}", CLASSES[said[i]]] for i in rng.permutation(items))
+            writer.writerows(
+                [f"item-{i:03}", f"The text of item {i}", CLASSES[said[i]]] for i in rng.permutation(items)
+            )
     return {f"item-{i:03}": CLASSES[k] for i, k in enumerate(true)}
 
 
