@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 _VALUES = ("mean", "low", "high", "median")
+_HIDDEN = ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence")
 _APART = ("behind", "regret")
 _CHANCES = ("chance", "reaches", *REGIONS)
 
@@ -100,8 +101,6 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             columns[name] = [f"{round(low)}-{round(high)}" if low < high else f"{round(low)}" for low, high in ends]
         elif name == "confidence":
             columns[name] = [None if value is None else percent(value) for value in values]
-        elif name not in ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence") and (
-            name != "note" or _tells(table)
-        ):
+        elif name not in _HIDDEN and (name != "note" or _tells(table)):
             columns[name] = values
     return Table(columns, table.settings)

@@ -22,7 +22,7 @@ from fewlabels.simulation.significance import against_best
 from fewlabels.simulation.truth import item_classes
 from fewlabels.spec import to_json
 from fewlabels.table import Table
-from fewlabels.tasks import Best, CompareModels, Rewards
+from fewlabels.tasks import CompareModels, Rewards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -216,8 +216,8 @@ def _learned(case: Contest, policy: Policy, at: NDArray[np.int64], rng: np.rando
 class _Scores:
     """The scores of one run, at each budget in turn."""
 
-    def __init__(self, case: Contest) -> None:
-        self.case = case
+    def __init__(self, case: Contest, *, judges: bool = True) -> None:
+        self.case, self.judges = case, judges
         self.truth = case.right.sum(axis=0) / len(case.true)
         self.found: dict[str, list[float]] = {}
         self.now: dict[str, float] = {}
@@ -282,7 +282,8 @@ class _Scores:
     def note(self) -> None:
         """Keep the scores of this moment for the next budget."""
         stopped = self.sure is not None
-        extra = {"sure": 100.0 * stopped, "sure-right": 100.0 * bool(self.sure) if stopped else np.nan}
+        sure = 100.0 * stopped if self.judges else np.nan
+        extra = {"sure": sure, "sure-right": 100.0 * bool(self.sure) if stopped else np.nan}
         for name, value in (self.now | extra).items():
             self.found.setdefault(name, []).append(value)
 
@@ -305,7 +306,7 @@ def _plain(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Gener
         if name == "selector":
             raise SpecError("selector finds the best model; it does not compare two. Use random or disagreements.")
         return _paired(case, name, at, rng)
-    right, scores = case.right, _Scores(case)
+    right, scores = case.right, _Scores(case, judges=False)
     if name == "selector":
         order, lead = selector(case.cells.said, case.true, rng, int(at.max()))
     else:
@@ -405,6 +406,8 @@ def _columns(results: dict[str, dict[str, NDArray[np.float64]]], at: NDArray[np.
             marks = against_best(values, "high" if score in _HIGH else "low") if compares else {}
             for name, v in values.items():
                 known = v[np.isfinite(v)]
+                if not len(known):
+                    continue  # a rule without a probability is never sure
                 row = {"method": name, "budget": budget, "score": score}
                 row |= _summary(known)
                 row |= marks.get(name, {"p": None, "best": None})
@@ -413,12 +416,7 @@ def _columns(results: dict[str, dict[str, NDArray[np.float64]]], at: NDArray[np.
     return columns
 
 
-def _summary(values: NDArray[np.float64]) -> dict[str, float | None]:
-    if not len(values):
-        return dict.fromkeys(("mean", "se", "q10", "q50", "q90"))
+def _summary(values: NDArray[np.float64]) -> dict[str, float]:
     q = np.quantile(values, [0.1, 0.5, 0.9])
     se = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
     return {"mean": float(values.mean()), "se": se, "q10": float(q[0]), "q50": float(q[1]), "q90": float(q[2])}
-
-
-__all__ = ["BASELINES", "Best", "Contest", "selector", "simulate_models"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fewlabels.learned.items import learn, strips
+from fewlabels.learned.items.strips import KINDS
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.voices import Features, listen
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
     from fewlabels.learned.items import Strips, Trust
     from fewlabels.learned.models.voices import Point
+
+# The prior of items on which all of several models agree: the mean log-odds of being right beyond what they say, or in
+# all if they say nothing, and its standard deviation.
+_GAP, _AGREED, _DOUBT = 0.8, 2.5, 1.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +101,13 @@ class Panel:
             return None
         cell = np.searchsorted(self.homes, self.group[self.agreed]).astype(np.int32)
         sure = None if self.confidence is None else self.confidence[self.agreed]
-        return strips(sure, cell, np.bincount(cell, minlength=len(self.homes)))
+        sorted_ = strips(sure, cell, np.bincount(cell, minlength=len(self.homes)))
+        if self.answers.models == 1:
+            return sorted_
+        # Several that agree are right more often than each is sure to be; by how much is not known.
+        start = sorted_.kinds[:1, 1] - KINDS[0, 1] + _GAP if sure is not None else _AGREED
+        kinds = np.array([[1.0, float(np.ravel(start)[0]), _DOUBT, 0.8, 0.4]])
+        return replace(sorted_, kinds=kinds)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

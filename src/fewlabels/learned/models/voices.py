@@ -31,7 +31,7 @@ _BETWEEN = 0.5
 # One voice more is this much less probable. With at most so many models, all of them may be voices at once.
 _MORE, _ALL = 0.5, 12
 # The search: sets that are extended, new members tried for each, the largest set; and a Newton step's least gain.
-_BEAM, _TRIED, _MOST, _ENOUGH = 6, 4, 5, 1e-3
+_BEAM, _TRIED, _MOST, _ENOUGH = 6, 4, 5, 1e-5
 _NEGLIGIBLE = 1e-3
 # Larger sets are not looked at where the best one of a size has this little of the weight of the best so far (log).
 _HOPELESS = -6.0
