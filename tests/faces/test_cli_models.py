@@ -203,3 +203,27 @@ def test_the_best_model_and_other_groups_on_the_command_line(two, tmp_path):
     run("tell", "audit.db", "pair", "labels.csv", "--adopt")
     answer = json.loads(run("answer", "audit.db", "pair", "--json").stdout)
     assert answer["rows"][0]["more"] > 0.9
+
+
+@pytest.mark.slow
+def test_two_files_are_simulated(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    true = rng.integers(0, 3, 200)
+    for name, share in (("old", 0.6), ("new", 0.9)):
+        said = np.where(rng.random(200) < share, true, (true + 1) % 3)
+        np.savez(f"{name}.npz", predicted=said, labels=true, classes=list(CLASSES))
+    words = [
+        "--compare-models",
+        "new,old",
+        "--methods",
+        "disagreements",
+        "--budgets",
+        "30",
+        "--runs",
+        "3",
+        "--jobs",
+        "1",
+    ]
+    rows = json.loads(run("simulate", "old.npz", "new.npz", *words, "--json").stdout)["rows"]
+    assert {"error", "coverage"} <= {row["score"] for row in rows}
