@@ -165,6 +165,8 @@ def plan(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
     task, prior = task or Estimate(Accuracy()), prior or Learned()
+    if task.of_models:
+        raise SpecError("questions about several models cannot be planned yet. Begin, and look at standing().")
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     cells = spec.cells(pool, partition)
     game = Game(spec, cells, Outcomes.none(cells))
