@@ -67,9 +67,8 @@ def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
     right = pool.answers == np.asarray(labels)[:, None]
     a, b = np.argsort(-right.mean(axis=0))[:2].tolist()
     task = fl.CompareModels(fl.Accuracy(), pool.models[a], pool.models[b])
-    bare = replace(
-        pool, confidence=None, score_sums=None, rest=tuple(replace(one, confidence=None) for one in pool.rest)
-    )
+    rest = tuple(replace(one, confidence=None) for one in pool.rest)
+    bare = replace(pool, confidence=None, score_sums=None, rest=rest)
     for title, some in (("with confidences", pool), ("answers only", bare)):
         if some is pool and pool.confidences is None:
             continue

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 import fewlabels as fl
 from fewlabels.cells import model_cells
 from fewlabels.learned.models import Features, ModelsBelief, Panel, compare_answers, draw_chances, fit_sets, listen
-from fewlabels.learned.models.voices import CROWD, NONE, VOICES
+from fewlabels.learned.models.voices import CROWD, NONE, PAIR, VOICES
 from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest import selector
 from fewlabels.tasks.models import joint
@@ -235,7 +235,7 @@ def test_differences_are_calibrated_in_worlds_drawn_from_the_model() -> None:
         said, _ = made(250, (0.75, 0.7), 3, seed=int(rng.integers(2**31)))
         answers = compare_answers(said, 3)
         crowd, none = rng.normal(*CROWD), rng.normal(*NONE)
-        kind = VOICES[int(rng.integers(2))]
+        kind = PAIR[int(rng.integers(2))]
         voice = rng.normal(kind[0], kind[1], 2)
         true = np.empty(250, dtype=np.int32)
         for i in range(250):

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 class Lottery(Policy):
     """Ask in a group drawn with probability ∝ (reward at the belief's mean)^power.
 
-    With power 1/2 and rewards that are variances this is Neyman's rule as a lottery. Every item that matters can come,
-    so that a belief whose model is a little wrong is still corrected by the labels: the largest reward alone would be
-    asked only where the model, right or wrong, is least sure.
+    With power 1/2 and rewards that are variances this would be Neyman's rule as a lottery. Every item that matters can
+    come, so that a belief whose model is a little wrong is still corrected by the labels: the largest reward alone
+    would be asked only where the model, right or wrong, is least sure.
 
     >>> import fewlabels as fl
     >>> fl.Lottery()
-    Lottery(power=0.5)
+    Lottery(power=1.0)
     """
 
-    power: float = 0.5
+    power: float = 1.0
 
     takes: ClassVar[Takes] = "NUMBER"
     phrase: ClassVar[str] = (
@@ -40,7 +40,7 @@ class Lottery(Policy):
     )
 
     def __post_init__(self) -> None:
-        number_field(self, "power", "The 'power' of Lottery()", hint="such as 0.5")
+        number_field(self, "power", "The 'power' of Lottery()", hint="such as 1")
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator

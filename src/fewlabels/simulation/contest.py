@@ -23,6 +23,7 @@ from fewlabels.simulation.truth import item_classes
 from fewlabels.spec import to_json
 from fewlabels.table import Table
 from fewlabels.tasks import CompareModels, Rewards
+from fewlabels.tasks.models import surest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -222,6 +223,7 @@ class _Scores:
         self.found: dict[str, list[float]] = {}
         self.now: dict[str, float] = {}
         self.sure: bool | None = None
+        self.most = 1.0
 
     def look(self, belief: Any, rng: np.random.Generator, label: int, *, ends: bool) -> None:
         """Read the belief after some labels; in full only where it is scored."""
@@ -232,6 +234,7 @@ class _Scores:
         draws = belief.draws(rng, _DRAWS)[..., 0].reshape(_DRAWS, -1, right.shape[1])
         sizes = self.case.cells.size.reshape(draws.shape[1], -1)[:, 0]
         values = np.einsum("mgh,g->mh", draws, sizes / sizes.sum())
+        self.most = surest(belief)
         self.read(values, belief.look.expected.sum(axis=1).mean(axis=0) / len(self.case.true))
 
     def _near(self, right: NDArray[np.float64], task: ModelsTask) -> bool:
@@ -276,7 +279,7 @@ class _Scores:
         }
 
     def _stop(self, sure: float, is_right: bool) -> None:
-        if self.sure is None and sure >= _SURE:
+        if self.sure is None and min(sure, self.most) >= _SURE:
             self.sure = is_right
 
     def note(self) -> None:

@@ -12,7 +12,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import best_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion
-from fewlabels.tasks.models import TIE, ModelsTask, joint, rows_of
+from fewlabels.tasks.models import TIE, ModelsTask, joint, rows_of, surest
 from fewlabels.wording import probability
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Best(ModelsTask):
         values, used = self.drawn(belief, cells, rng, draws)
         means = self.split(self.metric.value(belief.mean(), cells), cells)
         lead = means.argmax(axis=1)
-        chance, sure = _certainty(values, lead)
+        chance, sure = _certainty(values, lead, surest(belief))
         labelled = np.rint(belief.counts.sum(axis=1)).astype(int).reshape(means.shape)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for g, first in enumerate(lead.tolist()):
@@ -86,7 +86,8 @@ class Best(ModelsTask):
     def conclude(self, snapshot: Snapshot) -> Conclusion:
         """The model with the highest mean in each group, and the probability that none is better."""
         lead = self.split(snapshot.mean, snapshot.cells).argmax(axis=1)
-        return Conclusion(lead, _certainty(self.split(snapshot.values, snapshot.cells), lead)[1])
+        drawn = self.split(snapshot.values, snapshot.cells)
+        return Conclusion(lead, _certainty(drawn, lead, surest(snapshot.belief))[1])
 
     def is_right(
         self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
@@ -118,10 +119,14 @@ _COLUMNS = ("group", "n", "labelled", "mean", "low", "high", "chance", "behind",
 _COLUMNS += ("regret", "as_good")
 
 
-def _certainty(values: NDArray[np.float64], lead: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-    """P(best) of each model, shape (groups, models), and P(the named are best in all groups); ties count for each."""
+def _certainty(values: NDArray[np.float64], lead: NDArray[np.int64], most: float) -> tuple[NDArray[np.float64], float]:
+    """P(best) of each model, shape (groups, models), and P(the named are best in all groups); ties count for each.
+
+    None is more than `most`.
+    """
     best = values >= values.max(axis=2, keepdims=True) - TIE
-    return best.mean(axis=0), float(best[:, np.arange(len(lead)), lead].all(axis=1).mean())
+    sure = float(best[:, np.arange(len(lead)), lead].all(axis=1).mean())
+    return np.minimum(best.mean(axis=0), most), min(sure, most)
 
 
 def _numbers(

@@ -16,7 +16,7 @@ from fewlabels.table import Table
 from fewlabels.tasks import compare_models_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion
 from fewlabels.tasks.compare import REGIONS
-from fewlabels.tasks.models import ALL, ModelsTask, joint, rows_of
+from fewlabels.tasks.models import ALL, ModelsTask, joint, rows_of, surest
 from fewlabels.wording import probability
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 class CompareModels(ModelsTask):
     """Is model a right less often than model b, about as often, or more often? Δ = θ_a − θ_b against [−ε, ε].
 
-    A label of an item is worth the variance that it settles for certain, that of (a is right − b is right): 0 where the
-    two give the same answer, and the more the less sure it is which is right. What the label teaches about other items
-    comes on top and is not counted, since asking for it would ask where the model of items, right or wrong, bends most.
-    With groups, the same question is asked in each of them.
+    A label of an item is worth 1 where the two give different answers and none otherwise, so that by lot the labels are
+    a random sample of the items on which they differ: then the average of what the belief says about these items is
+    right even if its model of single items is a little wrong. With groups, the same question is asked in each of them,
+    and a label is worth the more the less is settled there.
 
     Parameters
     ----------
@@ -93,14 +93,15 @@ class CompareModels(ModelsTask):
         return np.isin(cells.key, self._pair(rows_of(cells)))
 
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variance of Δ that a label of each item settles: (..., rows, outcomes) to (..., items)."""
+        """1 for items without a label on which the two differ: (..., rows, outcomes) to (..., items)."""
         rows = rows_of(cells)
-        a, b = self._pair(rows)
         models, groups = joint(belief), len(rows.filled)
-        worth = models.doubt(a, b)
+        worth = np.zeros(len(cells.cell))
+        worth[models.learning.open] = self.asks(cells)[models.learning.open]
         if groups > 1:
             # Each group counts alike, however large it is, and less the more it is settled.
-            share = [_open(self, models, rows, g) / rows.size[g * len(rows.models)] ** 2 for g in range(groups)]
+            left = np.bincount(rows.home, worth, minlength=groups)
+            share = [_open(self, models, rows, g) / max(left[g], 1) for g in range(groups)]
             worth = worth * np.array(share)[rows.home]
         return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
 
@@ -112,13 +113,13 @@ class CompareModels(ModelsTask):
         apart, names = self._differences(values[..., a] - values[..., b], rows)
         means = self.split(self.metric.value(belief.mean(), cells), cells)
         exact, _ = self._differences((means[:, a] - means[:, b])[None], rows)
-        mu = np.stack([(self._region(apart) == r).mean(axis=0) for r in range(3)], axis=1)
+        mu = _bounded(np.stack([(self._region(apart) == r).mean(axis=0) for r in range(3)], axis=1), surest(belief))
         columns: dict[str, list[Any]] = {} if len(names) == 1 else {"where": list(names)}
         columns |= {"a": [self.a] * len(names), "b": [self.b] * len(names)}
         columns |= {region: mu[:, r].tolist() for r, region in enumerate(REGIONS)}
         low, high = holding(exact[0], *interval(apart, level))
         columns |= {"mean": exact[0].tolist(), "low": low.tolist(), "high": high.tolist()}
-        chance = self._certain(apart, mu)
+        chance = min(self._certain(apart, mu), surest(belief))
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         named = tuple(cells.partition.names[h] for h in (a, b)) if len(names) == 1 else ()
         return Answer(self._words(mu, names, chance), chance, Table(columns, settings), named)
@@ -134,7 +135,7 @@ class CompareModels(ModelsTask):
         """The most probable region of each group, and the probability that all are right."""
         drawn = self.right(snapshot.values, snapshot.cells, snapshot.rng)
         named = np.array([np.bincount(column, minlength=3).argmax() for column in drawn.T])
-        return Conclusion(named, float((drawn == named).all(axis=1).mean()))
+        return Conclusion(named, min(float((drawn == named).all(axis=1).mean()), surest(snapshot.belief)))
 
     def _differences(self, apart: NDArray[np.float64], rows: ModelCells) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Differences over all items and in each group, shape (draws, 1 + groups), with their names."""
@@ -182,6 +183,12 @@ class CompareModels(ModelsTask):
 
     def _pair(self, rows: ModelCells) -> list[int]:
         return [rows.models.index(self.a), rows.models.index(self.b)]
+
+
+def _bounded(mu: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+    """Probabilities of regions, of which none is more than `most`; what is cut off goes to the other two."""
+    over = np.maximum(mu - most, 0.0)
+    return mu - over + (over.sum(axis=1, keepdims=True) - over) / 2
 
 
 def _open(task: CompareModels, models: Any, rows: ModelCells, group: int) -> float:

@@ -82,7 +82,8 @@ class Panel:
 
     def about(self, items: NDArray[np.int64]) -> Features:
         """The features of some items."""
-        return Features(self.answers, items, self.group[items], self.groups)
+        pair = self.answers.models == 2 or bool(self.focus)
+        return Features(self.answers, items, self.group[items], self.groups, pair=pair)
 
     @cached_property
     def agreed(self) -> NDArray[np.int64]:

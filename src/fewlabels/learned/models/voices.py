@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 CROWD, NONE, CROWD_SLOPE, VOICE_SLOPE = (3.0, 3.0), (0.0, 1.5), (1.0, 1.0), (0.3, 0.4)
 # Two kinds of voices: models that are nearly alike, and models of which some are far better. Mean and sd of a weight.
 VOICES = ((0.0, 0.4), (1.5, 2.0))
+# Of two models that somebody compares, neither is far better, or the question would not be asked.
+PAIR = ((0.0, 0.25), (0.0, 0.7))
 # How much the weight of a voice differs between groups, as a standard deviation.
 _BETWEEN = 0.5
 # One voice more is this much less probable. With at most so many models, all of them may be voices at once.
@@ -64,9 +66,20 @@ class Features:
         The items it is about, shape (items,).
     group
         The group of each of these items, and how many groups there are.
+    pair
+        Whether two models are compared, and not the best looked for.
     """
 
-    def __init__(self, answers: Answers, items: NDArray[np.int64], group: NDArray[np.int64], groups: int) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        items: NDArray[np.int64],
+        group: NDArray[np.int64],
+        groups: int,
+        *,
+        pair: bool = False,
+    ) -> None:
+        self.kinds = PAIR if pair else VOICES
         option, width = answers.option[items], answers.width
         n, models = option.shape
         place = np.arange(width + 1)
@@ -97,7 +110,7 @@ class Features:
     def prior(self, size: int, kind: int, *, grouped: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Prior mean and precision of the parameters for a set of this many voices."""
         scored = self.x is not None
-        rows = [CROWD, NONE, *([CROWD_SLOPE] * scored), *([VOICES[kind]] * size), *([VOICE_SLOPE] * size * scored)]
+        rows = [CROWD, NONE, *([CROWD_SLOPE] * scored), *([self.kinds[kind]] * size), *([VOICE_SLOPE] * size * scored)]
         rows += [(0.0, _BETWEEN)] * (size * self.groups * grouped)
         mean, sd = np.array(rows).T
         return mean, 1 / sd**2
@@ -166,7 +179,7 @@ def listen(features: Features, shown: NDArray[np.int64], focus: tuple[int, ...] 
     """
     focus = (0, 1) if features.option.shape[1] == 2 else focus
     found: list[_Found] = []
-    for kind in range(len(VOICES)):
+    for kind in range(len(features.kinds)):
         found += _search(features, shown, kind, focus)
     best = max(one.weight for one in found)
     kept = sorted((one for one in found if one.weight > best + np.log(_NEGLIGIBLE)), key=lambda one: -one.weight)
@@ -233,7 +246,7 @@ def _extended(
     features: Features, shown: NDArray[np.int64], voices: NDArray[np.int64], p: NDArray[np.float64], kind: int
 ) -> NDArray[np.int64]:
     """Each set with one voice more: those with which one Newton step from weight 0 would gain most."""
-    sd = VOICES[kind][1]
+    sd = features.kinds[kind][1]
     chance = np.einsum("cns,nsh->cnh", p, features.says.astype(float))
     slope = ((features.option == shown[:, None]) - chance).sum(axis=1)
     gain = slope**2 / (2 * ((chance * (1 - chance)).sum(axis=1) + 1 / sd**2))
