@@ -7,6 +7,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.errors import InputError, PoolChangedError, SpecError
+from fewlabels.findings.outlook import is_quick, outlook
 from fewlabels.spec import Spec
 
 
@@ -134,3 +135,16 @@ def test_rules_are_about_one_model():
     with pytest.raises(SpecError, match=r"a rule is about one model. Begin an assessment of that model, with model="):
         fl.create(None, "best", pool, task=fl.Best(fl.Accuracy())).check("accuracy >= 0.5")
     assert fl.create(None, "new", pool, model="new").check("accuracy >= 0.5").verdict == "open"
+
+
+def test_a_forecast_is_made_where_it_takes_seconds():
+    pool, labels = made(items=100)
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
+    audit.tell({item: labels[item] for item in audit.ask(5).ids})
+    assert is_quick(audit)
+    assert outlook(audit)
+    many = np.random.default_rng(1).integers(0, 2, (400, 30))
+    large = fl.read_pool({"predicted": many, "models": [f"m{h}" for h in range(30)], "classes": ["a", "b"]})
+    audit = fl.create(None, "best", large, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
+    assert not is_quick(audit)
+    assert outlook(audit) == ""

@@ -69,6 +69,7 @@ def show(
     from fewlabels.checks import check_guarantee
     from fewlabels.cli.common import emit, emit_json, open_assessment, talk
     from fewlabels.findings.finding import find
+    from fewlabels.findings.outlook import is_quick
     from fewlabels.findings.tables import other_table, readable
     from fewlabels.named import groups_from, metric_from
 
@@ -94,7 +95,8 @@ def show(
         most = _SCREEN if sys.stdout.isatty() and top is None else None
         emit(readable(table, audit.spec.task, measured), as_json=False, most=most)
     # Last, because it takes some seconds.
-    if forecast and audit.spec.stop.rules and not known["standing"]["reached"] and (own or as_json):
+    unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
+    if forecast and unmet and (own or as_json) and is_quick(audit):
         from fewlabels.planning import forecast as foresee
 
         known["forecast"] = foresee(audit).to_json()
