@@ -234,7 +234,7 @@ class _Scores:
         draws = belief.draws(rng, _DRAWS)[..., 0].reshape(_DRAWS, -1, right.shape[1])
         sizes = self.case.cells.size.reshape(draws.shape[1], -1)[:, 0]
         values = np.einsum("mgh,g->mh", draws, sizes / sizes.sum())
-        self.most = surest(belief)
+        self.most = surest(belief, task.asks(self.case.cells))
         self.read(values, belief.look.expected.sum(axis=1).mean(axis=0) / len(self.case.true))
 
     def _near(self, right: NDArray[np.float64], task: ModelsTask) -> bool:
