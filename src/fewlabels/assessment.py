@@ -401,7 +401,8 @@ def create(
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     own = pool if model is None else pool.of(model)
-    groups = (whole(own) if task.of_models else by_predicted(own)) if groups is None else groups
+    if groups is None:  # what is no task is refused below
+        groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)
     if not isinstance(groups, Partition):
         raise InputError(
             f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."

@@ -86,6 +86,7 @@ def test_a_wide_file_is_recognised(two, tmp_path):
     said = run("new", "audit.db", "wide.csv", "--model", "gpt_b").stderr
     assert "models      2: 'gpt_a', 'gpt_b'" in said
     assert "confidence  'gpt_b_confidence'" in said
+    assert "question    Which model is right most often?" in run("new", "audit.db", "best", "wide.csv").stderr
     pool = fl.load("audit.db", "wide").whole
     assert pool.content == "question"
     assert pool.confidences[:2, 1].tolist() == [0.9, 0.89]
@@ -183,3 +184,46 @@ def test_answers_that_look_alike_are_mentioned(tmp_path, monkeypatch):
         "'b' answers 'No' and 'a' answers 'no'"
         in run("new", "audit.db", "c", "a.csv", "b.csv", "--model", "a", code=2).stderr
     )
+
+
+def test_the_best_model_and_other_groups_on_the_command_line(two, tmp_path):
+    run("new", "audit.db", "old.csv", "new.csv", "--best")
+    batch = run("ask", "audit.db", "-n", "60").stdout
+    labels = [(row["id"], two[row["id"]]) for row in csv.DictReader(batch.splitlines())]
+    run("tell", "audit.db", write(tmp_path / "labels.csv", ["id", "label"], labels))
+    answer = json.loads(run("answer", "audit.db", "--json").stdout)
+    assert answer["headline"].startswith("The best model is new")
+    assert answer["probability"] > 0.9
+    rows = json.loads(run("show", "audit.db", "--json", "--no-forecast", "--groups", "whole").stdout)["rows"]
+    assert [row["group"] for row in rows] == ["new", "old"]  # the likeliest first
+    (row,) = json.loads(run("show", "audit.db", "--json", "--no-forecast", "--model", "new").stdout)["rows"]
+    assert row["low"] < 0.9 < row["high"]
+    assert "about all models" in run("answer", "audit.db", "--model", "old", code=2).stderr
+    run("new", "audit.db", "pair", "old.csv", "new.csv", "--compare-models", "new,old", "--rope", "0.02")
+    run("tell", "audit.db", "pair", "labels.csv", "--adopt")
+    answer = json.loads(run("answer", "audit.db", "pair", "--json").stdout)
+    assert answer["rows"][0]["more"] > 0.9
+
+
+@pytest.mark.slow
+def test_two_files_are_simulated(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    true = rng.integers(0, 3, 200)
+    for name, share in (("old", 0.6), ("new", 0.9)):
+        said = np.where(rng.random(200) < share, true, (true + 1) % 3)
+        np.savez(f"{name}.npz", predicted=said, labels=true, classes=list(CLASSES))
+    words = [
+        "--compare-models",
+        "new,old",
+        "--methods",
+        "disagreements",
+        "--budgets",
+        "30",
+        "--runs",
+        "3",
+        "--jobs",
+        "1",
+    ]
+    rows = json.loads(run("simulate", "old.npz", "new.npz", *words, "--json").stdout)["rows"]
+    assert {"error", "coverage"} <= {row["score"] for row in rows}

@@ -127,3 +127,10 @@ def test_one_model_is_read_from_labels_that_were_asked_about_all():
         assert np.mean(halves["mean"]) == pytest.approx(row["mean"], abs=0.05)
     with pytest.raises(SpecError, match="only how often each model is right"):
         audit.estimates(metric=fl.Recall(), model="new")
+
+
+def test_rules_are_about_one_model():
+    pool, _ = made(items=40)
+    with pytest.raises(SpecError, match=r"a rule is about one model. Begin an assessment of that model, with model="):
+        fl.create(None, "best", pool, task=fl.Best(fl.Accuracy())).check("accuracy >= 0.5")
+    assert fl.create(None, "new", pool, model="new").check("accuracy >= 0.5").verdict == "open"

@@ -47,7 +47,7 @@ _SCORES = {
     "sure": "sure: percent of runs that have been 95% sure by now.",
     "sure-right": "sure-right: percent of these that were right when they became sure.",
 }
-_ITEMS = "Of several models: the items of each run, drawn at random.  [default: all]"
+_ITEMS = "Of several models: each run on this many items, drawn at random.  [default: all]"
 _PICTURES = (".png", ".svg", ".pdf")
 
 _HELP = """Try methods on a pool whose labels are all known.
@@ -79,12 +79,13 @@ Examples:
   fewlabels simulate predictions.npz --certify 'accuracy >= 0.8' --methods learned+thompson,learned+groups --runs 20
   fewlabels simulate predictions.npz --groups score:10 --runs 200 --json > bins.json
   fewlabels simulate models.npz --task best --items 1000 --budgets 50,100,200 --runs 100
+  fewlabels simulate old.npz new.npz --compare-models new,old --budgets 50,100,200 --runs 100
 """
 
 
 @click.command(help=_HELP, short_help="Find the method that needs the fewest labels, on a pool with known labels.")
-@click.argument("file", type=click.Path())
-@click.option("--labels", metavar="NAME|FILE", help="Column or key of FILE, or a file with id and label.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.option("--labels", metavar="NAME|FILE", help="Column or key of the (first) FILE, or a file with id and label.")
 @pool_options
 @question_options
 @click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+thompson or learned+boundary]")
@@ -96,10 +97,10 @@ Examples:
 @json_option
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="PICTURE", help=", ".join(_PICTURES))
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://host:8786.")
-def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> None:
+def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
     _check_picture(plot)
-    table = _simulated(file, options)
+    table = _simulated(files, options)
     if plot is not None:
         from fewlabels.plots import display
         from fewlabels.plots.curve import Curve
@@ -111,7 +112,7 @@ def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> 
         talk(_LEGEND.format(runs=options["runs"], scores=scores))
 
 
-def _simulated(file: str, options: dict[str, Any]) -> Table:
+def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
     from fewlabels.cli.parsing import group_columns, labels_from
     from fewlabels.cli.predictions import opened, read_predictions
@@ -123,9 +124,9 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
     from fewlabels.simulation.truth import truth
 
     need_compiler()
-    source = opened(file)
+    source = opened(files[0])
     columns = group_columns(options["groups"] or "", source)
-    pool, _ = read_predictions(source, options, content=[], columns=columns)
+    pool, _ = read_predictions(source if len(files) == 1 else files, options, content=[], columns=columns)
     labels = labels_from(options["labels"], source)
     pool = asked_about(options, pool)
     groups, task = question(options, pool)

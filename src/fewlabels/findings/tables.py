@@ -62,7 +62,8 @@ def other_table(
     table = audit.estimates(
         level=level, metric=metric, groups=groups, guarantee=guarantee, together=together, model=model
     )
-    right = right_labels(audit, groups, metric.cells(audit.pool_of(model), groups).outcomes, model)
+    joint = audit.spec.task.of_models and model is None  # a row for each model, not for each group
+    right = None if joint else right_labels(audit, groups, metric.cells(audit.pool_of(model), groups).outcomes, model)
     few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():

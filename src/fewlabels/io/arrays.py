@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from fewlabels.errors import InputError
+from fewlabels.errors import Argument, InputError
 from fewlabels.io.source import Source, table_source
 
 if TYPE_CHECKING:
@@ -89,7 +89,12 @@ def matrix(values: Any, name: str = "an array") -> pa.Array[Any]:
             'For predicted classes without scores, pass {"predicted": array}.'
         )
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{name} holds values of type {array.dtype}, not numbers. Convert it with .astype(float).")
+        raise InputError(
+            f"{name} holds values of type {array.dtype}, not numbers. Convert it with .astype(float); or if its "
+            "columns are the answers of several models, name these with ",
+            Argument("models"),
+            ".",
+        )
     if array.dtype.itemsize > 8 or not array.dtype.isnative:  # Arrow has no such numbers
         array = array.astype(np.float64)
     return pa.FixedSizeListArray.from_arrays(pa.array(array.reshape(-1)), array.shape[1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from fewlabels.cells import ModelCells
+from fewlabels.cells import ModelCells, ModelRows
 from fewlabels.checks import whole_number
 from fewlabels.errors import SpecError
 from fewlabels.outcomes import Outcomes
@@ -82,6 +82,7 @@ def some_items(cells: ModelCells, pick: NDArray[np.int64]) -> ModelCells:
     """The rows of some of the items, all in one group."""
     sure = None if cells.confidences is None else cells.confidences[pick]
     rows = cells.partition
+    assert isinstance(rows, ModelRows)
     assert cells.groups is not None
     fewer = replace(cells.groups, names=cells.groups.names, group=cells.groups.group[pick])
     if (fewer.sizes[cells.groups.sizes > 0] == 0).any():

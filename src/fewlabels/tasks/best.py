@@ -115,8 +115,10 @@ class Best(ModelsTask):
         return best_words.LEGEND
 
 
-_COLUMNS = ("group", "n", "labelled", "mean", "low", "high", "chance", "behind", "behind_low", "behind_high")
-_COLUMNS += ("regret", "as_good")
+_COLUMNS = (
+    *("group", "n", "labelled", "mean", "low", "high", "chance"),
+    *("behind", "behind_low", "behind_high", "regret", "as_good"),
+)
 
 
 def _certainty(values: NDArray[np.float64], lead: NDArray[np.int64], most: float) -> tuple[NDArray[np.float64], float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -102,4 +102,4 @@ def joint(belief: Belief) -> ModelsBelief:
     """The joint belief about several models, which only the learned prior has."""
     if not isinstance(belief, ModelsBelief):
         raise SpecError("several models are judged together by the learned prior. Use prior=Learned().")
-    return cast("ModelsBelief", belief)
+    return belief
