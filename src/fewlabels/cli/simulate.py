@@ -47,7 +47,7 @@ _SCORES = {
     "sure": "sure: percent of runs that have been 95% sure by now.",
     "sure-right": "sure-right: percent of these that were right when they became sure.",
 }
-_ITEMS = "Of several models: the items of each run, drawn at random.  [default: all]"
+_ITEMS = "Of several models: each run on this many items, drawn at random.  [default: all]"
 _PICTURES = (".png", ".svg", ".pdf")
 
 _HELP = """Try methods on a pool whose labels are all known.

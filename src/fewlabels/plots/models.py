@@ -70,7 +70,7 @@ class Models(Plot):
         estimates = reading.estimates
         models = len(reading.audit.pool.models)
         values = reading.values.reshape(len(reading.values), -1, models)
-        most = surest(reading.audit.belief())
+        most = surest(reading.audit.belief(), reading.audit.spec.task.asks(reading.cells))
         rows: list[ModelRow] = []
         named = []
         for g in range(values.shape[1]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from fewlabels.cells import ModelCells
+from fewlabels.cells import ModelCells, ModelRows
 from fewlabels.checks import whole_number
 from fewlabels.errors import SpecError
 from fewlabels.outcomes import Outcomes
@@ -82,6 +82,7 @@ def some_items(cells: ModelCells, pick: NDArray[np.int64]) -> ModelCells:
     """The rows of some of the items, all in one group."""
     sure = None if cells.confidences is None else cells.confidences[pick]
     rows = cells.partition
+    assert isinstance(rows, ModelRows)
     assert cells.groups is not None
     fewer = replace(cells.groups, names=cells.groups.names, group=cells.groups.group[pick])
     if (fewer.sizes[cells.groups.sizes > 0] == 0).any():
@@ -234,7 +235,7 @@ class _Scores:
         draws = belief.draws(rng, _DRAWS)[..., 0].reshape(_DRAWS, -1, right.shape[1])
         sizes = self.case.cells.size.reshape(draws.shape[1], -1)[:, 0]
         values = np.einsum("mgh,g->mh", draws, sizes / sizes.sum())
-        self.most = surest(belief)
+        self.most = surest(belief, task.asks(self.case.cells))
         self.read(values, belief.look.expected.sum(axis=1).mean(axis=0) / len(self.case.true))
 
     def _near(self, right: NDArray[np.float64], task: ModelsTask) -> bool:

@@ -63,7 +63,7 @@ class Best(ModelsTask):
         values, used = self.drawn(belief, cells, rng, draws)
         means = self.split(self.metric.value(belief.mean(), cells), cells)
         lead = means.argmax(axis=1)
-        chance, sure = _certainty(values, lead, surest(belief))
+        chance, sure = _certainty(values, lead, surest(belief, self.asks(cells)))
         labelled = np.rint(belief.counts.sum(axis=1)).astype(int).reshape(means.shape)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for g, first in enumerate(lead.tolist()):
@@ -87,7 +87,7 @@ class Best(ModelsTask):
         """The model with the highest mean in each group, and the probability that none is better."""
         lead = self.split(snapshot.mean, snapshot.cells).argmax(axis=1)
         drawn = self.split(snapshot.values, snapshot.cells)
-        return Conclusion(lead, _certainty(drawn, lead, surest(snapshot.belief))[1])
+        return Conclusion(lead, _certainty(drawn, lead, surest(snapshot.belief, self.asks(snapshot.cells)))[1])
 
     def is_right(
         self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
@@ -115,8 +115,10 @@ class Best(ModelsTask):
         return best_words.LEGEND
 
 
-_COLUMNS = ("group", "n", "labelled", "mean", "low", "high", "chance", "behind", "behind_low", "behind_high")
-_COLUMNS += ("regret", "as_good")
+_COLUMNS = (
+    *("group", "n", "labelled", "mean", "low", "high", "chance"),
+    *("behind", "behind_low", "behind_high", "regret", "as_good"),
+)
 
 
 def _certainty(values: NDArray[np.float64], lead: NDArray[np.int64], most: float) -> tuple[NDArray[np.float64], float]:

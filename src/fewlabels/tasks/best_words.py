@@ -71,7 +71,7 @@ def _by_group(grounds: Grounds, sure: float) -> str:
 
 
 def _contest(grounds: Grounds) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    rows = list(grounds.answer.table.rows())
+    rows: list[Mapping[str, Any]] = list(grounds.answer.table.rows())
     return rows[0], rows[1:]
 
 

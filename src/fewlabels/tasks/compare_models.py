@@ -113,13 +113,14 @@ class CompareModels(ModelsTask):
         apart, names = self._differences(values[..., a] - values[..., b], rows)
         means = self.split(self.metric.value(belief.mean(), cells), cells)
         exact, _ = self._differences((means[:, a] - means[:, b])[None], rows)
-        mu = _bounded(np.stack([(self._region(apart) == r).mean(axis=0) for r in range(3)], axis=1), surest(belief))
+        most = surest(belief, self.asks(cells))
+        mu = _bounded(np.stack([(self._region(apart) == r).mean(axis=0) for r in range(3)], axis=1), most)
         columns: dict[str, list[Any]] = {} if len(names) == 1 else {"where": list(names)}
         columns |= {"a": [self.a] * len(names), "b": [self.b] * len(names)}
         columns |= {region: mu[:, r].tolist() for r, region in enumerate(REGIONS)}
         low, high = holding(exact[0], *interval(apart, level))
         columns |= {"mean": exact[0].tolist(), "low": low.tolist(), "high": high.tolist()}
-        chance = min(self._certain(apart, mu), surest(belief))
+        chance = min(self._certain(apart, mu), most)
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         named = tuple(cells.partition.names[h] for h in (a, b)) if len(names) == 1 else ()
         return Answer(self._words(mu, names, chance), chance, Table(columns, settings), named)
@@ -135,7 +136,9 @@ class CompareModels(ModelsTask):
         """The most probable region of each group, and the probability that all are right."""
         drawn = self.right(snapshot.values, snapshot.cells, snapshot.rng)
         named = np.array([np.bincount(column, minlength=3).argmax() for column in drawn.T])
-        return Conclusion(named, min(float((drawn == named).all(axis=1).mean()), surest(snapshot.belief)))
+        return Conclusion(
+            named, min(float((drawn == named).all(axis=1).mean()), surest(snapshot.belief, self.asks(snapshot.cells)))
+        )
 
     def _differences(self, apart: NDArray[np.float64], rows: ModelCells) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """Differences over all items and in each group, shape (draws, 1 + groups), with their names."""

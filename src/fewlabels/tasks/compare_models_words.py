@@ -9,7 +9,7 @@ from fewlabels.tasks.grounds import LONGEST, SAFE
 from fewlabels.wording import Style, listed, probability, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from fewlabels.tasks.compare_models import CompareModels
@@ -63,7 +63,7 @@ def _sentence(task: CompareModels, row: Mapping[str, Any]) -> str:
     return f"{a} is right {word} often than {b} ({values}). We are {sure} sure that {beyond}."
 
 
-def _listed(task: CompareModels, groups: list[Mapping[str, Any]], region: str) -> str:
+def _listed(task: CompareModels, groups: Sequence[Mapping[str, Any]], region: str) -> str:
     """A sentence on the groups in which a region is probable; empty if there are none."""
     found = [shortened(row["where"], LONGEST) for row in groups if row[region] >= SAFE]
     said = {"more": f"{task.a} is better in", "less": f"{task.b} is better in", "equal": "They are about equal in"}

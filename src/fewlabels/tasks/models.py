@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -79,16 +79,16 @@ class ModelsTask(Task):
         return "models"
 
 
-def surest(belief: Belief) -> float:
-    """The largest probability that is stated after k labels of contested items: (k + 1)/(k + 2), by Laplace's rule.
+def surest(belief: Belief, asks: NDArray[np.bool_]) -> float:
+    """The largest probability that is stated after k labels of items that tell: (k + 1)/(k + 2), by Laplace's rule.
 
     A model that never failed in k labels can still fail in the next. Without this, one who looks after every label
     would stop at the first streak: half of all pairs that are equal begin with two wins, one in sixteen with five.
-    1 once all such items have a label.
+    1 once all such items have a label. `asks` are the items that tell, shape (items,).
     """
     learning = joint(belief).learning
-    known = len(learning.asked)
-    return (known + 1) / (known + 2) if len(learning.open) else 1.0
+    known = int(asks[learning.asked].sum())
+    return (known + 1) / (known + 2) if asks[learning.open].any() else 1.0
 
 
 def rows_of(cells: Cells) -> ModelCells:
@@ -102,4 +102,4 @@ def joint(belief: Belief) -> ModelsBelief:
     """The joint belief about several models, which only the learned prior has."""
     if not isinstance(belief, ModelsBelief):
         raise SpecError("several models are judged together by the learned prior. Use prior=Learned().")
-    return cast("ModelsBelief", belief)
+    return belief
