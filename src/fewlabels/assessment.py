@@ -9,9 +9,10 @@ import numpy as np
 
 from fewlabels.belief import Belief, Strata
 from fewlabels.checks import check_guarantee
-from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.record import Record
+from fewlabels.learned.models import ModelsBelief, OneModelBelief
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.partition import Partition, by_predicted, by_score, cross, whole
 from fewlabels.policies import Policy, default_policy
@@ -82,30 +83,37 @@ class Assessment(Record):
         draws: int = 10_000,
         guarantee: Literal["anytime"] | None = None,
         together: bool = False,
+        model: str | None = None,
     ) -> Table:
         """Mean and credible interval of each group: columns group, n, labelled, mean, low, high.
 
-        You can choose another metric or other groups than the assessment's own. Labels are then weighted by the
-        groups in which they were asked, because they are a random sample only within those groups.
+        You can choose another metric or other groups than the assessment's own, and another model of a pool that has
+        several: one label is about all of them. Labels are then weighted by the groups in which they were asked,
+        because they are a random sample only within those groups.
 
         With `guarantee="anytime"` the intervals hold for every truth at all looks together, however often you look:
         each of them with the probability `level`, or with `together=True` all groups at once. They are longer.
         """
         check_level(level)
         check_guarantee(guarantee, together=together)
-        metric, belief, cells = self._view(metric, groups)
+        metric, belief, cells = self._view(metric, groups, model)
         table = estimate(metric, belief, cells, self._results_rng(), level=level, draws=draws)
         if guarantee:
-            self.check_promise(metric, groups)
+            self.check_promise(metric, cells.partition)
             assert isinstance(belief, Belief)
             table = guaranteed(metric, belief, cells, table, together=together)
         return table.with_settings(**self._settings(metric))
 
     def draws(
-        self, n: int = 10_000, *, metric: Metric | None = None, groups: Partition | None = None
+        self,
+        n: int = 10_000,
+        *,
+        metric: Metric | None = None,
+        groups: Partition | None = None,
+        model: str | None = None,
     ) -> NDArray[np.float64]:
         """Draws of the metric from its posterior, shape (n, groups): for results that no method computes."""
-        metric, belief, cells = self._view(metric, groups)
+        metric, belief, cells = self._view(metric, groups, model)
         return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief))
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
@@ -120,16 +128,25 @@ class Assessment(Record):
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
 
-    def put(self, task: Task, groups: Partition | None = None, *, level: float = 0.95, draws: int = 10_000) -> Answer:
+    def put(
+        self,
+        task: Task,
+        groups: Partition | None = None,
+        *,
+        model: str | None = None,
+        level: float = 0.95,
+        draws: int = 10_000,
+    ) -> Answer:
         """Put another question to the labels that are there, for a task that can be read by any groups, as Certify can.
 
-        Nothing is asked and nothing changes. The answer's words are the task's own.
+        It can be about another model of the pool. Nothing is asked and nothing changes. The answer's words are the
+        task's own.
         """
         check_level(level)
-        metric, belief, cells = self._view(task.metric, groups or self.groups)
+        metric, belief, cells = self._view(task.metric, groups or self.groups_of(model), model)
         task.check(cells)
         if task.unguaranteed() != task:
-            self.check_promise(metric, groups)
+            self.check_promise(metric, cells.partition)
         answer = task.answer(cast("Belief", belief), cells, self._results_rng(), level=level, draws=draws)
         return replace(answer, table=answer.table.with_settings(**self._settings(metric)))
 
@@ -209,6 +226,17 @@ class Assessment(Record):
         mean = [c / n if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
         return table.with_column("confidence", mean)
 
+    def pool_of(self, model: str | None) -> Pool:
+        """The pool of one of the models; that of the question if none is named."""
+        return self.pool if self._is_own(model) else self.whole.of(str(model))
+
+    def groups_of(self, model: str | None) -> Partition:
+        """The assessment's groups for one of the models: those by predicted class are others for each model."""
+        return self.groups if self._is_own(model) else self.spec.partition(self.pool_of(model))
+
+    def _is_own(self, model: str | None) -> bool:
+        return model is None or (model == self.spec.model and model in self.whole.models)
+
     def belief(self) -> Belief:
         """The belief about the cells of the assessment's own metric and groups, or of the strips that it asks in."""
         with self._current() as ledger:
@@ -271,22 +299,33 @@ class Assessment(Record):
         """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
         if not (self.spec.task.averages and self.spec.task.metric.marginal):
             return None
-        _, belief, cells = self._view(None, whole(self.pool), at)
+        _, belief, cells = self._view(None, whole(self.pool), at=at)
         return cast("Belief", belief), cells
 
     def _view(
-        self, metric: Metric | None, groups: Partition | None, at: Ledger | None = None
+        self,
+        metric: Metric | None,
+        groups: Partition | None,
+        model: str | None = None,
+        *,
+        at: Ledger | None = None,
     ) -> tuple[Metric, Believed, Cells]:
-        """The belief about any metric on any groups, from the labels as they were asked: those now, or of a ledger."""
-        if metric is None and groups is None and not self.spec.strips:
+        """The belief about any metric on any groups, of any model, from the labels as they were asked.
+
+        They are the labels that are there now, or those of a ledger.
+        """
+        if metric is None and groups is None and self._is_own(model) and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
-        metric, groups = metric or self.spec.task.metric, groups or self.groups
+        if self.spec.task.of_models:
+            return self._view_of_models(metric or self.spec.task.metric, groups or self.groups, model)
+        pool = self.pool_of(model)
+        metric, groups = metric or self.spec.task.metric, groups or self.groups_of(model)
         if len(groups.group) != len(self.pool):
             raise InputError(
                 "these groups belong to another pool: they have another number of items. Make them from audit.pool."
             )
-        metric.check(self.pool, groups)
-        cells = metric.cells(self.pool, groups)
+        metric.check(pool, groups)
+        cells = metric.cells(pool, groups)
         # The number over all items can be off after steered asking, if it is one share.
         off = self._is_steered and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
         with self._current() as now:
@@ -297,28 +336,47 @@ class Assessment(Record):
 
         def believed(cells: Cells, prepared: Prepared | None = None) -> Belief:
             prepared = prepared or self.spec.prior.on(cells, self.spec.target)
-            return prepared.belief(metric.outcomes(self.pool, cells, items, true))
+            return prepared.belief(metric.outcomes(pool, cells, items, true))
 
         self.spec.prior.check(cells)
-        if groups.recipe == self._asking.recipe:
+        if np.array_equal(groups.group, self._asking.group):
             return metric, believed(cells), cells
         across = self.spec.prior.across(cells, self.spec.target, self._asking)
         if random or across:
             read: Belief | Strata = believed(cells, across)
         else:
-            fine = metric.cells(self.pool, cross(groups, self._asking))
+            fine = metric.cells(pool, cross(groups, self._asking))
             self.spec.prior.check(fine)
             first = np.unique(fine.cell, return_index=True)[1]
             read = Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size)
         if sample is None:
             return metric, read, cells
-        return metric, rectified(read, self.pool.confidence, sample, self._results_rng()), cells
+        return metric, rectified(read, pool.confidence, sample, self._results_rng()), cells
 
     @property
     def _is_steered(self) -> bool:
         """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
         several = int((self._asking.sizes > 0).sum()) > 1
         return several and self.spec.policy.uses_belief and self.spec.prior.uses_items
+
+    def _view_of_models(
+        self, metric: Metric, groups: Partition, model: str | None
+    ) -> tuple[Metric, Belief | Strata, Cells]:
+        """The belief about all models, or one, in any groups: labels went where models differ, so all are needed."""
+        if not metric.marginal or metric.high_is_bad:
+            raise SpecError(
+                f"{self.name!r} asks for labels of items on which the models differ, and only how often each model is "
+                f"right can be read from them. Got {type(metric).__name__}(). Begin another assessment, with "
+                "create(..., model=...), for other numbers of one model."
+            )
+        rows = self.spec.task.cells(self.whole, groups)
+        with self._current() as ledger:
+            items, true = ledger.labels()
+        belief = self.spec.prior.on(rows, self.spec.target).belief(metric.outcomes(self.whole, rows, items, true))
+        if model is None:
+            return metric, belief, rows
+        cells = metric.cells(self.whole.of(model), groups)
+        return metric, OneModelBelief.of(cast("ModelsBelief", belief), self.whole.models.index(model)), cells
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {
@@ -346,6 +404,7 @@ def create(
     stop: Stop | None = None,
     overlap: int = 1,
     anchor: float | None = None,
+    model: str | None = None,
 ) -> Assessment:
     """Begin an assessment.
 
@@ -359,7 +418,7 @@ def create(
     pool
         The items and predictions, from `read_pool`. A copy is kept in the database.
     groups
-        The partition; by predicted class if not given.
+        The partition; by predicted class if not given, or one group of all items for a task about several models.
     task
         The question; `Estimate(Accuracy())` if not given.
     prior
@@ -381,6 +440,9 @@ def create(
         The share of steps that take items at random from the whole pool, whatever the policy says, so that numbers over
         all items can be trusted. If neither this nor a policy is given, a tenth to find groups, and a fifth to estimate
         all of them (half if there are more than thirty); see `policies.anchors`. 0 if a policy is given.
+    model
+        The model that the question is about, if the pool has several and the task is about one. The labels serve the
+        others too: `audit.estimates(model="old")`.
 
     Examples
     --------
@@ -394,7 +456,10 @@ def create(
         raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
     if not isinstance(pool, Pool):
         raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
-    groups = by_predicted(pool) if groups is None else groups
+    task, prior = task or Estimate(Accuracy()), prior or Learned()
+    own = pool if model is None else pool.of(model)
+    if groups is None:  # what is no task is refused below
+        groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)
     if not isinstance(groups, Partition):
         raise InputError(
             f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
@@ -403,7 +468,6 @@ def create(
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
-    task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(
         task=task,
         groups=groups.recipe,
@@ -414,20 +478,22 @@ def create(
         stop=stop or Stop(),
         overlap=overlap,
         anchor=anchor or 0.0,
+        model=model,
     )
-    made = spec.partition(pool)
+    own = spec.of(pool)
+    made = spec.partition(own)
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
-    cells = spec.cells(pool, groups)
-    if policy is None:
+    cells = spec.cells(own, groups)
+    if policy is None and not task.of_models:
         spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
-        asking = spec.cells(pool, spec.asking(pool, groups))
+        asking = spec.cells(own, spec.asking(own, groups))
         share = default_anchor(task, prior, spec.policy, asking) if anchor is None else spec.anchor
         spec = replace(spec, anchor=share)
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)
-    return Assessment(store, name, pool, groups, spec, shared=store is address)
+    return Assessment(store, name, own, groups, spec, shared=store is address, whole=pool)
 
 
 def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | None = None) -> Assessment:
@@ -459,4 +525,5 @@ def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | Non
             "Create a new assessment for the new pool, or load without pool= to continue with the old one."
         )
     spec = Spec.from_json(record.spec)
-    return Assessment(store, name, stored, spec.partition(stored), spec, shared=store is address)
+    own = spec.of(stored)
+    return Assessment(store, name, own, spec.partition(own), spec, shared=store is address, whole=stored)

@@ -66,6 +66,11 @@ class Belief:
         """The number of values in one draw."""
         return self.alpha.size
 
+    @property
+    def labels(self) -> int:
+        """The number of labels."""
+        return int(np.rint(self.counts.sum()))
+
     @cached_property
     def left(self) -> NDArray[np.int64]:
         """Items without a label in each cell, shape (cells,)."""

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.partition import Partition
+
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from numpy.typing import NDArray
 
-    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+
+    class Metric(Protocol):
+        """What labels show, according to a metric."""
+
+        def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
+            """The outcomes, shape (labels,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +59,9 @@ class Cells:
     mistaken
         The share of each outcome among wrong predictions that the classifier expects, and that somebody who knows
         nothing does, shape (2, cells, outcomes), where outcomes are classes. Rows need not add up to 1.
+    answered
+        Whether the classifier answered each item at all, shape (items,), where labels show right or wrong; None if it
+        answered all. No answer is never right.
     """
 
     partition: Partition
@@ -63,6 +76,7 @@ class Cells:
     scores: NDArray[np.float64] | None = None
     right: NDArray[np.int64] | None = None
     mistaken: NDArray[np.float64] | None = None
+    answered: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.group)
@@ -71,6 +85,25 @@ class Cells:
     def size(self) -> NDArray[np.int64]:
         """Items in each cell, shape (cells,); never 0."""
         return np.bincount(self.cell, minlength=len(self))
+
+    @property
+    def asking(self) -> Partition:
+        """The groups in which items are asked for: a policy chooses one, and the item in it is random."""
+        return self.partition
+
+    def shown(self, metric: Metric, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
+        """What the labels of items show: the outcomes of the metric, shape (labels,)."""
+        return metric.outcome(pool, items, true)
+
+    def tally(self, items: NDArray[np.int64], shown: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How many labels of each cell show each outcome, shape (cells, outcomes); items and what they show."""
+        outcomes = len(self.outcomes)
+        code = self.cell[items].astype(np.int64) * outcomes + shown
+        return np.bincount(code, minlength=len(self) * outcomes).reshape(len(self), outcomes).astype(float)
+
+    def add(self, counts: NDArray[np.float64], item: int, shown: int, change: int) -> None:
+        """Add a label to counts, or take it away: what `tally` counts, for one item and in place."""
+        counts[self.cell[item], shown] += change
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:
@@ -109,3 +142,139 @@ def split(
 def cell_means(values: NDArray[np.float64], cell: NDArray[np.int32], cells: int) -> NDArray[np.float64]:
     """The mean of an item value in each cell, shape (cells,)."""
     return np.bincount(cell, values, minlength=cells) / np.bincount(cell, minlength=cells)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelRows(Partition):
+    """A row for each model in each group that has items, as if it were a group: every item is in a row of each model.
+
+    Parameters
+    ----------
+    models
+        The names of the models.
+    of
+        The groups.
+    """
+
+    models: tuple[str, ...] = ()
+    of: Partition | None = None
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Items in each row, shape (rows,)."""
+        assert self.of is not None
+        return np.repeat(self.of.sizes[self.of.sizes > 0], len(self.models))
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of the pool in each row, as if each model had a part of it, shape (rows,)."""
+        return self.sizes / max(int(self.sizes.sum()), 1)
+
+    @property
+    def words(self) -> str:
+        """How the rows were made, in words."""
+        return "by model" if self.of is None or len(self.of) == 1 else f"by model and {self.of.words}"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCells(Cells):
+    """The cells of a question about several models: the share right of each model in each group.
+
+    A label shows the true class, so it counts in a cell of every model. Items are asked for one by one.
+
+    Parameters
+    ----------
+    models
+        The names of the models.
+    said
+        The answer of each model, a position among the classes, −1 where it has none, shape (items, models).
+    confidences
+        How sure each model is, NaN where it does not say, shape (items, models); or None.
+    classes
+        How many classes there are.
+    groups
+        The groups of the question; only those with items have rows.
+    focus
+        The models that the question is about; empty if it is about all.
+    """
+
+    models: tuple[str, ...] = ()
+    said: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 0), dtype=np.int32))
+    confidences: NDArray[np.float64] | None = None
+    classes: int = 0
+    groups: Partition | None = None
+    focus: tuple[int, ...] = ()
+
+    @cached_property
+    def size(self) -> NDArray[np.int64]:
+        """Items in each cell, shape (cells,)."""
+        return self.partition.sizes
+
+    @cached_property
+    def filled(self) -> tuple[str, ...]:
+        """The names of the groups that have items."""
+        assert self.groups is not None
+        return tuple(name for name, n in zip(self.groups.names, self.groups.sizes, strict=True) if n)
+
+    @cached_property
+    def home(self) -> NDArray[np.int64]:
+        """The place of each item's group among those that have items, shape (items,)."""
+        return self.cell.astype(np.int64) // max(len(self.models), 1)
+
+    @cached_property
+    def asking(self) -> Partition:
+        """Every item in a group of its own: what a policy chooses from."""
+        return Partition((), np.arange(len(self.cell), dtype=np.int32), {"by": "item"})
+
+    def shown(self, metric: Metric, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
+        """What labels show: the true class itself, shape (labels,)."""
+        return true.astype(np.int64)
+
+    def tally(self, items: NDArray[np.int64], shown: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Label counts, shape (cells, outcomes)."""
+        right = self.said[items] == shown[:, None]
+        counts = np.zeros((len(self), 2))
+        at = self.cell[items].astype(np.int64)[:, None] + np.arange(len(self.models))
+        np.add.at(counts[:, 0], at, right)
+        np.add.at(counts[:, 1], at, ~right)
+        return counts
+
+    def add(self, counts: NDArray[np.float64], item: int, shown: int, change: int) -> None:
+        """Add a label to counts, or take it away: it counts in a cell of every model."""
+        at = int(self.cell[item]) + np.arange(len(self.models))
+        counts[at, (self.said[item] != shown).astype(np.int64)] += change
+
+
+def model_cells(pool: Pool, partition: Partition) -> ModelCells:
+    """The cells of a question about all models of a pool, in the groups of a partition.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"a": ["yes", "no"], "b": ["no", "no"]}, models=["a", "b"])
+    >>> cells = model_cells(pool, fl.whole(pool))
+    >>> cells.partition.names, cells.size
+    (('a', 'b'), array([2, 2]))
+    """
+    filled = np.flatnonzero(partition.sizes)
+    place = np.zeros(len(partition), dtype=np.int64)
+    place[filled] = np.arange(len(filled))
+    models = len(pool.models)
+    names = [partition.names[g] for g in filled.tolist()]
+    rows = tuple(model if len(partition) == 1 else f"{name}: {model}" for name in names for model in pool.models)
+    first = (place[partition.group] * models).astype(np.int32)
+    recipe = {"by": "models", "of": dict(partition.recipe)}
+    return ModelCells(
+        partition=ModelRows(rows, first, recipe, models=pool.models, of=partition),
+        group=np.arange(len(rows)),
+        key=np.tile(np.arange(models), len(filled)),
+        cell=first,
+        outcomes=("right", "wrong"),
+        blank=np.full((len(rows), 2), 0.5),
+        expected=None,
+        strength=2.0,
+        confidence=None,
+        models=pool.models,
+        said=pool.answers,
+        confidences=pool.confidences,
+        classes=len(pool.choices),
+        groups=partition,
+    )

@@ -76,11 +76,11 @@ def part_from(family: Family, text: str, readers: Mapping[str, Callable[[str], o
 
 def _class_of(text: str, name: str, pool: Pool) -> str:
     """A class of the pool."""
-    if name not in pool.classes:
-        near = difflib.get_close_matches(name, pool.classes, 1)
+    if name not in pool.choices:
+        near = difflib.get_close_matches(name, pool.choices, 1)
         hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
         raise SpecError(
-            f"--metric {text}: there is no class {name!r}. {hint}The classes are {listed(pool.classes, _MOST_NAMES)}."
+            f"--metric {text}: there is no class {name!r}. {hint}The classes are {listed(pool.choices, _MOST_NAMES)}."
         )
     return name
 

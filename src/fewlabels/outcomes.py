@@ -69,15 +69,12 @@ class Outcomes:
         """
         if right is None:
             right = shown == (0 if cells.right is None else cells.right[cells.cell[items]])
-        outcomes = len(cells.outcomes)
-        code = cells.cell[items].astype(np.int64) * outcomes + shown
-        flat = np.bincount(code, minlength=len(cells) * outcomes)
-        return cls(flat.reshape(len(cells), outcomes).astype(float), items, shown, right)
+        return cls(cells.tally(items, shown), items, shown, right)
 
     def mistakes(self, cells: Cells) -> NDArray[np.float64]:
         """How many wrong predictions of each cell show each outcome, shape (cells, outcomes)."""
         wrong = ~self.right
-        return Outcomes.of(cells, self.items[wrong], self.shown[wrong], self.right[wrong]).counts
+        return cells.tally(self.items[wrong], self.shown[wrong])
 
     @property
     def labels(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
+from fewlabels.pool import NO_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,13 +97,14 @@ def whole(pool: Pool) -> Partition:
 
 
 def by_predicted(pool: Pool) -> Partition:
-    """One group for each predicted class (the paper's g = k).
+    """One group for each predicted class (the paper's g = k), and one for missing answers if there are any.
 
     >>> import fewlabels as fl
     >>> fl.by_predicted(fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])).names
     ('cat', 'dog')
     """
-    return Partition(pool.classes, pool.predicted, {"by": "predicted"})
+    names = pool.classes if (pool.predicted == len(pool.choices)).any() else pool.choices
+    return Partition(names, pool.predicted, {"by": "predicted"})
 
 
 def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "width") -> Partition:
@@ -185,6 +187,8 @@ def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
     >>> fl.by_map(pool, {"oak": "trees", "pine": "trees", "man": "people"}).names
     ('trees', 'people')
     """
+    if pool.unanswered:  # a missing answer is in no map
+        classes = {NO_ANSWER: NO_ANSWER, **classes}
     missing = [name for name in pool.classes if name not in classes]
     if missing:
         raise InputError(

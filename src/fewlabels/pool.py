@@ -1,10 +1,10 @@
-"""The pool: items with a classifier's predictions, and never a label."""
+"""The pool: items with the predictions of one classifier or several, and never a label."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+NO_ANSWER = "(no answer)"
+"""The name of the class that stands for a missing answer. It is never right, and nobody can choose it as a label."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What one model predicted for the items of a pool; the parameters are those of `Pool`."""
+
+    predicted: NDArray[np.int32]
+    confidence: NDArray[np.float64] | None = None
+    score_sums: NDArray[np.float64] | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool:
     """Items, the classifier's prediction for each, and whatever else is known about them.
 
     `read_pool` makes it and checks everything; this class only holds the result. The score matrix is not kept: the
     method needs only `predicted`, `confidence` and `score_sums`.
+
+    A pool of several models has a prediction of each model for each item. `predicted`, `confidence` and `score_sums`
+    are then those of the first model, `answers` and `confidences` those of all, and `of("new")` is the pool of one.
 
     Parameters
     ----------
@@ -45,6 +61,13 @@ class Pool:
         The name of the column that an annotator looks at (text, image path or address), or None.
     source
         The origin of the pool, for messages.
+    models
+        The names of the models; empty for a pool of one model without a name.
+    rest
+        The predictions of the second model and of those after it.
+    unanswered
+        Whether the last class is `NO_ANSWER`: some model gave no answer to some item. It is a prediction that is
+        never right (with confidence 0), and no label can be it: labels are one of `choices`.
 
     Examples
     --------
@@ -64,6 +87,9 @@ class Pool:
     columns: pa.Table | None = None
     content: str | None = None
     source: str = "arrays"
+    models: tuple[str, ...] = ()
+    rest: tuple[Predictions, ...] = ()
+    unanswered: bool = False
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -72,8 +98,92 @@ class Pool:
         has = (
             "scores" if self.score_sums is not None else "confidence" if self.confidence is not None else "predictions"
         )
-        items, classes = f"{len(self):,} items", f"{len(self.classes):,} classes"
-        return f"<Pool: {items}, {classes}, {has}, from {self.source}>"
+        items, classes = f"{len(self):,} items", f"{len(self.choices):,} classes"
+        models = f"{len(self.models):,} models, " if self.models else ""
+        return f"<Pool: {items}, {models}{classes}, {has}, from {self.source}>"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The classes that a label can be: all but `NO_ANSWER`."""
+        return self.classes[:-1] if self.unanswered else self.classes
+
+    @cached_property
+    def answers(self) -> NDArray[np.int32]:
+        """The answer of each model to each item, a position in `choices`, shape (items, models).
+
+        A missing answer is -1: an answer of its own that is never right. Two models without an answer agree.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> old = {"id": ["a", "b"], "predicted": ["cat", "dog"]}
+        >>> new = {"id": ["b", "c"], "predicted": ["cat", "cat"]}
+        >>> pool = fl.read_pool({"old": old, "new": new})
+        >>> pool.ids.to_pylist(), pool.choices
+        (['a', 'b', 'c'], ('cat', 'dog'))
+        >>> pool.answers
+        array([[ 0, -1],
+               [ 1,  0],
+               [-1,  0]], dtype=int32)
+        """
+        answers = np.column_stack([self.predicted, *(one.predicted for one in self.rest)])
+        answers[answers >= len(self.choices)] = -1
+        return answers
+
+    @cached_property
+    def confidences(self) -> NDArray[np.float64] | None:
+        """How sure each model is of its answer, shape (items, models); None if no model says so.
+
+        NaN where it gave no answer, and for all items of a model without confidences.
+        """
+        known = [self.confidence, *(one.confidence for one in self.rest)]
+        if all(one is None for one in known):
+            return None
+        columns = np.column_stack([np.full(len(self), np.nan) if one is None else one for one in known])
+        columns[self.answers < 0] = np.nan
+        return columns
+
+    def of(self, model: str) -> Pool:
+        """The pool of one of the models: the same items and classes with its predictions alone.
+
+        Everything that works on a pool of one model works on it. An unknown name is an InputError.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"text": ["Hi", "Bye"], "a": ["yes", "no"], "b": ["no", "no"]}, models=["a", "b"])
+        >>> pool.of("b").predicted
+        array([0, 0], dtype=int32)
+        """
+        if model not in self._one:
+            raise InputError(self._no_model(model))
+        return self._one[model]
+
+    @cached_property
+    def _one(self) -> dict[str, Pool]:
+        each = (Predictions(self.predicted, self.confidence, self.score_sums), *self.rest) if self.models else ()
+        return {
+            name: replace(
+                self,
+                predicted=its.predicted,
+                confidence=its.confidence,
+                score_sums=its.score_sums,
+                source=f"{self.source}, model {name!r}",
+                models=(),
+                rest=(),
+            )
+            for name, its in zip(self.models, each, strict=True)
+        }
+
+    def _no_model(self, model: str) -> str:
+        if not self.models:
+            return (
+                f"the pool (from {self.source}) has one model without a name, so there is no model {model!r}. "
+                "Leave the name out, or read a pool of several models."
+            )
+        near = difflib.get_close_matches(str(model), self.models, 1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        return f"the pool (from {self.source}) has no model {model!r}. {hint}It has {_shortened(self.models)}."
 
     @cached_property
     def fingerprint(self) -> str:
@@ -87,6 +197,13 @@ class Pool:
         digest.update(_framed((self.content or "").encode()))
         for name in sorted(self.columns.column_names if self.columns is not None else []):
             digest.update(_framed(name.encode()) + _framed(_column_bytes(self.column(name))))
+        if self.models or self.unanswered:  # a pool of one model has the fingerprint that it always had
+            digest.update(_framed(b"models") + _framed(str(self.unanswered).encode()))
+            for name in self.models:
+                digest.update(_framed(name.encode()))
+            for one in self.rest:
+                for array in (one.predicted, one.confidence, one.score_sums):
+                    digest.update(_framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
         return digest.hexdigest()
 
     @cached_property
@@ -96,19 +213,23 @@ class Pool:
         Row k is the mean score vector of the items predicted as k, scaled to sum to exactly 1 (scores may
         be rounded), shape (classes, classes). Where only
         a confidence s is known, the row has its mean s at k and the rest spread evenly. A class that is
-        never predicted has an even row. None if the pool has predicted classes only.
+        never predicted has an even row, and so has a missing answer, over all that a label can be. None if the pool
+        has predicted classes only.
         """
-        k = len(self.classes)
+        k, choices = len(self.classes), len(self.choices)
         count = np.bincount(self.predicted, minlength=k).astype(float)
         if self.score_sums is not None:
             sums = self.score_sums
         elif self.confidence is not None:
             right = np.bincount(self.predicted, self.confidence, minlength=k)
-            sums = np.repeat(((count - right) / (k - 1))[:, None], k, axis=1)
+            sums = np.repeat(((count - right) / (choices - 1))[:, None], k, axis=1)
             np.fill_diagonal(sums, right)
         else:
             return None
-        profile = np.full((k, k), 1 / k)
+        profile = np.where(np.arange(k) < choices, 1 / choices, np.zeros((k, 1)))
+        if self.unanswered:
+            sums, count = sums.copy(), np.where(np.arange(k) < choices, count, 0)
+            sums[:, -1] = 0
         np.divide(sums, sums.sum(axis=1, keepdims=True), out=profile, where=count[:, None] > 0)
         return profile
 
@@ -118,7 +239,7 @@ class Pool:
 
     @cached_property
     def _position_of_class(self) -> dict[str, int]:
-        return {name: k for k, name in enumerate(self.classes)}
+        return {name: k for k, name in enumerate(self.choices)}
 
     def positions(self, ids: Iterable[object]) -> NDArray[np.int64]:
         """The positions of items in the pool, shape (ids,); an unknown id is a LabelError."""
@@ -134,16 +255,18 @@ class Pool:
         return np.array([known[item] for item in wanted], dtype=np.int64)
 
     def class_positions(self, names: Iterable[object]) -> NDArray[np.int32]:
-        """The positions of class names in `classes`, shape (names,); an unknown name is a LabelError."""
+        """The positions in `classes` of labels, shape (names,); a name that no label can be is a LabelError."""
         known = self._position_of_class
         wanted = [str(name) for name in names]
         unknown = [name for name in wanted if name not in known]
         if unknown:
-            near = difflib.get_close_matches(unknown[0].strip(), self.classes, 1, cutoff=0.5)
+            near = difflib.get_close_matches(unknown[0].strip(), self.choices, 1, cutoff=0.5)
             hint = f"Did you mean {near[0]!r}? " if near else ""
+            if self.unanswered and unknown[0] == NO_ANSWER:
+                hint = "That a model gave no answer is known; a label says what the item is. "
             raise LabelError(
                 f"unknown {_listed('class', unknown)}. Nothing was changed. {hint}The classes are "
-                f"{_shortened(self.classes, 30)}. A class that is never predicted must be named when the pool is "
+                f"{_shortened(self.choices, 30)}. A class that is never predicted must be named when the pool is "
                 "read, with ",
                 Argument("classes"),
                 ".",
@@ -181,22 +304,36 @@ class Pool:
         if self.fingerprint == other.fingerprint:
             return ""
         changes = []
-        if self.classes != other.classes:
+        if self.models != other.models:
+            before, now = (_shortened(pool.models) or "one without a name" for pool in (self, other))
+            changes.append(f"the models were {before} and are {now}")
+        if self.choices != other.choices:
             changes.append(
-                f"{len(self.classes)} classes before, {len(other.classes)} now, or other names or another order"
+                f"{len(self.choices)} classes before, {len(other.choices)} now, or other names or another order"
             )
         if not self.ids.equals(other.ids):
-            before, now = self._position_of_id, other._position_of_id
-            gone, new = len(before.keys() - now.keys()), len(now.keys() - before.keys())
+            mine, theirs = self._position_of_id.keys(), other._position_of_id.keys()
+            gone, new = len(mine - theirs), len(theirs - mine)
             changes.append(f"{gone:,} items gone and {new:,} new" if gone or new else "the same items in another order")
-        elif changed := int(np.count_nonzero(self.predicted != other.predicted)):
-            changes.append(f"{changed:,} of {len(self):,} predictions changed")
-        if not changes or self.ids.equals(other.ids):
-            if not _same(self.score_sums, other.score_sums):
-                changes.append("scores changed")
-            elif not _same(self.confidence, other.confidence):
-                changes.append("confidences changed")
+        else:
+            changes.extend(self._changed_predictions(other))
         return "; ".join(changes) or "the further columns changed"
+
+    def _changed_predictions(self, other: Pool) -> list[str]:
+        """What changed in the predictions of the same items, for each model that both pools have."""
+        shared = [name for name in self.models if name in other.models]
+        if not shared and (self.models or other.models):
+            return []
+        pairs = [(f" of {name!r}", self.of(name), other.of(name)) for name in shared] or [("", self, other)]
+        changes = []
+        for whose, before, now in pairs:
+            if changed := int(np.count_nonzero(before.answers != now.answers)):
+                changes.append(f"{changed:,} of {len(self):,} predictions{whose} changed")
+            if not _same(before.score_sums, now.score_sums):
+                changes.append(f"scores{whose} changed")
+            elif not _same(before.confidence, now.confidence):
+                changes.append(f"confidences{whose} changed")
+        return changes
 
 
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from fewlabels.belief import Belief, Target
+from fewlabels.cells import ModelCells
 from fewlabels.checks import number_field
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.learned.classes import ClassBelief
 from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, strips
 from fewlabels.learned.mistakes import expected
+from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.outcomes import Outcomes
 from fewlabels.parts import Family, Part, Takes, register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -119,6 +121,14 @@ class Counts(Prior):
         if self.strength is not None:
             number_field(self, "strength", f"The 'strength' of {type(self).__name__}()", hint="such as 2")
 
+    def check(self, cells: Cells) -> None:
+        """Raise SpecError for a question about several models, whose labels are not a random sample of items."""
+        if isinstance(cells, ModelCells):
+            raise SpecError(
+                f"{type(self).__name__}() judges one model by its own labels. Several models are judged together by "
+                "the learned prior: use prior=Learned()."
+            )
+
     @abstractmethod
     def shares(self, cells: Cells) -> NDArray[np.float64]:
         """The prior mean, shape (cells, outcomes)."""
@@ -179,6 +189,7 @@ class Informed(Counts):
 
     def check(self, cells: Cells) -> None:
         """Raise SpecError if the pool has neither scores nor confidence."""
+        super().check(cells)
         if cells.expected is None:
             raise SpecError(
                 "Informed() needs the classifier's scores or confidence, but this pool has predicted classes only. "
@@ -227,7 +238,10 @@ class Learned(Prior):
 
         `asked` are the groups in which labels were asked, where they differ from those of the cells. Both have effects.
         """
-        items = strips(cells.scores, cells.cell, factors(cells, asked))
+        if isinstance(cells, ModelCells):
+            panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
+            return Prepared(cells, partial(_models, cells, target, panel))
+        items = answered_strips(cells, factors(cells, asked))
         if cells.right is None:
             return Prepared(cells, partial(_right_or_wrong, cells, target, items))
         assert cells.mistaken is not None
@@ -261,29 +275,57 @@ def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     return len(np.unique(fine * count + levels)) == int(fine.max()) + 1
 
 
-def _fitted(strips: Strips, outcomes: Outcomes) -> dict[str, Any]:
-    """Fit the model of items: the posterior, and the unlabelled items of each strip."""
+def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Strips:
+    """The items of cells sorted by confidence, without those that were not answered; their strip is -1.
+
+    In a cell without answers all items are kept: a cell needs a strip, and its share right is set to 0 afterwards.
+    """
+    if cells.answered is None:
+        return strips(cells.scores, cells.cell, factors)
+    some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
+    kept = cells.answered | ~some[cells.cell]
+    scores = None if cells.scores is None else cells.scores[kept]
+    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors])
+    strip = np.full(len(kept), -1, dtype=np.int64)
+    strip[kept & cells.answered] = made.strip[cells.answered[kept]]
+    return replace(made, strip=strip)
+
+
+def _fitted(cells: Cells, strips: Strips, outcomes: Outcomes) -> dict[str, Any]:
+    """Fit the model of items: the posterior, the unlabelled items of each strip, and the share that was answered."""
     if len(outcomes.items) != outcomes.labels:
         raise InputError(
             "Learned() needs the labelled items, not only their counts. Use Outcomes.of(cells, items, shown)."
         )
     strip = strips.strip[outcomes.items]
-    seen = np.bincount(strip, minlength=len(strips.size))
-    right = np.bincount(strip, outcomes.right, minlength=len(strips.size))
+    known = strip >= 0  # a label of an item without an answer tells nothing: it is wrong
+    seen = np.bincount(strip[known], minlength=len(strips.size))
+    right = np.bincount(strip[known], outcomes.right[known], minlength=len(strips.size))
     model = learn(strips, right.astype(float), seen.astype(float)).pruned()
-    return {"model": model, "free": strips.size - seen}
+    free, share = strips.size - seen, None
+    if cells.answered is not None:
+        share = np.bincount(cells.cell, cells.answered, minlength=len(cells)) / cells.size
+        free = np.where(share[strips.cell] > 0, free, 0)
+    return {"model": model, "free": free, "answered": share}
 
 
 def _right_or_wrong(cells: Cells, target: Target, strips: Strips, outcomes: Outcomes) -> LearnedBelief:
     """The belief where labels show right and wrong."""
     nothing = np.zeros_like(outcomes.counts)
-    return ItemBelief(nothing, outcomes.counts, cells.size, target, **_fitted(strips, outcomes))
+    return ItemBelief(nothing, outcomes.counts, cells.size, target, **_fitted(cells, strips, outcomes))
 
 
 def _classes(cells: Cells, target: Target, strips: Strips, mistaken: Expected, outcomes: Outcomes) -> LearnedBelief:
     """The belief where labels show classes."""
     assert cells.right is not None
     nothing = np.zeros_like(outcomes.counts)
-    fitted = _fitted(strips, outcomes)
+    fitted = _fitted(cells, strips, outcomes)
     mistakes = mistaken.learn(outcomes.mistakes(cells))
     return ClassBelief(nothing, outcomes.counts, cells.size, target, mistakes=mistakes, right=cells.right, **fitted)
+
+
+def _models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> LearnedBelief:
+    """Fit the model of several models' answers."""
+    learning = panel.learn(outcomes.items, outcomes.shown.astype(np.int32))
+    nothing = np.zeros_like(outcomes.counts)
+    return ModelsBelief(nothing, outcomes.counts, cells.size, target, learning=learning)

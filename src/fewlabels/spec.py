@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from fewlabels import metrics, parts, policies, priors, tasks
 from fewlabels.belief import Target
 from fewlabels.checks import number_field, whole_field
-from fewlabels.errors import SpecError
+from fewlabels.errors import Argument, SpecError
 from fewlabels.partition import Partition, by_score, partition_from_recipe
 from fewlabels.stopping import Stop
 
@@ -46,6 +46,8 @@ class Spec:
         `policies.anchors`.
     strips
         Where all items are one group: ask in this many strips of confidence, and not in the group as a whole. 0: no.
+    model
+        The model of the pool that the task is about, if the pool has several and the task is not about all of them.
     """
 
     task: tasks.Task
@@ -58,6 +60,7 @@ class Spec:
     overlap: int = 1
     anchor: float = field(default=0.0, metadata={"newer": True})
     strips: int = field(default=0, metadata={"newer": True})
+    model: str | None = field(default=None, metadata={"newer": True})
 
     def __post_init__(self) -> None:
         for value, kind, example in (
@@ -86,6 +89,20 @@ class Spec:
                 "'strips' of confidence are asked in where all items are one group. Use groups=whole(pool)."
             )
 
+    def of(self, pool: Pool) -> Pool:
+        """The pool that the task is about: that of one model, or the whole."""
+        if self.model is not None:
+            return pool.of(self.model)
+        if pool.models and not self.task.of_models:
+            names = ", ".join(repr(name) for name in pool.models[:8])
+            raise SpecError(
+                f"the pool has {len(pool.models):,} models, and {type(self.task).__name__} is about one. "
+                "Say which, with ",
+                Argument("model"),
+                f": {names}.",
+            )
+        return pool
+
     def partition(self, pool: Pool) -> Partition:
         """The groups, made from the pool."""
         return partition_from_recipe(pool, self.groups)
@@ -96,8 +113,7 @@ class Spec:
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """The cells of the metric. Parts that do not go together are a SpecError."""
-        self.task.metric.check(pool, partition)
-        cells = self.task.metric.cells(pool, partition)
+        cells = self.task.cells(pool, partition)
         self.task.check(cells)
         self.prior.check(cells)
         return cells

@@ -272,7 +272,7 @@ def _on_guarantee(stop: Stop, task: Task, adopted: int, *, said: bool) -> str:
 
 def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:
     if name == "labels":
-        return int(np.rint(belief.counts.sum()))
+        return belief.labels
     if name == "probability":
         return float(task.answer(belief, cells, rng, level=LEVEL, draws=draws).probability or 0.0)
     if name == "overall":

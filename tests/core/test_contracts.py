@@ -23,6 +23,7 @@ from tests.support.contracts import (
     ALL_TASKS,
     GROUPINGS,
     METRICS,
+    MODEL_TASKS,
     POLICIES,
     PRIORS,
     RATES,
@@ -64,8 +65,13 @@ def test_task(task: Task) -> None:
     check_task(task)
 
 
+@pytest.mark.parametrize("task", MODEL_TASKS, ids=repr)
+def test_task_about_several_models(task: Task) -> None:
+    check_task(task)
+
+
 def test_every_part_of_the_package_is_in_the_contract() -> None:
-    tested = {type(part) for part in (*METRICS, *POLICIES, *PRIORS, *(task for task, _ in TASKS))}
+    tested = {type(part) for part in (*METRICS, *POLICIES, *PRIORS, *MODEL_TASKS, *(task for task, _ in TASKS))}
     written = {
         thing
         for module in OWN
@@ -77,7 +83,7 @@ def test_every_part_of_the_package_is_in_the_contract() -> None:
 
 def test_every_task_meets_every_metric_that_has_one_number() -> None:
     met = {(type(task), task.metric) for task, _ in TASKS}
-    every = {(kind, metric) for kind in registered("task").values() for metric in METRICS}
+    every = {(kind, metric) for kind in registered("task").values() if not kind.of_models for metric in METRICS}
     assert {kind for kind, metric in every - met if not metric.vector} == set()
     assert (fl.Estimate, fl.Confusion()) in met
 

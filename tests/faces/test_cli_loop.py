@@ -385,7 +385,7 @@ def test_a_dry_run_writes_nothing(folder) -> None:
         (["--stop-probability", "0.9"], "cannot stop at a probability"),
         (["--lowest", "3"], "--lowest 3 of 3 groups is all of them. Use --lowest 2 or less"),
         (["--content", "p_ant"], "not blind"),
-        (["more", "words"], "Give at most one name and one file"),
+        (["more", "words"], "Give at most one name, and then one file"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(folder, options: list[str], said: str) -> None:

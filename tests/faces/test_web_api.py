@@ -314,3 +314,28 @@ def test_invite_and_revoke_over_http() -> None:
         )
         listed = client.get("/api/v1/people", headers=bearer(site.owner)).text
     assert token not in listed
+
+
+def test_estimates_of_another_model_come_from_the_same_labels() -> None:
+    old = ["class 0", "class 1"] * 30
+    pool = fl.read_pool(
+        {"text": ["Hi"] * 60, "old": old, "new": ["class 1"] * 60}, models=["old", "new"], content="text"
+    )
+    site = make_site(pool=pool, model="new")
+    audit = site.audit()
+    with client_of(site) as client:
+        asked = client.post(f"{ONE}/ask", json={"n": 4}, headers=bearer(site.ann)).json()["requests"]
+        assert "new" not in str(asked)
+        labels = [{"id": one["id"], "label": "class 1"} for one in asked]
+        client.post(f"{ONE}/tell", json={"labels": labels}, headers=bearer(site.ann))
+        other = client.get(f"{ONE}/estimates", params={"model": "old"}, headers=bearer(site.owner)).json()
+        own = client.get(f"{ONE}/estimates", params={"model": "new"}, headers=bearer(site.owner)).json()
+        plain = client.get(f"{ONE}/estimates", headers=bearer(site.owner)).json()
+        wrong = client.get(f"{ONE}/estimates", params={"model": "nwe"}, headers=bearer(site.owner))
+        classes = client.get(f"{ONE}/classes", headers=bearer(site.ann)).json()["classes"]
+    assert [row["group"] for row in other["rows"]] == ["class 0", "class 1"]
+    assert [row["mean"] for row in other["rows"]] == audit.estimates(model="old")["mean"]
+    assert own == plain
+    assert wrong.status_code == 400
+    assert "no model 'nwe'" in wrong.json()["error"]["message"]
+    assert classes == ["class 0", "class 1"]

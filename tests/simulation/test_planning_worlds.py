@@ -94,7 +94,7 @@ def test_the_truth_of_a_world_is_that_of_its_target() -> None:
     world = World(outcome, outcome == 0, np.array([[0.9, 0.1], [0.3, 0.7]]))
     assert world.value(fl.Accuracy(), cells, "population")[:2].tolist() == [0.9, 0.3]
     assert world.value(fl.Accuracy(), cells, "pool")[:2].tolist() == [0.75, 0.25]
-    assert world.right == 0.5
+    assert world.right(cells) == 0.5
 
 
 # --- asking
@@ -199,3 +199,44 @@ def test_of_equal_groups_any_may_be_named() -> None:
     assert reading.is_right(np.array([0.2, 0.5, 0.9]))
     assert reading.is_right(np.array([0.5, 0.5, 0.9]))
     assert not reading.is_right(np.array([0.6, 0.5, 0.9]))
+
+
+def test_a_world_of_several_models_is_drawn_as_they_are_believed() -> None:
+    """The share right of each model over many worlds is the mean of the belief, within the error of so many draws."""
+    rng = np.random.default_rng(8)
+    true = rng.integers(0, 3, 300)
+    said = [np.where(rng.random(300) < share, true, (true + 1) % 3) for share in (0.6, 0.8)]
+    arrays = {"predicted": np.column_stack(said), "models": ["old", "new"], "classes": ["a", "b", "c"]}
+    pool = fl.read_pool(arrays)
+    task = fl.Best(fl.Accuracy())
+    cells = task.cells(pool, fl.whole(pool))
+    labelled = np.flatnonzero(said[0] != said[1])[:30]
+    known = task.metric.outcomes(pool, cells, labelled, true[labelled].astype(np.int32))
+    belief = fl.Learned().on(cells, "pool").belief(known)
+    worlds = [draw_world(belief, cells, known, np.random.default_rng([1, run])) for run in range(200)]
+    values = np.array([world.value(task.metric, cells, "pool") for world in worlds])
+    error = np.hypot(values.std(axis=0) / np.sqrt(200), belief.variance()[:, 0] ** 0.5 / np.sqrt(160))
+    np.testing.assert_array_less(np.abs(values.mean(axis=0) - belief.mean()[:, 0]), 4 * error)
+    for world in worlds[:5]:
+        np.testing.assert_array_equal(world.outcome[labelled], true[labelled])
+        assert world.right(cells) == max(world.value(task.metric, cells, "pool"))
+    with pytest.raises(fl.SpecError, match="is about one model"):
+        draw_world(belief, cells, known, rng, expect=0.9)
+
+
+@pytest.mark.parametrize("kind", ["best", "compare"])
+def test_a_plan_and_a_forecast_of_several_models(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    true = rng.integers(0, 2, 400)
+    said = [np.where(rng.random(400) < share, true, 1 - true) for share in (0.6, 0.9)]
+    pool = fl.read_pool({"predicted": np.column_stack(said), "models": ["old", "new"], "classes": ["a", "b"]})
+    task = fl.Best(fl.Accuracy()) if kind == "best" else fl.CompareModels(fl.Accuracy(), "new", "old")
+    made = fl.plan(pool, task=task, budgets=(10, 40), runs=6)
+    assert made.table["labels"] == [10, 40]
+    assert "the best model is right for" in made.words
+    assert set(made.table.columns) == {"labels", "probability", "right", "reached"}
+    audit = fl.create(None, "x", pool, task=task, stop=fl.Stop(probability=0.95))
+    assert fl.forecast(audit, runs=5).runs == 5
+    batch = audit.ask(10).ids
+    audit.tell({item: pool.choices[true[int(item)]] for item in batch})
+    assert fl.forecast(audit, runs=5).words

@@ -14,7 +14,7 @@ from fewlabels.belief import dirichlet_draws
 from fewlabels.estimates import value_draws
 from fewlabels.learned import items as trust
 from fewlabels.learned import mistakes
-from fewlabels.learned.items import LearnedBelief, fit
+from fewlabels.learned.items import TrustBelief, fit
 from fewlabels.priors import factors
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def test_a_label_count_of_the_wrong_class_among_merged_outcomes_is_wrong() -> No
     outcomes = metric.outcomes(pool, cells, np.arange(80), labels)
     assert outcomes.right.tolist() == [False] * 40 + [True] * 40
     belief = fl.Learned().on(cells, "population").belief(outcomes)
-    assert isinstance(belief, LearnedBelief)
+    assert isinstance(belief, TrustBelief)
     right = belief.model.moments(belief.model.strips.size)[0]
     assert right[cells.cell[0]] < 0.2 < 0.8 < right[cells.cell[40]]
 

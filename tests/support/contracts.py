@@ -52,7 +52,8 @@ def is_sensible(task: Task, grouping: str, *, has_scores: bool, prior: Prior) ->
 def _tasks(metric: Metric, grouping: str) -> list[Task]:
     """Every kind of task about a metric, whether it makes sense or not."""
     names = group_names(GROUPINGS[grouping](zoo().pool))
-    return [task for kind in registered("task").values() for task in kind.examples(metric, names)]
+    kinds = [kind for kind in registered("task").values() if not kind.of_models]
+    return [task for kind in kinds for task in kind.examples(metric, names)]
 
 
 def _is_accepted(task: Task, grouping: str) -> bool:
@@ -66,6 +67,13 @@ def _is_accepted(task: Task, grouping: str) -> bool:
     return True
 
 
+MODEL_TASKS: tuple[Task, ...] = tuple(
+    task
+    for kind in registered("task").values()
+    if kind.of_models
+    for task in kind.examples(fl.Accuracy(), ("ant", "bee"))
+)
+"""The tasks about several models, on those of `zoo_of_models()`."""
 ALL_TASKS: tuple[tuple[Task, str], ...] = tuple(
     (task, grouping) for metric in METRICS for grouping in GROUPINGS for task in _tasks(metric, grouping)
 )

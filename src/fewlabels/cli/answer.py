@@ -11,6 +11,7 @@ from fewlabels.cli.common import assessment_arguments, json_option, level_option
 from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
     from fewlabels.findings.finding import Finding
     from fewlabels.table import Table
 
@@ -25,6 +26,7 @@ group: how many of its items are labelled and, if labels show it, how many of th
 Examples:
   fewlabels answer audit.db
   fewlabels answer audit.db worst --top 20 --json
+  fewlabels answer audit.db worst --model old
 """
 _SCREEN = 20
 
@@ -32,15 +34,19 @@ _SCREEN = 20
 @click.command(help=_HELP, short_help="The answer to the question, and how sure it is.")
 @assessment_arguments
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
+@click.option("--model", metavar="NAME", help="Put the question about another model of the pool to the same labels.")
 @level_option
 @json_option
-def answer(address: str, name: str | None, *, top: int | None, level: float, as_json: bool) -> None:
+def answer(address: str, name: str | None, *, top: int | None, model: str | None, level: float, as_json: bool) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk
     from fewlabels.findings.finding import find
     from fewlabels.findings.tables import readable
 
     audit = open_assessment(address, name)
+    if audit.pool_of(model) is not audit.pool:
+        _put(audit, str(model), level, top, as_json=as_json)
+        return
     finding = find(audit, level)
     if not finding.labels.labelled:
         where = f"{shown(address)} {quoted(audit.name)}"
@@ -61,6 +67,27 @@ def answer(address: str, name: str | None, *, top: int | None, level: float, as_
         talk(f"... {len(table) - shown_rows:,} more groups; --top {len(table)} shows them.")
     for doubt in finding.doubts:
         talk(doubt)
+
+
+def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_json: bool) -> None:
+    """Answer the question about another model from the same labels, in the words of the task."""
+    from fewlabels.cli.common import emit, emit_json, talk
+    from fewlabels.errors import SpecError
+    from fewlabels.findings.tables import readable
+
+    if audit.spec.task.of_models:
+        raise SpecError(
+            f"this question is about all models of the pool. See one of them with: fewlabels show ... --model {model}"
+        )
+    answer = audit.put(audit.spec.task, model=model, level=level)
+    if as_json:
+        rows = list(answer.table.rows())[:top]
+        emit_json({"model": model, "words": answer.words, "probability": answer.probability, "rows": rows})
+        return
+    click.echo(f"{model}: {answer.words}\n")
+    table = readable(answer.table, audit.spec.task)
+    emit(_part(table, min(len(table), top or len(table))), as_json=False)
+    talk(f"The labels were asked for to learn about {audit.spec.model}, so there may be few where {model} is unclear.")
 
 
 def _json(finding: Finding, top: int | None) -> dict[str, object]:

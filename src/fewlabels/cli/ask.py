@@ -88,7 +88,7 @@ def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str
     from fewlabels.cli.common import quoted, shown
     from fewlabels.interop.label_studio import write_label_studio
 
-    config = write_label_studio(batch, output, audit.pool.classes)
+    config = write_label_studio(batch, output, audit.pool.choices)
     where = f"{shown(address)} {quoted(audit.name)}"
     return (
         f"{counted(len(batch), 'item')} in {output}: import it into a project with the configuration {config}. "
@@ -116,7 +116,7 @@ def _summary(audit: Assessment, batch: Batch, count: int, address: str, output: 
         words = f"{standing.words} {words}"
     elif over := _over_budget(audit, len(batch)):
         words = f"{over} {words}"
-    names = listed(audit.pool.classes, MOST_NAMES)
+    names = listed(audit.pool.choices, MOST_NAMES)
     return f"{words}\nThe classes to choose from: {names}"
 
 

@@ -86,7 +86,7 @@ class Sitting:
         budget = self.audit.spec.stop.labels
         if budget is not None and len(self.audit.labels()) >= budget:
             self._say_if_reached()
-        choose = chooser(self.audit.pool.classes, self.keyboard, self.say)
+        choose = chooser(self.audit.pool.choices, self.keyboard, self.say)
         try:
             while count is None or len(self._answered) < count:
                 item = self._next()

@@ -26,6 +26,10 @@ DATABASE is a file such as audit.db (created if it does not exist) or postgresql
 predictions, one row per item: .csv, .tsv, .json, .jsonl, .parquet, .npz and so on, or - for stdin. NAME is the name of
 the assessment in the database; if you leave it out, it is the name of the file.
 
+Several files are the predictions of several models for the same items, joined by id, and each file's name is the name
+of its model. One file with a column of answers for each model does as well: --models gpt_a,gpt_b. Then the question is
+which model is best, unless you ask another.
+
 The columns of ids, scores, predicted classes and content are guessed from their names and values, and printed. If a
 guess is wrong, use the option printed beside it. --dry-run only prints, and writes nothing.
 
@@ -35,6 +39,8 @@ Examples:
   fewlabels new audit.db worst predictions.parquet --id image --scores 'p_*' --lowest 10
   fewlabels new audit.db fair predictions.csv --groups column:sex --compare female,male --stop-probability 0.95
   fewlabels new audit.db predictions.csv --certify 'accuracy >= 0.9' --sure 0.95
+  fewlabels new audit.db old.csv new.csv --best
+  fewlabels new audit.db answers.csv --models gpt_a,gpt_b --compare-models gpt_b,gpt_a --rope 0.01
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
 """
 _SMALL = 5  # a group with fewer items is too small to look for
@@ -44,7 +50,7 @@ _CONTENT = "Columns that annotators see: text, image path or address; separate w
 
 @click.command(help=_HELP, short_help="Begin an assessment from a file of predictions.")
 @click.argument("address", metavar="DATABASE")
-@click.argument("words", nargs=-1, metavar="[NAME] FILE", type=click.Path())
+@click.argument("words", nargs=-1, metavar="[NAME] FILE...", type=click.Path())
 @pool_options
 @click.option("--content", metavar="NAMES", help=_CONTENT)
 @question_options
@@ -61,13 +67,13 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.common import emit_json, shown, talk
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
-    from fewlabels.cli.question import question, stop_rule
+    from fewlabels.cli.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
 
-    name, file = _name_and_file(address, words)
+    name, files = _name_and_files(address, words)
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
-    pool, understood = read_predictions(file, options, content=_content(options["content"]))
-    groups, task = question(options, pool)
+    pool, understood = read_predictions(files, options, content=_content(options["content"]))
+    groups, task = question(options, asked_about(options, pool))
     settings: dict[str, Any] = {
         "task": task,
         "prior": prior,
@@ -76,11 +82,15 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         "seed": options["seed"],
         "stop": stop_rule(options),
         "anchor": options["anchor"],
+        "model": options["model"],
     }
     if options["overlap"] > 1:
         settings["overlap"] = options["overlap"]
     create(None if dry_run else address, name, pool, groups, **settings).close()
-    _say(f"{file}: {counted(len(pool), 'item')}", [*understood, *_about(groups, task, settings["stop"])])
+    _say(
+        f"{', '.join(files)}: {counted(len(pool), 'item')}",
+        [*understood, *_about(groups, task, settings["stop"], options["model"])],
+    )
     if pool.score_sums is None and options["classes"] is None:
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
@@ -91,21 +101,23 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
 
 
-def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
-    """Return the name of the assessment and its file of predictions; an error if the name is already used."""
+def _name_and_files(address: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name of the assessment and its files of predictions; an error if the name is already used."""
     from fewlabels.cli.common import open_store, quoted, shown
     from fewlabels.errors import InputError, StoreError
     from fewlabels.store.database import NoFileError
 
     if not words:
         raise InputError("a database and a file are needed, as in: fewlabels new audit.db predictions.csv")
-    if len(words) > 2:
+    named = len(words) > 1 and not _is_file(words[0])
+    files = list(words[1:] if named else words)
+    if len(files) > 1 and (missing := [file for file in files if not _is_file(file)]):
         raise InputError(
-            f"too many words after {shown(address)}: {len(words)}. Give at most one name and one file, as in: "
+            f"{missing[0]!r} is not a file. Give at most one name, and then one file for each model, as in: "
             f"fewlabels new {shown(address)} NAME FILE"
         )
-    file = words[-1]
-    name = words[0] if len(words) == 2 else "audit" if file == "-" else Path(file).name.partition(".")[0]
+    stems = ["audit" if file == "-" else Path(file).name.partition(".")[0] for file in files]
+    name = words[0] if named else "-".join(stems) if len(stems) <= 3 else "models"
     if not name.strip():
         raise InputError("the name of an assessment cannot be empty. Write one, such as worst-classes.")
     with contextlib.suppress(NoFileError), open_store(address) as store:
@@ -114,7 +126,14 @@ def _name_and_file(address: str, words: Sequence[str]) -> tuple[str, str]:
                 f"{shown(address)} already has an assessment {name!r}. To continue it: fewlabels show "
                 f"{shown(address)} {quoted(name)}. To begin another, put a new name before the file."
             )
-    return name, file
+    return name, files
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word is a file of predictions and not the name of an assessment: by its ending, or since it exists."""
+    from fewlabels.io.files import ENDINGS
+
+    return Path(word).name.endswith(tuple(ENDINGS)) or Path(word).is_file()
 
 
 def _content(text: str | None) -> list[str] | None:
@@ -123,7 +142,7 @@ def _content(text: str | None) -> list[str] | None:
     return [] if text == NOTHING else [part.strip() for part in text.split(",")]
 
 
-def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
+def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list[Understood]:
     """Describe the groups, the question and the stopping rules in words."""
     from fewlabels.cli.predictions import Understood
     from fewlabels.findings.phrases import asked
@@ -135,9 +154,14 @@ def _about(groups: Partition, task: Task, stop: Stop) -> list[Understood]:
     rules = ", ".join(f"{name} {value:g}" for name, value in stop.rules.items()) or "when you say so"
     return [
         Understood("groups", about + empty, "--groups HOW"),
-        Understood("question", asked(task, groups), "--lowest M, --compare A,B, --metric"),
+        Understood("question", asked(task, groups, model), _changed_by(task)),
         Understood("enough", rules, "--stop-labels N, --stop-probability P, ..."),
     ]
+
+
+def _changed_by(task: Task) -> str:
+    """Name the options that change the question."""
+    return "--best, --compare-models A,B, --model" if task.of_models else "--lowest M, --compare A,B, --metric"
 
 
 def _small(groups: Partition, task: Task) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fewlabels.cli.common import quoted
 from fewlabels.errors import InputError, SpecError
@@ -29,15 +29,25 @@ if TYPE_CHECKING:
 
 def group_columns(groups: str, source: Source) -> list[str]:
     """Return the columns of a file that `--groups` needs; an error if one is missing."""
-    wanted = [part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:")]
+    wanted = columns_for_groups(groups)
     for name in wanted:
-        if name and name not in source.columns:
+        if name not in source.columns:
             near = difflib.get_close_matches(name, source.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             raise InputError(
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
                 f"The columns are {listed(source.columns)}."
             )
+    return wanted
+
+
+def columns_for_groups(groups: str) -> list[str]:
+    """Return the columns that `--groups` names.
+
+    >>> columns_for_groups("column:sex, column:race,predicted")
+    ['sex', 'race']
+    """
+    wanted = (part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:"))
     return [name for name in wanted if name]
 
 
@@ -81,6 +91,51 @@ def task_from(
         raise SpecError("--task compare needs --compare A,B: the names of two groups.")
     a, b = _pair(compare, partition, pool)
     return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+
+
+def task_of_models(options: dict[str, Any], metric: Metric, pool: Pool) -> Task:
+    """Return the task about several models that the options describe: which is best, or is one better than another."""
+    if len(pool.models) < 2:
+        one = "--best" if options["best"] else "--compare-models"
+        raise SpecError(
+            f"{one} needs a pool of several models: give a file for each, as in old.csv new.csv, or name the columns "
+            "of one file with --models a,b; and leave out --model."
+        )
+    if options["best"] and options["compare_models"] is not None:
+        raise SpecError("--best does not go with --compare-models. Leave out one.")
+    kind = options["task"] or ("compare-models" if options["compare_models"] is not None else "best")
+    if (kind == "best") != (options["compare_models"] is None):
+        raise SpecError(
+            "--task compare-models needs --compare-models A,B: the names of two models; --task best does not."
+        )
+    if options["by"] is not None:
+        raise SpecError("--by is about comparing groups. Leave it out.")
+    settings = {} if options["rope"] is None else {"rope": options["rope"]}
+    known = registered("task")
+    if kind == "best":
+        if settings:
+            raise SpecError("--rope is only for comparing. With --best, leave it out.")
+        return known["best"](metric)
+    a, b = _two_models(options["compare_models"], pool)
+    return known["compare-models"](metric, a, b, **settings)
+
+
+def _two_models(text: str, pool: Pool) -> tuple[str, str]:
+    """Split a text into the names of two models, ignoring case."""
+    names = [part.strip() for part in text.split(",")]
+    known = f"The models are {listed(pool.models)}."
+    if len(names) != 2:
+        raise SpecError(f"--compare-models {text!r} does not name two models, separated by a comma, as in A,B. {known}")
+    found = [_called(name, pool.models) for name in names]
+    for name, model in zip(names, found, strict=True):
+        if model is None:
+            near = difflib.get_close_matches(name, pool.models, 1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise SpecError(f"--compare-models {text}: there is no model {name!r}. {hint}{known}")
+    a, b = (str(model) for model in found)
+    if a == b:
+        raise SpecError(f"--compare-models {text} names one model twice. Name two. {known}")
+    return a, b
 
 
 def certified(kind: str | None, certify: Certify | None, others: Sequence[str]) -> Certify:

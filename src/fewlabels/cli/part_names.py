@@ -1,8 +1,8 @@
 """The names of the parts, for the help: written by scripts/cli_reference.py, which see."""
 
 NAMES = {
-    "task": "estimate, certify, compare, identify",
+    "task": "best, estimate, certify, compare, compare-models, identify",
     "metric": "accuracy, calibration, confusion, cost:FILE, precision, recall, f1, fpr",
     "prior": "uniform, informed, learned",
-    "policy": "boundary, thompson, toptwo, greedy, epsilon, ucb, items, groups",
+    "policy": "boundary, thompson, toptwo, greedy, epsilon, ucb, lottery, items, groups",
 }

@@ -11,13 +11,16 @@ from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import question_options, stop_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fewlabels.planning import Plan
 
 _HELP = """Estimate how many labels you will need, before you buy any.
 
-FILE has the predictions, as for `fewlabels new`, and needs no labels. The assessment is played in many simulated
-worlds. In each of them the classifier is about as good as its confidences suggest. The table shows what each number of
-labels achieves on average, and the recommended budget is enough in four worlds out of five.
+FILE has the predictions, as for `fewlabels new` (several files for several models), and needs no labels. The assessment
+is played in many simulated worlds. In each of them the classifier is about as good as its confidences suggest. The
+table shows what each number of labels achieves on average, and the recommended budget is enough in four worlds out of
+five.
 
 The columns are explained below the table.
 
@@ -49,7 +52,7 @@ _WORLDS = "Prior of the simulated worlds.  [default: learned]"
 
 
 @click.command(help=_HELP, short_help="Estimate how many labels you will need, before you buy any.")
-@click.argument("file", type=click.Path())
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @pool_options
 @question_options
 @click.option("--prior", default="learned", metavar="NAME", show_default=True, help=_PRIOR)
@@ -68,11 +71,11 @@ _WORLDS = "Prior of the simulated worlds.  [default: learned]"
 )
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
 @json_option
-def plan(file: str, *, as_json: bool, **options: Any) -> None:
+def plan(files: Sequence[str], *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, talk
 
-    made = _planned(file, options)
+    made = _planned(files, options)
     if as_json:
         emit_json(made.to_json())
         return
@@ -81,15 +84,16 @@ def plan(file: str, *, as_json: bool, **options: Any) -> None:
     talk("\n" + "\n".join(words for name, words in _COLUMNS.items() if name in made.table.columns))
 
 
-def _planned(file: str, options: dict[str, Any]) -> Plan:
+def _planned(files: Sequence[str], options: dict[str, Any]) -> Plan:
     """Read the predictions and play the plan."""
     from fewlabels.cli.common import progress
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
-    from fewlabels.cli.question import question, stop_rule
+    from fewlabels.cli.question import asked_about, question, stop_rule
     from fewlabels.planning import plan as play
 
-    pool, _ = read_predictions(file, options, content=[])
+    pool, _ = read_predictions(files, options, content=[])
+    pool = asked_about(options, pool)
     groups, task = question(options, pool)
     with progress("playing") as bar:
         return play(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
+_MODELS = "Several models: their columns, the column that says which it is, or names for their files."
+_UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
 
 
 any_size_option = click.option("--any-size", is_flag=True, help="Read a file that unpacks to very much.")
 
 
 def pool_options(command: Decorated) -> Decorated:
-    """Add the options --id, --scores, --predicted, --confidence, --classes, --normalize, --logits and --any-size."""
+    """Add the options that name columns, models and classes, and say how numbers are to be read."""
     for option in reversed((
         click.option("--id", "id_", metavar="NAME", help="Column of ids."),
         click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', names with commas, or one of vectors."),
         click.option("--predicted", metavar="NAME", help="Column of predicted classes."),
         click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
+        click.option("--models", metavar="NAMES", help=_MODELS),
+        click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
         any_size_option,
@@ -63,7 +67,7 @@ class Understood:
 
 
 def read_predictions(
-    file: str | Source,
+    file: str | Source | Sequence[str],
     options: dict[str, Any],
     *,
     content: Sequence[str] | None = None,
@@ -71,22 +75,30 @@ def read_predictions(
 ) -> tuple[Pool, list[Understood]]:
     """Read the pool in a file ("-" is stdin) with the options of `pool_options`, or else guesses, and report both.
 
-    `content` names the columns that annotators see: several become one text. An empty list means none.
+    Several files are those of several models. `content` names the columns that annotators see: several become one
+    text. An empty list means none.
     """
     from fewlabels.cli.parsing import group_columns
     from fewlabels.errors import InputError
     from fewlabels.io import read_pool
     from fewlabels.io.finder import guess
+    from fewlabels.io.finder.models import has_several, split_by
+    from fewlabels.io.source import Source
 
+    if not isinstance(file, (str, Source)) and len(file) == 1:
+        file = file[0]
+    if not isinstance(file, (str, Source)):
+        return _several(file, options, content, columns)
     source = opened(file, any_size=options["any_size"]) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
         options, source = options | {"confidence": None}, _without_confidence(source)
     groups = group_columns(options.get("groups") or "", source)
     single = content[0] if content and len(content) == 1 else None
+    models = split_names(options["models"])
     guessed = guess(
         source,
         id=options["id_"],
-        scores=_names(options["scores"], source),
+        scores=score_names(options["scores"], source),
         predicted=options["predicted"],
         confidence=options["confidence"],
         content=single,
@@ -94,6 +106,12 @@ def read_predictions(
     )
     if content is not None and single is None:
         guessed = dataclasses.replace(guessed, content=None)
+    if models is not None and len(models) == 1 and guessed.predicted not in (None, models[0]):
+        parts = split_by(source, models[0])  # a row for each item and model
+        return _several_sources(parts, options, content, columns)
+    if has_several(source, models) or guessed.models:
+        models = models or (None if has_several(source, None) else guessed.models)
+        return _wide(source, models, options, guessed, content, columns)
     if guessed.scores is None and guessed.predicted is None:
         raise InputError(_unclear(source, guessed.truth))
     pool = read_pool(
@@ -107,13 +125,91 @@ def read_predictions(
         columns=columns,
         normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
         logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
+        unlisted=options["unlisted"],
     )
     if content and single is None:
         pool = _with_card(pool, content)
     if guessed.truth not in (None, guessed.predicted, *groups):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = _unused(source, guessed, [*groups, *(content or ())])
-    return pool, _understood(guessed, pool, options, unused)
+    return pool, [*_understood(guessed, pool, options), *_left(unused)]
+
+
+def _several(
+    files: Sequence[str], options: dict[str, Any], content: Sequence[str] | None, columns: list[str] | None
+) -> tuple[Pool, list[Understood]]:
+    """Read a file for each of several models."""
+    from fewlabels.cli.models import model_names
+
+    names = model_names(files, split_names(options["models"]))
+    sources = {name: opened(file, any_size=options["any_size"]) for name, file in zip(names, files, strict=True)}
+    if options["confidence"] == NOTHING:
+        options = options | {"confidence": None}
+        sources = {name: _without_confidence(source) for name, source in sources.items()}
+    return _several_sources(sources, options, content, columns)
+
+
+def _several_sources(
+    sources: Mapping[str, Source],
+    options: dict[str, Any],
+    content: Sequence[str] | None,
+    columns: list[str] | None,
+) -> tuple[Pool, list[Understood]]:
+    """Read a source for each of several models."""
+    from fewlabels.cli.models import read_files
+    from fewlabels.cli.parsing import columns_for_groups
+
+    groups = columns_for_groups(options.get("groups") or "")
+    single = content[0] if content and len(content) == 1 else None
+    pool, lines, unused = read_files(
+        sources,
+        options,
+        classes=_classes(options["classes"]),
+        content=single,
+        columns=columns,
+        groups=groups,
+    )
+    return _shown(pool, lines, unused, content)
+
+
+def _wide(
+    source: Source,
+    models: Sequence[str] | None,
+    options: dict[str, Any],
+    guessed: Guess,
+    content: Sequence[str] | None,
+    columns: list[str] | None,
+) -> tuple[Pool, list[Understood]]:
+    """Read one file with the answers of several models."""
+    from fewlabels.cli.models import read_wide
+    from fewlabels.cli.parsing import columns_for_groups
+
+    pool, lines, unused = read_wide(
+        source,
+        models,
+        options,
+        guessed,
+        classes=_classes(options["classes"]),
+        columns=columns,
+        groups=columns_for_groups(options.get("groups") or ""),
+    )
+    return _shown(pool, lines, unused, content)
+
+
+def _shown(
+    pool: Pool, lines: list[Understood], unused: Sequence[str], content: Sequence[str] | None
+) -> tuple[Pool, list[Understood]]:
+    """Show annotators what --content names."""
+    if content is not None and len(content) != 1:
+        pool = _with_card(pool, content) if content else dataclasses.replace(pool, content=None)
+        shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
+        lines = [dataclasses.replace(line, words=shown) if line.what == "content" else line for line in lines]
+    return pool, [*lines, *_left([name for name in unused if name not in (content or ())])]
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names separated by commas; None if there are none."""
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def opened(file: str, *, any_size: bool = False) -> Source:
@@ -148,7 +244,7 @@ def _without_confidence(source: Source) -> Source:
     return source
 
 
-def _names(text: str | None, source: Source) -> str | list[str] | None:
+def score_names(text: str | None, source: Source) -> str | list[str] | None:
     """Split a text into names of columns, unless it is a pattern or one column."""
     if text is None or text in source.columns or "," not in text:
         return text
@@ -219,7 +315,15 @@ def _unused(source: Source, guessed: Guess, others: Sequence[str]) -> list[str]:
     return [name for name in source.columns if name not in used]
 
 
-def _understood(guessed: Guess, pool: Pool, options: dict[str, Any], unused: Sequence[str]) -> list[Understood]:
+def _left(unused: Sequence[str]) -> list[Understood]:
+    """The line about columns that are not used, if there are any."""
+    from fewlabels.io.source import listed_pieces
+
+    how = "to group by one: --groups column:NAME"
+    return [Understood("not used", "", how, tuple(listed_pieces(unused)))] if unused else []
+
+
+def _understood(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
     from fewlabels.cli.common import quoted
     from fewlabels.io.source import listed_pieces
 
@@ -244,8 +348,8 @@ def _understood(guessed: Guess, pool: Pool, options: dict[str, Any], unused: Seq
     elif pool.score_sums is None:
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
-    classes = tuple(listed_pieces(pool.classes, MOST_NAMES))
-    lines.append(Understood("classes", f"{len(pool.classes):,}: ", "--classes", classes))
+    classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
+    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
     lines.append(Understood("content", shown, "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:
@@ -253,7 +357,4 @@ def _understood(guessed: Guess, pool: Pool, options: dict[str, Any], unused: Seq
         roles = [("--id", guessed.id, "id"), ("--label", guessed.truth, "label")]
         how = "".join(f" {option} {quoted(name)}" for option, name, usual in roles if name and name.casefold() != usual)
         lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
-    if unused:
-        how = "to group by one: --groups column:NAME"
-        lines.append(Understood("not used", "", how, tuple(listed_pieces(unused))))
     return lines

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_GROUPS = "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; commas cross several."
+_GROUPS = (
+    "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; commas cross several.  "
+    "[default: predicted, or whole for a question about several models]"
+)
 _METRICS = "For one class: f1:CLASS, and so on."
 _TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
@@ -30,8 +33,10 @@ _POLICIES = (
 )
 _CERTIFY = 'Does every group reach a line, such as "accuracy >= 0.9"?'
 _GUARANTEE = "With --certify, --stop-width or --stop-probability: hold however often you look."
+_ROPE = "Differences up to this do not matter.  [default: 0.05, or 0.01 for models]"
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
+_OF_MODELS = ("best", "compare-models")  # the tasks about several models, by their names
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -76,13 +81,16 @@ def _may_be_others() -> bool:
 def question_options(command: Decorated) -> Decorated:
     """Add the options --groups, --task, --metric, --lowest, --highest, --compare, --rope, --by, --certify and so on."""
     for option in reversed((
-        click.option("--groups", default="predicted", metavar="HOW", show_default=True, help=_GROUPS),
+        click.option("--groups", metavar="HOW", help=_GROUPS),
         click.option("--task", cls=PartOption, metavar="NAME", help=_TASKS),
         click.option("--metric", cls=PartOption, default="accuracy", metavar="NAME", show_default=True, help=_METRICS),
         click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
         click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
         click.option("--compare", metavar="A,B", help="Compare two groups."),
-        click.option("--rope", type=float, metavar="X", help="Differences up to this do not matter.  [default: 0.05]"),
+        click.option("--best", is_flag=True, help="Of several models: find the best."),
+        click.option("--compare-models", metavar="A,B", help="Of several models: is A better than B?"),
+        click.option("--model", metavar="NAME", help="Of several models: the one that any other question is about."),
+        click.option("--rope", type=float, metavar="X", help=_ROPE),
         click.option("--by", type=_BY, help="How a comparison chooses items.  [default: neyman]"),
         click.option("--certify", metavar="RULE", help=_CERTIFY),
         click.option("--group", "only", multiple=True, metavar="NAME", help="With --certify: only this group; again."),
@@ -116,14 +124,33 @@ def stop_options(command: Decorated) -> Decorated:
     return command
 
 
+def asked_about(options: dict[str, Any], pool: Pool) -> Pool:
+    """Return the pool that the question is about: that of the model which --model names, or the whole."""
+    from fewlabels.errors import SpecError
+    from fewlabels.io.source import listed
+
+    if options["model"] is not None:
+        return pool.of(options["model"])
+    others = [name for name in ("lowest", "highest", "compare", "certify") if options[name] is not None]
+    if pool.models and (others or options["task"] not in (None, *_OF_MODELS)):
+        raise SpecError(
+            f"{f'--{others[0]}' if others else '--task ' + options['task']} is about one model, and there are "
+            f"{len(pool.models):,}: {listed(pool.models)}. Add --model NAME; or ask --best or --compare-models A,B."
+        )
+    return pool
+
+
 def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
-    """Return the groups and the task that the options describe."""
+    """Return the groups and the task that the options describe, for the pool that the question is about."""
     from fewlabels.cli import parsing
     from fewlabels.errors import SpecError
     from fewlabels.named import groups_from, metric_from
 
-    groups = groups_from(options["groups"], pool)
     metric = metric_from(options["metric"], pool)
+    if pool.models or options["best"] or options["compare_models"] is not None or options["task"] in _OF_MODELS:
+        task = parsing.task_of_models(options, metric, pool)
+        return groups_from(options["groups"] or "whole", pool), task
+    groups = groups_from(options["groups"] or "predicted", pool)
     chosen = {name: options[name] for name in ("lowest", "highest", "compare", "rope", "by")}
     certify = _certify(options, pool)
     if certify is not None or options["task"] == "certify":

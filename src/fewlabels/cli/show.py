@@ -22,7 +22,8 @@ Before the table come the progress of labelling in plain words and, if a stoppin
 will probably take. Columns: n is the number of items in the group, labelled is how many of them have a label, and right
 is how many of those the classifier got right (if labels show it). mean is the estimate of the metric; the interval from
 low to high contains the true value with the probability --level. A note marks numbers with too few labels. With another
---metric or other --groups, only the table is shown. NAME can be left out if there is only one assessment.
+--metric, other --groups or another --model, only the table is shown: labels that were asked about one model are about
+all models of the pool. NAME can be left out if there is only one assessment.
 
 \b
 Examples:
@@ -30,6 +31,7 @@ Examples:
   fewlabels show audit.db worst --top 10 --sort labelled
   fewlabels show audit.db --metric calibration --groups whole
   fewlabels show audit.db --guarantee anytime
+  fewlabels show audit.db --model old --groups whole
   fewlabels show audit.db --json > estimates.json
 """
 _SORTS = ("group", "n", "labelled", "mean", "low", "high", "width")
@@ -40,6 +42,7 @@ _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 @assessment_arguments
 @click.option("--metric", metavar="NAME", help="Another metric than that of the question.")
 @click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
+@click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
 @click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
@@ -53,6 +56,7 @@ def show(
     *,
     metric: str | None,
     groups: str | None,
+    model: str | None,
     sort: str | None,
     top: int | None,
     level: float,
@@ -65,30 +69,34 @@ def show(
     from fewlabels.checks import check_guarantee
     from fewlabels.cli.common import emit, emit_json, open_assessment, talk
     from fewlabels.findings.finding import find
+    from fewlabels.findings.outlook import is_quick
     from fewlabels.findings.tables import other_table, readable
     from fewlabels.named import groups_from, metric_from
 
     audit = open_assessment(address, name)
-    own = metric is None and groups is None
-    measured = metric_from(metric, audit.pool) if metric else audit.spec.task.metric
-    by = groups_from(groups, audit.pool) if groups else audit.groups
+    pool = audit.pool_of(model)
+    own = metric is None and groups is None and pool is audit.pool
+    measured = metric_from(metric, pool) if metric else audit.spec.task.metric
+    by = groups_from(groups, pool) if groups else audit.groups_of(model)
     check_guarantee(guarantee, together=together)
     # A headline goes by the posterior's intervals, so that it has no place above others.
     finding = find(audit, level) if own and guarantee is None else None
     if finding:
         table = finding.estimates
     else:
-        table = other_table(audit, measured, by, level, guarantee=guarantee, together=together)
+        table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
     table = _first(_sorted(table, audit, sort), top)
     known = _progress(audit) | _sentences(finding)
     if not as_json:
         for line in _words(audit, known, address):
             talk(line)
-        talk(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together)}")
+        about = model or audit.spec.model
+        talk(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
         most = _SCREEN if sys.stdout.isatty() and top is None else None
         emit(readable(table, audit.spec.task, measured), as_json=False, most=most)
     # Last, because it takes some seconds.
-    if forecast and audit.spec.stop.rules and not known["standing"]["reached"] and (own or as_json):
+    unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
+    if forecast and unmet and (own or as_json) and is_quick(audit):
         from fewlabels.planning import forecast as foresee
 
         known["forecast"] = foresee(audit).to_json()
@@ -98,11 +106,13 @@ def show(
         talk(f"\n{known['forecast']['words']}")
 
 
-def _title(metric: Metric, groups: Partition, level: float, guarantee: str | None, together: bool) -> str:
+def _title(
+    metric: Metric, groups: Partition, level: float, guarantee: str | None, together: bool, model: str | None
+) -> str:
     """Say what the table shows, and which end of the scale is good."""
     from fewlabels.wording import Style, chosen
 
-    name = metric.name
+    name = metric.name if model is None else f"{metric.name} of {model}"
     best = "" if metric.vector else f"; {Style(metric.in_percent).value(0 if metric.high_is_bad else 1)} is best"
     truth = f"The true value is between low and high with a probability of {chosen(level)}"
     if guarantee:

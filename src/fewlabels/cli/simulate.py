@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from fewlabels.cli.common import Bar
+    from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.simulation.truth import Truth
     from fewlabels.table import Table
@@ -34,14 +35,21 @@ _SCORES = {
     "rmse": "rmse: error of the estimates, lower is better.",
     "ece-error": "ece-error: relative error of the calibration error in percent, lower is better.",
     "overall-error": "overall-error: error of the average over the pool, lower is better.",
-    "coverage": "coverage: percent of the groups' 95% intervals that contain the true value; 95 is promised.",
+    "coverage": "coverage: percent of the 95% intervals, of groups or of a difference, that contain the true value.",
     "overall-coverage": "overall-coverage: percent of runs in which that of the average does.",
     "mrr": "mrr: 1 when the groups looked for are ranked first.",
     "labels-to-identify": "labels-to-identify: labels until they are found, - if the runs ended before that.",
     "success": "success: share of runs with the right answer.",
     "right": "right: share of runs with the right answer.",
     "labels-to-decide": "labels-to-decide: labels until the right answer.",
+    "best": "best: percent of runs in which no model is better than the one chosen.",
+    "regret": "regret: points by which the chosen model is behind the best.",
+    "error": "error: points between the estimated difference and the true one.",
+    "sd": "sd: the standard deviation of the difference that the method states, in points.",
+    "sure": "sure: percent of runs that have been 95% sure by now.",
+    "sure-right": "sure-right: percent of these that were right when they became sure.",
 }
+_ITEMS = "Of several models: each run on this many items, drawn at random.  [default: all]"
 _PICTURES = (".png", ".svg", ".pdf")
 
 _HELP = """Try methods on a pool whose labels are all known.
@@ -61,6 +69,11 @@ A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly 
 prior takes about a hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it
 out with --methods.
 
+For several models (--task best, or --compare-models A,B) the methods are learned+default, learned+POLICY, random,
+disagreements (at random where models differ) and selector (Model Selector's rule). The scores are the percent of runs
+in which the chosen model is the best of the pool (best) and the points it is behind (regret); or the error of the
+difference in points, and the percent of intervals that contain it (coverage).
+
 \b
 Examples:
   fewlabels simulate predictions.npz --budgets 200,500,1000
@@ -68,12 +81,14 @@ Examples:
   fewlabels simulate predictions.npz --groups column:sex --compare female,male --budgets 5%,10%,50%
   fewlabels simulate predictions.npz --certify 'accuracy >= 0.8' --methods learned+thompson,learned+groups --runs 20
   fewlabels simulate predictions.npz --groups score:10 --runs 200 --json > bins.json
+  fewlabels simulate models.npz --task best --items 1000 --budgets 50,100,200 --runs 100
+  fewlabels simulate old.npz new.npz --compare-models new,old --budgets 50,100,200 --runs 100
 """
 
 
 @click.command(help=_HELP, short_help="Find the method that needs the fewest labels, on a pool with known labels.")
-@click.argument("file", type=click.Path())
-@click.option("--labels", metavar="NAME|FILE", help="Column or key of FILE, or a file with id and label.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.option("--labels", metavar="NAME|FILE", help="Column or key of the (first) FILE, or a file with id and label.")
 @pool_options
 @question_options
 @click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+thompson or learned+boundary]")
@@ -81,13 +96,14 @@ Examples:
 @click.option("--runs", default=1000, type=click.IntRange(1), show_default=True)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Work in parallel.  [default: all processors]")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
+@click.option("--items", type=click.IntRange(2), metavar="N", help=_ITEMS)
 @json_option
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="PICTURE", help=", ".join(_PICTURES))
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://host:8786.")
-def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> None:
+def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
     _check_picture(plot)
-    table = _simulated(file, options)
+    table = _simulated(files, options)
     if plot is not None:
         from fewlabels.plots import display
         from fewlabels.plots.curve import Curve
@@ -99,24 +115,30 @@ def simulate(file: str, plot: Path | None, *, as_json: bool, **options: Any) -> 
         talk(_LEGEND.format(runs=options["runs"], scores=scores))
 
 
-def _simulated(file: str, options: dict[str, Any]) -> Table:
+def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
     from fewlabels.cli.parsing import group_columns, labels_from
     from fewlabels.cli.predictions import opened, read_predictions
-    from fewlabels.cli.question import question
+    from fewlabels.cli.question import asked_about, question
+    from fewlabels.errors import SpecError
     from fewlabels.simulation.kernels.jit import need_compiler
     from fewlabels.simulation.methods import methods_from
     from fewlabels.simulation.study import simulate as run
     from fewlabels.simulation.truth import truth
 
     need_compiler()
-    source = opened(file, any_size=options["any_size"])
-    columns = group_columns(options["groups"], source)
-    pool, _ = read_predictions(source, options, content=[], columns=columns)
+    source = opened(files[0], any_size=options["any_size"])
+    columns = group_columns(options["groups"] or "", source)
+    pool, _ = read_predictions(source if len(files) == 1 else files, options, content=[], columns=columns)
     labels = labels_from(options["labels"], source)
+    pool = asked_about(options, pool)
     groups, task = question(options, pool)
-    methods = methods_from(options["methods"] or _default_methods(pool, task))
     _say_extra(pool, labels)
+    if task.of_models:
+        return _of_models(pool, labels, groups, task, options)
+    if options["items"] is not None:
+        raise SpecError("--items is about several models, whose runs are on items drawn at random. Leave it out.")
+    methods = methods_from(options["methods"] or _default_methods(pool, task))
     case = truth(pool, labels, groups, task, methods)
     with _executor(options, case, methods) as executor, progress("simulating") as bar:
         return run(
@@ -132,6 +154,36 @@ def _simulated(file: str, options: dict[str, Any]) -> Table:
             executor=executor,
             progress=_by_method(bar, [method.name for method in methods], options["runs"]),
         )
+
+
+def _of_models(pool: Pool, labels: Any, groups: Partition, task: Any, options: dict[str, Any]) -> Table:
+    """Simulate a question about several models, in processes of their own."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from fewlabels.simulation.contest import BASELINES, simulate_models
+    from fewlabels.simulation.parallel import processors
+    from fewlabels.tasks import CompareModels
+
+    plain = BASELINES[:2] if isinstance(task, CompareModels) else BASELINES
+    methods = [one.strip() for one in (options["methods"] or ",".join(("learned+default", *plain))).split(",")]
+    jobs = options["jobs"] or processors()
+    settings: dict[str, Any] = {
+        "task": task,
+        "methods": methods,
+        "budgets": [budget for budget in options["budgets"].split(",") if budget.strip()],
+        "items": options["items"],
+        "runs": options["runs"],
+        "seed": options["seed"],
+    }
+    with contextlib.ExitStack() as stack, progress("simulating") as bar:
+        executor: Executor | None = None
+        if options["dask"] is not None:
+            executor = stack.enter_context(_dask(options["dask"]))
+        elif jobs > 1:
+            executor = stack.enter_context(ProcessPoolExecutor(jobs, mp_context=get_context("spawn")))
+        told = _by_method(bar, methods, options["runs"])
+        return simulate_models(pool, labels, groups, **settings, jobs=1, executor=executor, progress=told)
 
 
 def _default_methods(pool: Pool, task: Task) -> str:

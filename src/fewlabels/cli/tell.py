@@ -82,7 +82,7 @@ def tell(
     rows = [row for word in rest for row in _rows(word, ids, id_, label, any_size=any_size)]
     spelt, changed = _spelt([row for row in rows if row.label], audit.pool, ids)
     labels = checked(spelt, audit.pool, skips=not decide)
-    skipped = sum(skip_reason(label, audit.pool.classes) is not None for label in labels.values())
+    skipped = sum(skip_reason(label, audit.pool.choices) is not None for label in labels.values())
     before = audit.labels()
     try:
         take = audit.decide if decide else audit.tell
@@ -148,9 +148,9 @@ def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple
     """Return the rows in the pool's own spelling, if it is clear, and a sentence for each change."""
     from fewlabels.io.labels import plain, skip_reason
 
-    classes = set(pool.classes)
+    classes = set(pool.choices)
     alike: dict[str, list[str]] = {}
-    for name in pool.classes:
+    for name in pool.choices:
         alike.setdefault(plain(name), []).append(name)
     spelt: list[LabelRow] = []
     changed: Counter[tuple[str, str]] = Counter()

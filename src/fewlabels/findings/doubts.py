@@ -21,7 +21,7 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
     if labels.labelled:
         sentences += _few(grounds)
         # If the task looks for no group, the headline itself is about all items.
-        if not grounds.overall.enough and task.sought is not None:
+        if not grounds.overall.enough and task.sought is not None and not task.of_models:
             sentences.append(f"There is no number for all items together: {grounds.overall.words}.")
         # The headline of a task that concludes something is not about all items.
         if grounds.overall.enough and grounds.overall.doubt and not task.conclusive:

@@ -42,6 +42,11 @@ _LEARNED = (
 def rule(reading: Reading) -> str:
     """Explain in words when a number is shown."""
     audit = reading.audit
+    if audit.spec.task.of_models:
+        return (
+            "Every label counts for every model. How much two models differ is known far better than how often each is "
+            "right, since labels went where they differ."
+        )
     if not isinstance(audit.spec.prior, Learned):
         return _RULE.format(noun=reading.noun)
     unscored = audit.pool.confidence is None

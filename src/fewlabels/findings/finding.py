@@ -132,7 +132,7 @@ def found_in(reading: Reading) -> Finding:
         level=reading.level,
         question=phrases.question(audit),
         headline=task.headline(grounds) if labels.labelled else _NOTHING,
-        basis=_basis(task, grounds.rows) if labels.labelled else "",
+        basis=_basis(task, grounds.rows, labels.labelled) if labels.labelled else "",
         doubts=doubts(task, grounds, labels),
         answer=grounds.answer,
         estimates=estimates_table(reading.estimates, grounds.rows),
@@ -163,8 +163,10 @@ def grounds_of(reading: Reading) -> Grounds:
     )
 
 
-def _basis(task: Task, rows: tuple[GroupRow, ...]) -> str:
+def _basis(task: Task, rows: tuple[GroupRow, ...], labels: int) -> str:
     """State the number of labels that the answer is based on."""
+    if task.of_models:
+        return f"Based on {counted(labels, 'label')}, each of which counts for every model."
     if task.pair is not None:
         by_name = {row.group: row for row in rows}
         sides = (by_name[name] for name in task.pair)

@@ -35,11 +35,11 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     figures = []
     if labelled and (sure := certainty(finding)) is not None:
         figures.append(sure)
-    if not overall.doubt:
+    if not overall.doubt and not finding.task.of_models:
         figures.append(_overall(overall))
     share = percent(labelled / finding.items) if finding.items else "none"
     figures.append(KeyFigure("Labels", f"{labelled:,}", f"{share} of {finding.items:,} items"))
-    if len(finding.groups) > 1:
+    if len(finding.groups) > 1 and not finding.task.of_models:
         enough = sum(row.evidence == "enough" for row in finding.groups)
         name, groups = finding.words.nouns.capitalize(), len(finding.groups)
         figures.append(KeyFigure(name, f"{groups:,}", f"{enough:,} with enough labels"))

@@ -102,13 +102,15 @@ def tally(audit: Assessment) -> Tally:
     return Tally(**count | {"pending": count["pending"] - count["unresolved"]})
 
 
-def right_labels(audit: Assessment, groups: Partition, outcomes: tuple[str, ...]) -> dict[str, int] | None:
+def right_labels(
+    audit: Assessment, groups: Partition, outcomes: tuple[str, ...], model: str | None = None
+) -> dict[str, int] | None:
     """Count the labels in each group that show a right prediction; None if labels show other outcomes."""
     if outcomes != RIGHT_OR_WRONG:
         return None
-    labels = audit.labels()
-    items = audit.pool.positions(labels)
-    is_right = audit.pool.predicted[items] == audit.pool.class_positions(labels.values())
+    labels, pool = audit.labels(), audit.pool_of(model)
+    items = pool.positions(labels)
+    is_right = pool.predicted[items] == pool.class_positions(labels.values())
     counts = np.bincount(groups.group[items][is_right], minlength=len(groups))
     return dict(zip(groups.names, counts.tolist(), strict=True))
 
@@ -142,6 +144,8 @@ def _changed(events: Sequence[Mapping[str, Any]]) -> int:
 
 def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[Mistake, ...]:
     """Pick labelled items whose prediction is wrong: the named groups first, then the most confident predictions."""
+    if audit.spec.task.of_models:
+        return ()  # an item that one model gets wrong is one that another may get right
     pool, labels = audit.pool, audit.labels()
     items = pool.positions(labels)
     wrong = [

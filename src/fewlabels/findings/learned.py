@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.estimates import interval
-from fewlabels.learned.items import LearnedBelief
+from fewlabels.learned.items import TrustBelief
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -34,13 +34,14 @@ class Band:
 def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
     """Return what was learned about the confidences, band by band; nothing without a belief about single items."""
     belief, confidence = audit.belief(), audit.pool.confidence
-    if not isinstance(belief, LearnedBelief) or confidence is None or not belief.counts.any():
+    if not isinstance(belief, TrustBelief) or confidence is None or not belief.counts.any():
         return ()
     strip = belief.model.strips.strip
     draws = belief.model.draws(np.random.default_rng(audit.spec.seed), _DRAWS)
     band = np.clip(np.searchsorted(_EDGES, confidence, side="right") - 1, 0, len(_EDGES) - 2)
+    band[strip < 0] = -1  # without an answer
     read = []
-    for b in np.unique(band).tolist():
+    for b in np.unique(band[band >= 0]).tolist():
         inside = band == b
         weight = np.bincount(strip[inside], minlength=draws.shape[1]) / inside.sum()
         right = draws @ weight

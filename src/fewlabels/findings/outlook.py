@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _SHORTER = "With four times as many labels, a range is about half as long."
 
+# Answers to items on which models differ, with which a forecast takes some seconds.
+_QUICK = 5_000
+
 
 @dataclass(frozen=True)
 class More:
@@ -49,14 +52,22 @@ def more_labels(
 def foreseen(
     audit: Assessment, standing: Standing, progress: Callable[[int, int], None] | None = None
 ) -> Forecast | None:
-    """Forecast how many more labels it will take; None if there are enough.
+    """Forecast how many more labels it will take; None if there are enough, or if that would take minutes.
 
     If the budget is used up before the goal is reached, the forecast is of the labels beyond the budget.
     """
-    if standing.reached and not standing.is_spent:
+    if (standing.reached and not standing.is_spent) or not is_quick(audit):
         return None
     goal = replace(audit.spec.stop, labels=None) if standing.is_spent else None
     return forecast(audit, stop=goal, progress=progress)
+
+
+def is_quick(audit: Assessment) -> bool:
+    """Whether a forecast takes seconds: for many models that differ on many items, a world takes as long."""
+    if not audit.spec.task.of_models:
+        return True
+    answers = audit.pool.answers
+    return int((answers != answers[:, :1]).any(axis=1).sum()) * answers.shape[1] <= _QUICK
 
 
 def outlook(audit: Assessment) -> str:

@@ -34,6 +34,8 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
     doubt beside it, and is not shown if most items are in such groups.
     """
     audit, everything = reading.audit, whole(reading.audit.pool)
+    if audit.spec.task.of_models:
+        return Overall(0.0, 0.0, 1.0, False, "each model has its own number", None)
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
     row = next(table.rows())
     confidence = None if audit.pool.confidence is None else float(audit.pool.confidence.mean())

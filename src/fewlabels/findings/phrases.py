@@ -56,6 +56,11 @@ _STRIPS = (
     "Items were sorted into {strips} strips by the classifier's confidence. A label was asked in the strip where it "
     "helped the number over all items most, and within a strip items were taken at random."
 )
+_TOGETHER = (
+    "Which models can be trusted where they differ was learned from the labels, for all models together: from how many "
+    "say the same, from how sure they are if they say so, and from which of them turned out to be right. Models that "
+    "repeat each other count for little more than one."
+)
 TARGETS = {
     "population": "The numbers are about the classifier on items like these, not only on exactly these.",
     "pool": "The numbers are about exactly these items.",
@@ -70,18 +75,18 @@ def question(audit: Assessment) -> str:
     >>> question(fl.create(None, "pets", pool, task=fl.Identify(fl.Accuracy(), lowest=1)))
     'Which class does the classifier get wrong most often?'
     """
-    return asked(audit.spec.task, audit.groups)
+    return asked(audit.spec.task, audit.groups, audit.spec.model)
 
 
-def asked(task: Task, groups: Partition) -> str:
-    """Return a task as a question before there is an assessment.
+def asked(task: Task, groups: Partition, model: str | None = None) -> str:
+    """Return a task as a question before there is an assessment; about one of several models, with its name.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"]})
     >>> asked(fl.Compare(fl.Accuracy(), "a", "b"), fl.by_predicted(pool))
     'Is the accuracy lower, about equal (within 5 points) or higher for a than for b?'
     """
-    return task.question(noun_of(groups), len(groups))
+    return task.question(noun_of(groups), len(groups)) + ("" if model is None else f" (the model {model})")
 
 
 def meaning(audit: Assessment) -> str:
@@ -91,7 +96,9 @@ def meaning(audit: Assessment) -> str:
 
 def groups(audit: Assessment) -> str:
     """Say in words how the groups were made."""
-    if noun_of(audit.groups) == "class":
+    if audit.spec.task.of_models:
+        return f"One of the {len(audit.pool.models):,} classifiers that made predictions for the same items."
+    if noun_of(audit.rows) == "class":
         name = shortened(audit.groups.names[0], 40)
         return f"Items are grouped by what the classifier says: the class {name} is all items it calls {name}."
     if audit.groups.recipe["by"] == "whole":
@@ -104,12 +111,14 @@ def policy(audit: Assessment) -> str:
     words, pair = _filled(audit.spec.policy.phrase, audit) or f"{audit.spec.policy!r}.", audit.spec.task.pair
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
+    if audit.spec.task.of_models:
+        return f"{words} Only items on which models differ were asked about: a label of any other tells nothing."
     if audit.spec.strips:
         words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
     elif audit.spec.policy.ignorable or len(audit.groups) == 1:
         return words
     else:
-        words = f"{words} Within a {noun_of(audit.groups)}, items were taken at random."
+        words = f"{words} Within a {noun_of(audit.rows)}, items were taken at random."
     if audit.spec.anchor:
         words += f" {_ANCHORS.format(share=percent(audit.spec.anchor))}"
     return words
@@ -117,12 +126,14 @@ def policy(audit: Assessment) -> str:
 
 def prior(audit: Assessment) -> str:
     """Say in words what was assumed before the first label."""
+    if audit.spec.task.of_models:
+        return _TOGETHER
     unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
     return _filled(_UNSCORED if unscored else audit.spec.prior.phrase, audit) or f"{audit.spec.prior!r}."
 
 
 def _filled(phrase: str, audit: Assessment) -> str:
-    noun = noun_of(audit.groups)
+    noun = noun_of(audit.rows)
     return phrase.format(noun=noun, nouns=plural(noun))
 
 
@@ -154,7 +165,7 @@ def how_to_read(level: float, *, guaranteed: bool = False) -> str:
 
 def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> dict[str, str]:
     """Return the words of the report, each with its meaning."""
-    noun = noun_of(audit.groups)
+    noun = noun_of(audit.rows)
     meanings = {
         "label": "The true class of an item, according to a person.",
         "item": "One thing that the classifier made a prediction for: a picture, a text, a row.",

@@ -63,7 +63,7 @@ class Reading:
     @property
     def noun(self) -> str:
         """The word for a group."""
-        return noun_of(self.audit.groups)
+        return noun_of(self.audit.rows)
 
     @property
     def nouns(self) -> str:
@@ -104,6 +104,9 @@ class Reading:
     @cached_property
     def right(self) -> Mapping[str, int] | None:
         """The number of labels in each group that show a right prediction; None if labels show other outcomes."""
+        if self.audit.spec.task.of_models:
+            right = np.rint(self.audit.belief().counts[:, 0]).astype(int).tolist()
+            return dict(zip(self.audit.rows.names, right, strict=True))
         # A metric with a value for each class is reported as accuracy.
         outcomes = RIGHT_OR_WRONG if self.audit.spec.task.metric.vector else self.cells.outcomes
         return right_labels(self.audit, self.audit.groups, outcomes)
@@ -128,7 +131,12 @@ class Reading:
 
     @cached_property
     def too_long(self) -> list[bool]:
-        """For each group, whether its interval is too long for its number to be shown; a guaranteed one may be long."""
+        """For each group, whether its interval is too long for its number to be shown; a guaranteed one may be long.
+
+        Which of several models is better can be known long before how good each is, so their numbers are all shown.
+        """
+        if self.audit.spec.task.of_models:
+            return [False] * len(self.audit.rows)
         guaranteed = "guarantee" in self.measured.settings
         table = self.audit.estimates(level=self.level, draws=self.draws) if guaranteed else self.measured
         return too_long(self.audit, table, self.level)
@@ -175,5 +183,5 @@ class Reading:
 
 
 def noun_of(groups: Partition) -> str:
-    """Return the word for a group: "class" if the groups are the predicted classes, otherwise "group"."""
-    return "class" if groups.recipe["by"] == "predicted" else "group"
+    """Return the word for a group: "class" if the groups are the predicted classes, "model" for rows of models."""
+    return {"predicted": "class", "models": "model"}.get(groups.recipe["by"], "group")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 _VALUES = ("mean", "low", "high", "median")
+_HIDDEN = ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence")
+_APART = ("behind", "regret")
 _CHANCES = ("chance", *REGIONS)
 
 
@@ -51,14 +53,18 @@ def other_table(
     *,
     guarantee: Literal["anytime"] | None = None,
     together: bool = False,
+    model: str | None = None,
 ) -> Table:
-    """Estimate another metric, or other groups, than those of the question, with the columns right and note.
+    """Estimate another metric, groups or model than those of the question, with the columns right and note.
 
     How short an interval must be is known only for the question's own groups. Here the note marks groups with few
     labels.
     """
-    table = audit.estimates(level=level, metric=metric, groups=groups, guarantee=guarantee, together=together)
-    right = right_labels(audit, groups, metric.cells(audit.pool, groups).outcomes)
+    table = audit.estimates(
+        level=level, metric=metric, groups=groups, guarantee=guarantee, together=together, model=model
+    )
+    joint = audit.spec.task.of_models and model is None  # a row for each model, not for each group
+    right = None if joint else right_labels(audit, groups, metric.cells(audit.pool_of(model), groups).outcomes, model)
     few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():
@@ -81,7 +87,8 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     """
     style = Style((metric or task.metric).in_percent)
     # In the answer of a comparison, the value is a difference, and the table is not by group.
-    write = style.value if "group" in table.columns or task.pair is None else style.difference
+    compares = task.pair is not None or set(REGIONS) <= set(table.columns)
+    write = style.difference if compares and "group" not in table.columns else style.value
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():
         if name in _VALUES:
@@ -89,6 +96,8 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
         elif name == "reaches":
             rows = zip(values, table["labelled"], table["n"], strict=True)
             columns[name] = [chance(*row) for row in rows]
+        elif name in _APART:
+            columns[name] = [None if value is None else style.change(value) for value in values]
         elif name in _CHANCES:
             columns[name] = [None if value is None else probability(value) for value in values]
         elif name == "rank" and "rank_low" in table.columns:
@@ -98,6 +107,6 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             columns[name] = ["all" if value >= 1 else percent(value) for value in values]
         elif name == "confidence":
             columns[name] = [None if value is None else percent(value) for value in values]
-        elif name not in ("rank_low", "rank_high", "prior", "evidence") and (name != "note" or _tells(table)):
+        elif name not in _HIDDEN and (name != "note" or _tells(table)):
             columns[name] = values
     return Table(columns, table.settings)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.errors import Argument, SpecError
 from fewlabels.findings.labels import right_labels
 from fewlabels.findings.overall import ENOUGH, rests
 from fewlabels.findings.prior_pull import is_random_sample
@@ -89,6 +90,13 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
     With `foresee`, and no verdict yet, the assessment is played on to see how many more labels it will probably take;
     that takes some seconds, and is done for the groups of the assessment only.
     """
+    if audit.spec.task.of_models:
+        raise SpecError(
+            f"{audit.name!r} asks which of several models is better, about items on which they differ, and a rule is "
+            "about one model. Begin an assessment of that model, with ",
+            Argument("model"),
+            ", and put the rule to it.",
+        )
     task = certify_from(rule.line, audit.pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
     groups = _groups(audit, rule)
     answer = audit.put(task, groups, level=level, draws=draws)

@@ -51,7 +51,7 @@ def write_label_studio(
     path
         The tasks, such as tasks.json. The configuration is tasks.xml.
     classes
-        The labels to choose from, as in `pool.classes`.
+        The labels to choose from, as in `pool.choices`.
     kind
         The kind of content; guessed from the content if not given.
 

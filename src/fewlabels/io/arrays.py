@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from fewlabels.errors import InputError
+from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.source import Source, table_source
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: bool = True) -> Source:
     """Make a source from arrays by name. An array of another length is an error if strict; otherwise it is left out,
-    as 0-D and 3-D arrays always are.
+    as 0-D and 3-D arrays always are. "classes" and, where "predicted" has a column for each model, "models" are names.
     """
-    named = arrays.get("classes") if classes else None
+    lists = ("classes", "models") if classes and np.ndim(_first(arrays.get("predicted"))) else ("classes",) * classes
     columns = {
         str(key): column
         for key, values in arrays.items()
-        if not (classes and key == "classes") and (column := _column(name, str(key), values)) is not None
+        if key not in lists and (column := _column(name, str(key), values)) is not None
     }
     if not columns:
         raise InputError(f"{name} has no arrays with one value per item. At least 'predicted' or 'scores' is needed.")
@@ -37,8 +37,17 @@ def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: 
                     "All need one value per item."
                 )
             del columns[key]
-    known = None if named is None else tuple(str(value) for value in np.asarray(named).reshape(-1).tolist())
-    return table_source(name, pa.Table.from_arrays(list(columns.values()), list(columns)), known)
+    known, models = (_names(arrays[key]) if key in lists and key in arrays else None for key in ("classes", "models"))
+    return table_source(name, pa.Table.from_arrays(list(columns.values()), list(columns)), known, models)
+
+
+def _first(values: Any) -> Any:
+    """The first row of an array; None if there is none."""
+    return values[0] if values is not None and hasattr(values, "__getitem__") and len(values) else None
+
+
+def _names(values: Any) -> tuple[str, ...]:
+    return tuple(str(value) for value in np.asarray(values).reshape(-1).tolist())
 
 
 def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray[Any] | None:
@@ -55,6 +64,8 @@ def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray
             return pa.chunked_array([pa.array(array)])
     except (*ARROW_ERRORS, ValueError, OverflowError) as error:
         raise InputError(f"{name}, column {key!r}: {error}. Give all values one type, numbers or text.") from None
+    if array.ndim == 2 and array.dtype.kind in "UO" and array.shape[1]:  # the answers of several models
+        return pa.chunked_array([pa.array(array.tolist())])
     return matrix(array, f"{name}, column {key!r}") if array.ndim == 2 and array.shape[1] else None
 
 
@@ -77,7 +88,12 @@ def matrix(values: Any, name: str = "an array") -> pa.Array[Any]:
             'For predicted classes without scores, pass {"predicted": array}.'
         )
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{name} holds values of type {array.dtype}, not numbers. Convert it with .astype(float).")
+        raise InputError(
+            f"{name} holds values of type {array.dtype}, not numbers. Convert it with .astype(float); or if its "
+            "columns are the answers of several models, name these with ",
+            Argument("models"),
+            ".",
+        )
     if array.dtype.itemsize > 8 or not array.dtype.isnative:  # Arrow has no such numbers
         array = array.astype(np.float64)
     return pa.FixedSizeListArray.from_arrays(pa.array(array.reshape(-1)), array.shape[1])

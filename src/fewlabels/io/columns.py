@@ -207,10 +207,10 @@ def is_number(kind: pa.DataType) -> bool:
 
 def is_vector(kind: pa.DataType) -> bool:
     """Whether a column holds a list of numbers in each row."""
-    return _is_list(kind) and is_number(_of(kind))
+    return is_list(kind) and is_number(_of(kind))
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 

@@ -35,6 +35,11 @@ _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, TokenError, SyntaxError, TypeError, KeyError),
 )
 _HEADER = 10_000  # bytes of the header of an array, which NumPy evaluates
+ENDINGS = (
+    ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow",
+    ".jsonl", ".ndjson", ".json", ".npz", ".npy",
+)  # fmt: skip
+"""How the names of files that can be read end."""
 
 
 def open_file(path: Path, name: str, within: Limits) -> Source:

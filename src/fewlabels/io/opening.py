@@ -14,6 +14,34 @@ from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.files import open_file
 from fewlabels.io.limits import limits
 from fewlabels.io.source import Source, table_source
+from fewlabels.pool import Pool
+
+
+def by_model(source: object) -> Mapping[str, object] | None:
+    """The sources of several models by name, as in {"old": "old.csv", "new": "new.csv"}; None if it is one source.
+
+    A mapping of names to arrays is one source.
+    """
+    if not isinstance(source, Mapping) or not source:
+        return None
+    whole = [isinstance(one, (str, Path, Mapping, Pool, Source)) or _is_frame(one) for one in source.values()]
+    if not any(whole):
+        return None
+    if not all(whole):
+        name = next(name for name, is_whole in zip(source, whole, strict=True) if not is_whole)
+        raise InputError(
+            f"{name!r} is one array, and others are whole files or frames. Give every model a file, a frame or arrays "
+            "by name; or give arrays alone."
+        )
+    return {str(name): one for name, one in source.items()}
+
+
+def open_answers(source: object, *, any_size: bool = False) -> Source:
+    """Open the answers of several models: as `open_source`, but a 2-D array has a column for each model."""
+    is_array = hasattr(source, "__array__") and not _is_frame(source)
+    if is_array or (isinstance(source, Sequence) and not isinstance(source, str)):
+        return from_arrays("an array", {"predicted": source}, strict=True)
+    return open_source(source, any_size=any_size)
 
 
 def open_source(source: object, *, any_size: bool = False) -> Source:
@@ -37,6 +65,10 @@ def open_source(source: object, *, any_size: bool = False) -> Source:
         else "Pass a path, a frame, arrays by name or a 2-D array."
     )
     raise InputError(f"cannot read {type(source).__name__} objects. {advice}")
+
+
+def _is_frame(source: object) -> bool:
+    return _is_pandas(source) or (hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns"))
 
 
 def _is_pandas(source: object) -> bool:

@@ -35,6 +35,8 @@ class Source:
         Whether text may stand for numbers.
     classes
         The class names that the source itself brings along, if it does.
+    models
+        The names of the models whose answers are in the vectors of "predicted", if the source has them.
     comma
         Whether numbers that are text have a decimal comma.
     percent
@@ -49,6 +51,7 @@ class Source:
     classes: tuple[str, ...] | None = None
     comma: bool = False
     percent: frozenset[str] = frozenset()
+    models: tuple[str, ...] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -100,7 +103,9 @@ class Source:
         return column
 
 
-def table_source(name: str, table: pa.Table, classes: tuple[str, ...] | None = None) -> Source:
+def table_source(
+    name: str, table: pa.Table, classes: tuple[str, ...] | None = None, models: tuple[str, ...] | None = None
+) -> Source:
     """Make a source from an Arrow table in memory."""
     check_names(name, table.column_names)
 
@@ -109,7 +114,7 @@ def table_source(name: str, table: pa.Table, classes: tuple[str, ...] | None = N
 
     if table.num_rows == 0:
         raise no_rows(name)
-    return Source(name, table.schema, batches, classes=classes)
+    return Source(name, table.schema, batches, classes=classes, models=models)
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:

@@ -63,17 +63,27 @@ class Labelling:
     """
 
     def __init__(
-        self, store: Store, name: str, pool: Pool, partition: Partition, spec: Spec, *, shared: bool = False
+        self,
+        store: Store,
+        name: str,
+        pool: Pool,
+        partition: Partition,
+        spec: Spec,
+        *,
+        shared: bool = False,
+        whole: Pool | None = None,
     ) -> None:
         self.name = name
         self.pool = pool
+        self.whole = pool if whole is None else whole
+        """The pool with all its models; `pool` is the one that the task is about, perhaps that of one model."""
         self.groups = partition
         self.spec = spec
         self._store = store
         self._shared = shared
         self._asking = spec.asking(pool, partition)
         self._cells = spec.cells(pool, self._asking)
-        self._askable = spec.task.askable(self._cells)
+        self._askable = spec.task.asks(self._cells)
         self._ledger = self._new_ledger()
         self._lock = threading.RLock()
         self._believed: _Believed | None = None
@@ -393,7 +403,7 @@ class Labelling:
         """Labels as events; those that are the mark of a skip as skips."""
         new = []
         for item, name in checked(said(labels), self.pool, skips=True).items():
-            if reason := skip_reason(name, self.pool.classes):
+            if reason := skip_reason(name, self.pool.choices):
                 new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
             else:
                 new.append(Event("label", item, label=name, annotator=annotator, note=note, key=key))

@@ -33,8 +33,8 @@ class Ledger:
     """
 
     def __init__(self, pool: Pool, metric: Metric, cells: Cells, overlap: int = 1) -> None:
-        items = len(pool)
         self._pool, self._metric, self._cells, self._overlap = pool, metric, cells, overlap
+        items, self._asking = len(pool), cells.asking.group
         self.seq = 0
         """The last event read."""
         self.hash = b""
@@ -59,8 +59,10 @@ class Ledger:
         """Label counts, shape (cells, outcomes)."""
         self.waiting = np.zeros(len(cells), dtype=np.int64)
         """Pending items of each cell, shape (cells,)."""
-        self.room = cells.partition.sizes.astype(np.int64)
-        """Free items of each group, shape (groups,)."""
+        self.room = cells.asking.sizes.astype(np.int64)
+        """Free items of each group of asking, shape (groups,)."""
+        self.labelled = 0
+        """How many items have a label."""
         self.votes = VoteBook()
         """The votes about each item that is not free."""
         self.disputed: dict[int, datetime | None] = {}
@@ -80,8 +82,10 @@ class Ledger:
         self.queue: list[int] = []
         """Items in the order in which they began to lack votes; some no longer do."""
         self._passed: dict[Who, int] = {}
-        self._order = np.argsort(cells.partition.group, kind="stable")
-        self._starts = np.concatenate([[0], np.cumsum(cells.partition.sizes)])
+        self._order, self._starts = (
+            np.argsort(self._asking, kind="stable"),
+            np.concatenate([[0], np.cumsum(cells.asking.sizes)]),
+        )
 
     def labels(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The labelled items and their true classes, two of shape (labels,)."""
@@ -93,8 +97,8 @@ class Ledger:
         if not items:
             return Outcomes(self.counts.copy())
         labelled, true = self.labels()
-        shown, right = self._metric.outcome(self._pool, labelled, true), self._pool.predicted[labelled] == true
-        return Outcomes(self.counts.copy(), labelled, shown, right)
+        shown = self._cells.shown(self._metric, self._pool, labelled, true)
+        return Outcomes(self.counts.copy(), labelled, shown, self._pool.predicted[labelled] == true)
 
     @property
     def foreign(self) -> NDArray[np.bool_]:
@@ -105,11 +109,6 @@ class Ledger:
     def adopted(self) -> int:
         """How many labels count now of items that were never asked for."""
         return int(self.foreign.sum())
-
-    @property
-    def labelled(self) -> int:
-        """How many items have a label."""
-        return int(self.counts.sum())
 
     # --- reading the log
 
@@ -229,28 +228,30 @@ class Ledger:
             for value, change in ((was, -1), (true, 1)):
                 self.true[item] = value
                 if value >= 0:
-                    self._count(item, cell, change)
+                    self._count(item, change)
         if was_pending != pending:
             self.pending[item] = pending
             self.waiting[cell] += 1 if pending else -1
         if taken != (was_pending or was >= 0):
-            self.room[self._cells.partition.group[item]] += -1 if taken else 1
+            self.room[self._asking[item]] += -1 if taken else 1
 
     def place_all(self, labelled: NDArray[np.int64], true: NDArray[np.int32], taken: NDArray[np.int64]) -> None:
         """Put the items of an empty ledger where their votes put them: the labelled ones, and the rest of those taken.
 
         The same as `_place` for each of them, all at once.
         """
-        self.true[labelled] = true
+        self.true[labelled], self.labelled = true, len(labelled)
         self.counts[:] = self._metric.outcomes(self._pool, self._cells, labelled, true).counts
         self.pending[taken] = self.true[taken] < 0
         self.waiting[:] = np.bincount(self._cells.cell[self.pending], minlength=len(self.waiting))
-        self.room -= np.bincount(self._cells.partition.group[taken], minlength=len(self.room))
+        self.room -= np.bincount(self._asking[taken], minlength=len(self.room))
 
-    def _count(self, item: int, cell: int, change: int) -> None:
+    def _count(self, item: int, change: int) -> None:
         index, true = np.array([item]), self.true[item : item + 1]
         self.changes += 1
-        self.counts[cell, self._metric.outcome(self._pool, index, true)[0]] += change
+        self.labelled += change
+        shown = self._cells.shown(self._metric, self._pool, index, true)
+        self._cells.add(self.counts, item, int(shown[0]), change)
 
     # --- items that are held, and items to hand out
 

@@ -33,8 +33,8 @@ def choose(
     The generator of step i is `default_rng([seed, i])` and nothing else is random: equal logs have equal next items.
     Some steps, by their number alone, take anchors: items at random from the whole pool.
     Items that are pending, or were chosen just now, count as if they had been answered as expected.
-    `askable` says which groups the task asks in, shape (groups,). `unseen` are labels of each cell that the belief does
-    not know yet, shape (cells,): they count in the same way.
+    `askable` says which of the groups of asking the task asks in, shape (groups,). `unseen` are labels of each cell
+    that the belief does not know yet, shape (cells,): they count in the same way.
     """
     free, waiting = _Free(ledger, ledger.room * askable), ledger.waiting + (0 if unseen is None else unseen)
     chosen: dict[int, int] = {}

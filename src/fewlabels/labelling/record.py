@@ -83,6 +83,11 @@ class Record(Labelling):
             return progress.by_group(ledger, self.groups)
 
     @property
+    def rows(self) -> Partition:
+        """What estimates have a row for: the groups, or for a question about several models each model (in each)."""
+        return self._cells.partition
+
+    @property
     def seq(self) -> int:
         """The number of the last event in the log: it grows whenever anything happens."""
         with self._current() as ledger:
@@ -125,7 +130,8 @@ class Record(Labelling):
                 "guarantee='anytime' cannot be given: items were asked for in strips of confidence, and the promise "
                 "needs items drawn at random from all. Leave the guarantee out, or begin with policy=UniformItems()."
             )
-        if groups is not None and groups.recipe != self.groups.recipe and not self._is_random_sample:
+        asked = groups is None or np.array_equal(groups.group, self.groups.group)
+        if not asked and not self._is_random_sample:
             raise SpecError(
                 f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "
                 "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."
@@ -151,7 +157,7 @@ class Record(Labelling):
 
     @property
     def _asks_everywhere(self) -> bool:
-        return bool(self._askable[self._asking.sizes > 0].all())
+        return bool(self._askable[self._cells.asking.sizes > 0].all())
 
     @property
     def _is_random_sample(self) -> bool:

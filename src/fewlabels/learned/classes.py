@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.learned.items.believed import LearnedBelief
+from fewlabels.learned.items.believed import TrustBelief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassBelief(LearnedBelief):
+class ClassBelief(TrustBelief):
     """θ = R e_r + (1 − R) q: R is the share right by the model of items, q the outcome shares among mistakes.
 
     So the share right of a cell is the same draw for every metric: that of accuracy.
@@ -47,8 +47,7 @@ class ClassBelief(LearnedBelief):
 
         Σ_j θ_j² = R² + 2 R(1 − R) q_r + (1 − R)² Σ_j q_j², with R and q independent.
         """
-        mean, variance = (values[self.part] for values in self.model.moments(self.coming))
-        mean = np.clip(mean, 1e-6, 1 - 1e-6)
+        mean, variance = (values[self.part] for values in self.right_moments())
         q, squares = self.mistakes.moments()
         at = np.arange(len(mean))
         theta = (1 - mean)[:, None] * q
@@ -72,7 +71,7 @@ class ClassBelief(LearnedBelief):
 
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the shares in the population, shape (n, cells, outcomes)."""
-        right = self.model.shares(rng, n, self.model.strips.size)[:, self.part]
+        right = self.right_shares(rng, n)[:, self.part]
         theta = self.mistakes.draws(rng, n)
         theta *= (1 - right)[..., None]
         theta[:, np.arange(len(self.right)), self.right] += right

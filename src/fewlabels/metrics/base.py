@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 
+_NEVER = 1e-6  # the share right where nothing was answered, as counts cannot be 0
+
+
 @dataclass(frozen=True)
 class Metric(Part, ABC):
     """A number for each group that would be known if all items were labelled.
@@ -91,7 +94,8 @@ class Metric(Part, ABC):
 
     def outcomes(self, pool: Pool, cells: Cells, items: NDArray[np.int64], true: NDArray[np.int32]) -> Outcomes:
         """Count the outcomes of labels in the metric's cells, from items and true classes, both of shape (labels,)."""
-        return Outcomes.of(cells, items, self.outcome(pool, items, true), pool.predicted[items] == true)
+        shown = cells.shown(self, pool, items, true)
+        return Outcomes.of(cells, items, shown, pool.predicted[items] == true)
 
     @abstractmethod
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
@@ -114,17 +118,21 @@ def right_or_wrong(pool: Pool, partition: Partition, key: NDArray[np.int32] | No
     group, keys, cell = split(partition, key)
     confidence = None if pool.confidence is None else cell_means(pool.confidence, cell, len(group))
     expected = None if confidence is None else np.column_stack([confidence, 1 - confidence])
+    answered = pool.predicted < len(pool.choices)
+    # Where nothing was answered, nothing is right, whatever the prior.
+    some = np.bincount(cell, answered, minlength=len(group)) > 0
     return Cells(
         partition=partition,
         group=group,
         key=keys,
         cell=cell,
         outcomes=("right", "wrong"),
-        blank=np.full((len(group), 2), 0.5),
+        blank=np.where(some[:, None], 0.5, [_NEVER, 1 - _NEVER]),
         expected=expected,
         strength=2.0,
         confidence=confidence,
         scores=pool.confidence,
+        answered=None if answered.all() else answered,
     )
 
 

@@ -85,8 +85,8 @@ class Rate(Metric):
         return true_classes(pool, partition, np.broadcast_to(rest, (k, k)), (self.positive, "the rest"), key)
 
     def _positive(self, pool: Pool) -> int:
-        if self.positive not in pool.classes:
-            known = ", ".join(repr(name) for name in pool.classes[:8]) + (", ..." if len(pool.classes) > 8 else "")
+        if self.positive not in pool.choices:
+            known = ", ".join(repr(name) for name in pool.choices[:8]) + (", ..." if len(pool.choices) > 8 else "")
             raise SpecError(
                 f"The 'positive' of {type(self).__name__}() must be a class of the pool ({known}). "
                 f"Got {self.positive!r} instead."

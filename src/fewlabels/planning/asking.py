@@ -57,8 +57,10 @@ class Game:
     @cached_property
     def free(self) -> Queue:
         """The items that are neither known nor asked for; every world begins with a copy."""
-        askable = self.spec.task.askable(self.cells)
-        return Queue.of(self.cells.partition, askable, (self.known.items, self.pending))
+        taken = (self.known.items, self.pending)
+        if self.spec.task.of_models:
+            return Queue.of_items(self.spec.task.asks(self.cells), taken)
+        return Queue.of(self.cells.partition, self.spec.task.askable(self.cells), taken)
 
     @property
     def open(self) -> int:

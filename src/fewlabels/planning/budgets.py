@@ -11,10 +11,10 @@ from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import InputError, SpecError
 from fewlabels.metrics import Accuracy
 from fewlabels.outcomes import Outcomes
-from fewlabels.partition import by_predicted
+from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import alike, buys, never, recommendation, rounded, too_soon
+from fewlabels.planning.words import alike, buys, never, recommendation, rounded, several, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor
@@ -161,12 +161,12 @@ def plan(
     >>> made.table["labels"], made.recommended is not None
     ([20, 80], True)
     """
-    partition = by_predicted(pool) if groups is None else groups
+    task, prior = task or Estimate(Accuracy()), prior or Learned()
+    partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
     if len(partition.group) != len(pool):
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
-    task, prior = task or Estimate(Accuracy()), prior or Learned()
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     cells = spec.cells(pool, partition)
     if policy is None:
@@ -225,15 +225,17 @@ def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: n
         if labels >= budgets[-1] and met is not None:
             break
     if met is None:
-        return _Course(at, np.inf, np.nan, np.nan, world.right)
+        return _Course(at, np.inf, np.nan, np.nan, world.right(cells))
     promise = goal.rules["probability"] if met.rule == "probability" else LEVEL
-    return _Course(at, met.labels, met.snapshot.honesty(met.rule, truth), promise, world.right)
+    return _Course(at, met.labels, met.snapshot.honesty(met.rule, truth), promise, world.right(cells))
 
 
 def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
     """The numbers of the table for one world and budget."""
     task, cells = snapshot.task, snapshot.cells
     numbers: dict[str, float] = {}
+    if task.of_models:  # labels go where models differ: how often each is right is not what they are for
+        return {"probability": snapshot.probability, "right": float(snapshot.is_right(truth))}
     if task.pair is None:
         numbers |= {"overall": snapshot.overall, "held": snapshot.honesty("overall", truth)}
     numbers |= {"width": float(snapshot.widths.mean()), "widest": snapshot.width}
@@ -286,7 +288,10 @@ def _plan(
         given = "No stopping rule was given" if spec.stop.labels is None else "A budget is not a goal"
         sentences.append(f"{given}, so a usual one is planned for.")
     sentences.append(advice)
-    sentences += [alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect)]
+    if spec.task.of_models:
+        sentences.append(several(low, high, len(courses)))
+    else:
+        sentences.append(alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect))
     table = Table(columns, settings)
     return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(sentences))
 

@@ -122,6 +122,17 @@ def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
     )
 
 
+def several(low: float, high: float, runs: int) -> str:
+    """A description of worlds of several models: what they are, and how good the best model is in most of them.
+
+    >>> several(0.5, 0.9, 20).removeprefix(_WORLD)
+    ' The 20 here go by how models usually agree and differ; in most of them the best model is right for 50% to 90% ...'
+    """
+    span = f"{percent(low)} to {percent(high)}"
+    how = "go by how models usually agree and differ"
+    return f"{_WORLD} The {runs:,} here {how}; in most of them the best model is right for {span} of the pool."
+
+
 def too_soon(honesty: float, promise: float, stop: Stop, prior: str, task: Task | None = None) -> str:
     """A warning that the rule cannot be trusted in such worlds."""
     other = "" if prior == "Learned()" else " Learned() may do better."

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from scipy.special import expit, logit
 
+from fewlabels.cells import ModelCells
+from fewlabels.errors import Argument, SpecError
 from fewlabels.learned.classes import ClassBelief
-from fewlabels.learned.items import LearnedBelief
+from fewlabels.learned.items import TrustBelief
+from fewlabels.learned.models import ModelsBelief
+from fewlabels.learned.models.voices import draw_chances
 from fewlabels.outcomes import Outcomes
 
 if TYPE_CHECKING:
@@ -52,9 +56,10 @@ class World:
         everything = self.outcomes(cells, np.arange(len(self.outcome)))
         return metric.value(everything.counts / cells.size[:, None], cells)
 
-    @property
-    def right(self) -> float:
-        """The share of the pool's items whose prediction is right."""
+    def right(self, cells: Cells) -> float:
+        """The share of the pool's items whose prediction is right; of several models, that of the best."""
+        if isinstance(cells, ModelCells):
+            return float((cells.said == self.outcome[:, None]).mean(axis=0).max())
         return float(self.is_right.mean())
 
 
@@ -79,7 +84,9 @@ def draw_world(
     >>> round(float(cells.size @ world.shares[:, 0] / 1000), 6)
     0.9
     """
-    if isinstance(belief, LearnedBelief):
+    if isinstance(belief, ModelsBelief):
+        return _world_of_models(belief, cast("ModelCells", cells), known, rng, expect)
+    if isinstance(belief, TrustBelief):
         world = _from_items(belief, cells, rng, expect)
     else:
         shares = belief.shares(rng, 1)[0]
@@ -91,14 +98,17 @@ def draw_world(
     return world
 
 
-def _from_items(belief: LearnedBelief, cells: Cells, rng: np.random.Generator, expect: float | None) -> World:
+def _from_items(belief: TrustBelief, cells: Cells, rng: np.random.Generator, expect: float | None) -> World:
     """A world from the model of items: right by the strip of each item, and mistakes by its cell."""
     strips = belief.model.strips
     chance = belief.model.draws(rng, 1)[0]
     if expect is not None:
         chance = _moved(chance, strips.size, expect)
-    is_right = rng.random(len(strips.strip)) < chance[strips.strip]
+    # An item without an answer is wrong.
+    is_right = rng.random(len(strips.strip)) < np.where(strips.strip >= 0, chance[strips.strip], 0.0)
     share = np.bincount(strips.cell, strips.size * chance, minlength=len(cells)) / cells.size
+    if belief.answered is not None:
+        share = np.where(belief.answered > 0, share, 0.0)
     if not isinstance(belief, ClassBelief):
         return World((~is_right).astype(np.int64), is_right, np.column_stack([share, 1 - share]))
     mistaken = belief.mistakes.draws(rng, 1)[0]
@@ -106,6 +116,46 @@ def _from_items(belief: LearnedBelief, cells: Cells, rng: np.random.Generator, e
     shares = (1 - share)[:, None] * mistaken
     shares[np.arange(len(share)), belief.right] += share
     return World(outcome, is_right, shares)
+
+
+def _world_of_models(
+    belief: ModelsBelief, cells: ModelCells, known: Outcomes, rng: np.random.Generator, expect: float | None
+) -> World:
+    """A true class for every item, drawn from the joint belief about several models.
+
+    Where models differ, it is one of their answers or a class that none of them names. Where all say the same, it is
+    that or another class. The shares are those that the draw expects.
+    """
+    if expect is not None:
+        raise SpecError(
+            "an expected accuracy is about one model, and there are several here. Leave out ", Argument("expect"), "."
+        )
+    learning, said = belief.learning, cells.said
+    chance = np.zeros(said.shape)
+    true = np.array([_unnamed(row, cells.classes) for row in said])
+    open_, features = learning.open, learning.features
+    options = draw_chances(features, learning.points, rng, 1)[0]
+    drawn = (rng.random((len(open_), 1)) > options.cumsum(axis=1)).sum(axis=1)
+    hit = features.option == drawn[:, None]
+    says = np.take_along_axis(said[open_], hit.argmax(axis=1)[:, None], axis=1)[:, 0]
+    true[open_] = np.where(hit.any(axis=1), says, true[open_])
+    own = np.take_along_axis(options, np.maximum(features.option, 0).astype(np.int64), axis=1)
+    chance[open_] = np.where(features.option >= 0, own, 0.0)
+    if learning.trust is not None:
+        agreed = learning.panel.agreed
+        right = learning.trust.draws(rng, 1)[0][learning.trust.strips.strip]
+        true[agreed] = np.where(rng.random(len(agreed)) < right, said[agreed, 0], true[agreed])
+        chance[agreed] = right[:, None]
+    true[known.items] = known.shown
+    chance[known.items] = said[known.items] == known.shown[:, None]
+    rows = cells.cell.astype(np.int64)[:, None] + np.arange(said.shape[1])
+    share = np.bincount(rows.ravel(), chance.ravel(), minlength=len(cells)) / cells.size
+    return World(true, said[:, 0] == true, np.column_stack([share, 1 - share]))
+
+
+def _unnamed(row: NDArray[np.int32], classes: int) -> int:
+    """The first class that no model names for an item; the first of all if they name every class."""
+    return next((k for k in range(classes) if k not in row), 0)
 
 
 def _outcomes(shares: NDArray[np.float64], cell: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from fewlabels.plots.drawing.display import Display, display
 from fewlabels.plots.drawing.markup import figure, standalone, svg
 from fewlabels.plots.drawing.style import stylesheet
 from fewlabels.plots.forest import Forest
+from fewlabels.plots.models import Models
 from fewlabels.plots.plot import Plot
 from fewlabels.plots.ranking import Ranking
 from fewlabels.plots.reliability import Reliability
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
 
-_KINDS = (Verdicts, Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation, Curve)
+_KINDS = (
+    *(Models, Verdicts, Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope),
+    *(Allocation, Curve),
+)
 PLOTS: Mapping[str, type[Plot]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name to plot, in the order in which a report shows them."""
 
@@ -68,6 +72,8 @@ def main_kind(audit: Assessment) -> str:
     >>> main_kind(fl.create(None, "pets", pool))
     'forest'
     """
+    if audit.spec.task.of_models:
+        return "models"
     first = (audit.spec.task.main_plot, "forest", "confusion")
     return next((name for name in first if name in PLOTS and PLOTS[name].suits(audit)), "allocation")
 
@@ -92,7 +98,7 @@ def read_each(
     for name in kinds:
         if name not in PLOTS:
             raise InputError(f"there is no plot {name!r}. The plots are {', '.join(PLOTS)}.")
-        if why := PLOTS[name].obstacle(audit):
+        if why := PLOTS[name].unfit(audit):
             raise SpecError(f"the plot {name!r} does not suit this assessment: {why}.")
     reading = Reading(audit, level, draws)
     for name in kinds:

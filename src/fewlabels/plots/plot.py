@@ -28,6 +28,8 @@ class Plot(ABC):
     """The name of the plot on the command line."""
     title: ClassVar[str]
     """The heading: what the plot shows."""
+    of_models: ClassVar[bool] = False
+    """Whether it is about several models; the others are about groups of one."""
 
     @classmethod
     @abstractmethod
@@ -37,7 +39,14 @@ class Plot(ABC):
     @classmethod
     def suits(cls, audit: Assessment) -> bool:
         """Return whether this plot suits an assessment."""
-        return not cls.obstacle(audit)
+        return not cls.unfit(audit)
+
+    @classmethod
+    def unfit(cls, audit: Assessment) -> str:
+        """Explain why this plot does not suit an assessment, or that it is about one model and not several."""
+        if audit.spec.task.of_models != cls.of_models:
+            return "it is about one model" if cls.of_models else "it is about several models"
+        return cls.obstacle(audit)
 
     @classmethod
     @abstractmethod
@@ -47,7 +56,7 @@ class Plot(ABC):
     @classmethod
     def of(cls, audit: Assessment, level: float = 0.95, draws: int = 10_000) -> Self:
         """Read the numbers of an assessment, with intervals of the given level."""
-        if why := cls.obstacle(audit):
+        if why := cls.unfit(audit):
             raise SpecError(f"the plot {cls.name!r} does not suit this assessment: {why}.")
         return cls.read(Reading(audit, level, draws))
 

@@ -6,6 +6,7 @@ from fewlabels.policies.default import default_policy as default_policy
 from fewlabels.policies.greedy import UCB as UCB
 from fewlabels.policies.greedy import EpsilonGreedy as EpsilonGreedy
 from fewlabels.policies.greedy import Greedy as Greedy
+from fewlabels.policies.lottery import Lottery as Lottery
 from fewlabels.policies.thompson import Thompson as Thompson
 from fewlabels.policies.thompson import TopTwo as TopTwo
 from fewlabels.policies.uniform import UniformGroups as UniformGroups

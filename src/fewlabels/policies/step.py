@@ -98,6 +98,14 @@ class Queue:
         first = np.cumsum(partition.sizes) - partition.sizes
         return cls(np.lexsort((free, partition.group)), first + used, (partition.sizes - used) * askable)
 
+    @classmethod
+    def of_items(cls, askable: NDArray[np.bool_], taken: Sequence[NDArray[np.int64]] = ()) -> Queue:
+        """Line up items that are asked for one by one, each a group of its own; which can be, shape (items,)."""
+        free = askable.copy()
+        for items in taken:
+            free[items] = False
+        return cls(np.arange(len(free)), np.arange(len(free)), free.astype(np.int64))
+
     def copy(self) -> Queue:
         """Line up the same items for another run."""
         return Queue(self.order.copy(), self.start.copy(), self.room.copy())

@@ -163,7 +163,7 @@ def _source(audit: Assessment) -> dict[str, Any]:
         "source": pool.source,
         "fingerprint": pool.fingerprint,
         "items": len(pool),
-        "classes": len(pool.classes),
+        "classes": len(pool.choices),
         "groups": len(audit.groups),
         "grouped": audit.groups.words,
         "scores": "score vectors"
@@ -172,4 +172,5 @@ def _source(audit: Assessment) -> dict[str, Any]:
         if pool.confidence is not None
         else "none",
         "mean_confidence": None if pool.confidence is None else float(pool.confidence.mean()),
+        "models": list(audit.whole.models),
     }

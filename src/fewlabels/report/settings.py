@@ -28,6 +28,7 @@ def settings(report: Report) -> list[KeyFigure]:
         KeyFigure(
             "items, classes, groups", f"{pool['items']:,}, {pool['classes']:,}, {pool['groups']:,} {pool['grouped']}"
         ),
+        *([KeyFigure("models", ", ".join(pool["models"]))] if pool["models"] else []),
         KeyFigure("certainty of the predictions", pool["scores"]),
         KeyFigure("level of the ranges", chosen(report.level)),
         KeyFigure(

@@ -158,17 +158,17 @@ def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     if empty:
         raise _missing(len(empty), len(pool), f"such as {pool.ids[empty[0]].as_py()!r}")
     text = [str(name) for name in names]
-    if all(map(_is_whole, text)) and not set(text) & set(pool.classes):
+    if all(map(_is_whole, text)) and not set(text) & set(pool.choices):
         return _positions(pool, text)
     return pool.class_positions(text)
 
 
 def _positions(pool: Pool, text: Sequence[str]) -> NDArray[np.int32]:
     position = np.array([int(name) for name in text])
-    wrong = np.flatnonzero((position < 0) | (position >= len(pool.classes)))
+    wrong = np.flatnonzero((position < 0) | (position >= len(pool.choices)))
     if len(wrong):
         raise LabelError(
-            f"label {text[wrong[0]]} is not a position in the list of classes, from 0 to {len(pool.classes) - 1:,}."
+            f"label {text[wrong[0]]} is not a position in the list of classes, from 0 to {len(pool.choices) - 1:,}."
         )
     return position.astype(np.int32)
 

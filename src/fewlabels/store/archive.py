@@ -10,21 +10,23 @@ import numpy as np
 import pyarrow as pa
 
 from fewlabels.errors import PoolChangedError
-from fewlabels.pool import Pool
+from fewlabels.pool import Pool, Predictions
 
 if TYPE_CHECKING:
     from typing import Any
 
 _MAGIC = b"fewlabels pool 1\n"
+_SEVERAL = b"fewlabels pool 2\n"  # of several models, or with missing answers: older versions must not misread it
 _DIGEST = hashlib.sha256().digest_size
 _ABOUT = b"fewlabels"
 
 
 def pack_pool(pool: Pool) -> bytes:
-    """Pack a pool into bytes: a first line, a SHA-256 of the rest, and one or two compressed Arrow streams.
+    """Pack a pool into bytes: a first line, a SHA-256 of the rest, and one or more compressed Arrow streams.
 
-    The first stream has a row per item (id, predicted, confidence if known, further columns), the second,
-    if there are score vectors, their sums per class. Unpacking gives a pool with the same fingerprint.
+    The first stream has a row per item: id, then predicted and confidence (if known) of each model, then further
+    columns. For each model with score vectors follows a stream of their sums per class. Unpacking gives a pool with
+    the same fingerprint.
 
     Examples
     --------
@@ -35,15 +37,20 @@ def pack_pool(pool: Pool) -> bytes:
     True
     """
     # Read back by position, because the further columns may have any name, "id" among them.
-    columns: list[Any] = [pool.ids, pa.array(pool.predicted)]
-    names = ["id", "predicted"]
-    if pool.confidence is not None:
-        columns.append(pa.array(pool.confidence))
-        names.append("confidence")
+    columns: list[Any] = [pool.ids]
+    names = ["id"]
+    each = (Predictions(pool.predicted, pool.confidence, pool.score_sums), *pool.rest)
+    for one in each:
+        columns.append(pa.array(one.predicted))
+        names.append("predicted")
+        if one.confidence is not None:
+            columns.append(pa.array(one.confidence))
+            names.append("confidence")
     if pool.columns is not None:
         columns.extend(pool.columns.columns)
         names.extend(pool.columns.column_names)
-    about = {
+    several = bool(pool.models) or pool.unanswered
+    about: dict[str, Any] = {
         "classes": pool.classes,
         "confidence": pool.confidence is not None,
         "score_sums": pool.score_sums is not None,
@@ -51,13 +58,17 @@ def pack_pool(pool: Pool) -> bytes:
         "content": pool.content,
         "source": pool.source,
     }
+    if several:
+        rest = [{"confidence": one.confidence is not None, "score_sums": one.score_sums is not None} for one in each]
+        about |= {"models": pool.models, "unanswered": pool.unanswered, "rest": rest[1:]}
     items = pa.Table.from_arrays(columns, names=names)
     sink = pa.BufferOutputStream()
     _write(sink, items.replace_schema_metadata({_ABOUT: json.dumps(about)}))
-    if pool.score_sums is not None:
-        _write(sink, pa.table({"score_sums": pa.array(pool.score_sums.ravel())}))
+    for one in each:
+        if one.score_sums is not None:
+            _write(sink, pa.table({"score_sums": pa.array(one.score_sums.ravel())}))
     data = sink.getvalue()
-    return b"".join((_MAGIC, hashlib.sha256(data).digest(), data))
+    return b"".join((_SEVERAL if several else _MAGIC, hashlib.sha256(data).digest(), data))
 
 
 def unpack_pool(data: bytes) -> Pool:
@@ -74,7 +85,7 @@ def unpack_pool(data: bytes) -> Pool:
     """
     head = len(_MAGIC) + _DIGEST
     body = memoryview(data)[head:]
-    if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
+    if not data.startswith((_MAGIC, _SEVERAL)) or hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
         raise PoolChangedError(
             "the stored pool is damaged: its bytes are not those that were written. Restore the database "
             "from a backup, or create the assessment again from the file of predictions."
@@ -82,19 +93,36 @@ def unpack_pool(data: bytes) -> Pool:
     source = pa.BufferReader(pa.py_buffer(body))
     items = _read(source)
     about = json.loads((items.schema.metadata or {})[_ABOUT])
-    size = len(about["classes"])
-    ours = 3 if about["confidence"] else 2
-    others = items.select(list(range(ours, items.num_columns))).replace_schema_metadata(None)
+    predictions, taken = _predictions(items, source, about)
+    others = items.select(list(range(taken, items.num_columns))).replace_schema_metadata(None)
     return Pool(
         ids=items.column(0).combine_chunks(),
-        predicted=_array(items.column(1)),
+        predicted=predictions[0].predicted,
         classes=tuple(about["classes"]),
-        confidence=_array(items.column(2)) if about["confidence"] else None,
-        score_sums=_array(_read(source).column(0)).reshape(size, size) if about["score_sums"] else None,
+        confidence=predictions[0].confidence,
+        score_sums=predictions[0].score_sums,
         columns=others if about["columns"] else None,
         content=about["content"],
         source=about["source"],
+        models=tuple(about.get("models", ())),
+        rest=tuple(predictions[1:]),
+        unanswered=about.get("unanswered", False),
     )
+
+
+def _predictions(items: pa.Table, source: pa.BufferReader, about: dict[str, Any]) -> tuple[list[Predictions], int]:
+    """The predictions of each model, and how many columns came before the further ones."""
+    size, column = len(about["classes"]), 1
+    found = []
+    for has in (about, *about.get("rest", ())):
+        predicted, confidence = _array(items.column(column)), None
+        column += 1
+        if has["confidence"]:
+            confidence = _array(items.column(column))
+            column += 1
+        sums = _array(_read(source).column(0)).reshape(size, size) if has["score_sums"] else None
+        found.append(Predictions(predicted, confidence, sums))
+    return found, column
 
 
 def _write(sink: pa.BufferOutputStream, table: pa.Table) -> None:

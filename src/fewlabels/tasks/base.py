@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
     from fewlabels.table import Table
     from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
@@ -122,6 +124,9 @@ class Task(Part, ABC):
     wants: ClassVar[str] = ""
     """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
 
+    of_models: ClassVar[bool] = False
+    """Whether it is about all models of a pool that has several; otherwise it is about one of them."""
+
     metric: Metric
 
     @classmethod
@@ -143,6 +148,15 @@ class Task(Part, ABC):
     def plays(self) -> int:
         """The number of groups in one step of asking: m if the task looks for the m worst."""
         return 1
+
+    def cells(self, pool: Pool, partition: Partition) -> Cells:
+        """The cells that beliefs are about: those of the metric. What does not go together is a SpecError."""
+        self.metric.check(pool, partition)
+        return self.metric.cells(pool, partition)
+
+    def asks(self, cells: Cells) -> NDArray[np.bool_]:
+        """Which of the groups of asking, `cells.asking`, it asks in, as booleans."""
+        return self.askable(cells)
 
     def check(self, cells: Cells) -> None:
         """Raise SpecError if the question makes no sense on these cells."""

@@ -58,8 +58,10 @@ def check_metric(metric: Metric) -> None:
 
 
 def tasks_about(metric: Metric, partition: Partition, cells: Cells) -> Iterator[Task]:
-    """One example of each kind of task that does not refuse the metric."""
+    """One example of each kind of task about one model that does not refuse the metric."""
     for kind in parts.registered("task").values():
+        if kind.of_models:
+            continue
         for task in kind.examples(metric, group_names(partition)):
             try:
                 task.check(cells)

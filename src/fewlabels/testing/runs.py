@@ -58,7 +58,7 @@ def run(
         if len(asked) == _FIRST:
             check(_FIRST)
     cells = audit.spec.cells(known.pool, partition)
-    bearing = task.askable(cells)[partition.group]
+    bearing = task.asks(cells)[cells.asking.group]
     wanted = [item for item, bears in zip(known.truth, bearing.tolist(), strict=True) if bears]
     must(
         sorted(asked) == sorted(wanted), f"{task!r} with {policy!r} must ask once for each item that affects its answer"
@@ -91,11 +91,12 @@ def check_reproducible(
 
 def check_results(audit: Assessment, labels: int) -> None:
     """Check that the estimates have a row for each group, with a mean inside its interval and the metric's range."""
-    table, metric, groups = audit.estimates(draws=200), audit.spec.task.metric, audit.groups
+    table, metric, groups = audit.estimates(draws=200), audit.spec.task.metric, audit.rows
     lines = len(set(table["true"])) if metric.vector else 1
     must(table["group"] == [name for name in groups.names for _ in range(lines)], "each group must have its rows")
     must(table["n"][::lines] == groups.sizes.tolist(), "each row must have the size of its group")
-    must(sum(table["labelled"][::lines]) == labels, "the labels of the groups must sum to all labels")
+    each = len(audit.pool.models) if audit.spec.task.of_models else 1
+    must(sum(table["labelled"][::lines]) == labels * each, "the labels of the groups must sum to all labels")
     for row in table.rows():
         if row["n"]:
             check_interval(row, *range_of(metric))
@@ -114,7 +115,7 @@ def _check_answer(audit: Assessment) -> None:
         must(chance is not None and 0 <= chance <= 1, f"{task!r} is conclusive, so its answer must have a probability")
     else:
         must(answer.probability is None, f"{task!r} is not conclusive, so its answer has no probability")
-    must({*answer.groups} <= {*audit.groups.names}, f"the answer of {task!r} must name groups that exist")
+    must({*answer.groups} <= {*audit.rows.names}, f"the answer of {task!r} must name groups that exist")
     for row in answer.table.rows():
         numbers = [value for value in row.values() if isinstance(value, (float, np.floating))]
         must(all(map(math.isfinite, numbers)), f"the numbers of an answer must be finite: {row}")

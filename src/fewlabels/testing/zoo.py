@@ -9,7 +9,6 @@ import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.io import read_pool
-from fewlabels.outcomes import Outcomes
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, cross, whole
 
 if TYPE_CHECKING:
@@ -74,6 +73,23 @@ def zoo(*, scores: bool = True, seed: int = 3) -> Known:
     return Known(read_pool(data, classes=CLASSES, content="text"), true)
 
 
+def zoo_of_models(seed: int = 3) -> Known:
+    """The items of the zoo with the answers of three models, which are called ant, bee and cat; cat leaves some out.
+
+    >>> zoo_of_models().pool.models
+    ('ant', 'bee', 'cat')
+    """
+    known, rng = zoo(), np.random.default_rng(seed)
+    ids = known.pool.ids.to_pylist()
+    place = known.pool.column("place").to_pylist()
+    said = {}
+    for name, accuracy, answered in (("ant", 0.6, 30), ("bee", 0.7, 30), ("cat", 0.8, 27)):
+        guess = np.where(rng.random(30) < accuracy, known.true, rng.integers(0, 6, 30))[:answered]
+        rows = {"id": ids[:answered], "predicted": [CLASSES[k] for k in guess], "place": place[:answered]}
+        said[name] = rows | {"confidence": rng.uniform(0.4, 0.99, answered)}
+    return Known(read_pool(said, classes=CLASSES, columns=["place"]), known.true)
+
+
 def by_kind(pool: Pool) -> Partition:
     """Groups for the rates: two with several predicted classes, one of a single item, one empty."""
     return by_map(pool, KINDS_OF)
@@ -121,8 +137,7 @@ def believed(
     prior: Prior, metric: Metric, cells: Cells, known: Known, items: NDArray[np.int64], target: Target
 ) -> Belief:
     """The belief after the true classes of some items, given by their positions, shape (labels,)."""
-    shown = metric.outcome(known.pool, items, known.true[items])
-    return prior.on(cells, target).belief(Outcomes.of(cells, items, shown))
+    return prior.on(cells, target).belief(metric.outcomes(known.pool, cells, items, known.true[items]))
 
 
 def stages(prior: Prior, metric: Metric, cells: Cells, known: Known, target: Target) -> list[Belief]:

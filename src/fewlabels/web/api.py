@@ -10,6 +10,7 @@ from fastapi.security import HTTPBearer
 
 from fewlabels.errors import quoted
 from fewlabels.findings.finding import find
+from fewlabels.findings.tables import other_table
 from fewlabels.store.people import Person
 from fewlabels.web import messages as m
 from fewlabels.web.content import file_of, media_type
@@ -142,7 +143,7 @@ def assessments(service: Here, _person: Anyone) -> list[m.Summary]:
 @router.get(ONE + "/classes", tags=["labelling"])
 def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     """List the classes to choose from."""
-    return m.Classes(classes=list(service.audit(name).pool.classes))
+    return m.Classes(classes=list(service.audit(name).pool.choices))
 
 
 # The next three are called for every label. They look into the request themselves: it takes FastAPI as long to solve
@@ -243,9 +244,16 @@ def disputed(name: str, service: Here, _owner: Owner, visit: Visiting, most: Mos
 
 
 @router.get(ONE + "/estimates", tags=["results"])
-def estimates(name: str, service: Here, _owner: Owner, level: Level = 0.95) -> m.Rows:
-    """Return the mean and interval of each group, and the evidence behind them."""
-    return _rows(_finding(service, name, level).estimates)
+def estimates(name: str, service: Here, _owner: Owner, level: Level = 0.95, model: str | None = None) -> m.Rows:
+    """Return the mean and interval of each group, and the evidence behind them; of another model if one is named."""
+    audit = service.audit(name)
+    if audit.pool_of(model) is audit.pool:
+        return _rows(_finding(service, name, level).estimates)
+    metric, groups = audit.spec.task.metric, audit.groups_of(model)
+    made = service.kept(
+        name, "model", lambda audit: other_table(audit, metric, groups, level, model=model), (level, model)
+    )
+    return _rows(made)
 
 
 @router.get(ONE + "/answer", tags=["results"])

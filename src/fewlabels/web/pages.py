@@ -163,7 +163,7 @@ def people(request: Request, service: Here, owner: Owner) -> Response:
 def decide(name: str, request: Request, service: Here, owner: Owner, visit: Visiting) -> Response:
     """Show the items that wait for the owner's decision."""
     waiting, total = service.disputed(name, _MOST_DISPUTES, visit)
-    view = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.classes}
+    view = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.choices}
     return _page(request, "decide.html", owner, name=name, here="decide", **view)
 
 

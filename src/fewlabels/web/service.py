@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 from fewlabels.assessment import Assessment, load
 from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
+from fewlabels.pool import NO_ANSWER
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
 from fewlabels.web import messages as m
@@ -21,6 +22,7 @@ from fewlabels.web.live import Streams
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fewlabels.pool import Pool
     from fewlabels.store import Store
     from fewlabels.store.people import Person
     from fewlabels.web.content import Part
@@ -184,8 +186,16 @@ class Service:
         audit = self.audit(name)
         pool, at = audit.pool, int(audit.pool.positions([item])[0])
         hints: dict[str, Any] = {
-            "predicted": pool.classes[pool.predicted[at]],
+            "predicted": ", ".join(_said(pool, at)),
             "confidence": None if pool.confidence is None else round(float(pool.confidence[at]), 4),
             "group": audit.groups.names[audit.groups.group[at]],
         }
         return {what: hints[what] for what in self.settings.show if hints[what] is not None}
+
+
+def _said(pool: Pool, item: int) -> list[str]:
+    """What the model predicted for an item, or what each of several models did."""
+    if not pool.models:
+        return [pool.classes[pool.predicted[item]]]
+    said = [pool.choices[k] if k >= 0 else NO_ANSWER for k in pool.answers[item].tolist()]
+    return [f"{model}: {answer}" for model, answer in zip(pool.models, said, strict=True)]

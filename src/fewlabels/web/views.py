@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 # The plots for the owner while labels come in; the report has all the others.
-_SHOWN = ("verdicts", "forest", "chances", "rope", "allocation")
+_SHOWN = ("models", "verdicts", "forest", "chances", "rope", "allocation")
 _EVENTS = 30
 
 

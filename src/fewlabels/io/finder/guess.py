@@ -14,6 +14,8 @@ from fewlabels.io.opening import open_source
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fewlabels.io.source import Source
+
 
 @dataclass(frozen=True)
 class Guess:
@@ -22,7 +24,7 @@ class Guess:
     >>> from fewlabels.io.finder import guess
     >>> guess({"Image": ["a.png", "b.png"], "cat": [60, 5], "dog": [40, 95], "truth": ["cat", "cat"]})
     Guess(id='Image', scores=['cat', 'dog'], predicted=None, confidence=None, content='Image', normalize=True,
-        logits=False, truth='truth', verbal=None, not_id=None)
+        logits=False, truth='truth', verbal=None, not_id=None, models=None)
     """
 
     id: str | None = None
@@ -35,6 +37,7 @@ class Guess:
     truth: str | None = None  # a column that looks like labels: never used, but worth mentioning
     verbal: str | None = None  # a confidence in words, such as high and low: kept as a further column
     not_id: str | None = None  # why a column that is called like an id is not one, in words
+    models: list[str] | None = None  # the names of several models with a column of answers each
 
     @property
     def call(self) -> Call:
@@ -44,7 +47,7 @@ class Guess:
         >>> print(guess({"Ticket ID": ["a", "b"], "pred": ["cat", "dog"], "conf": [60, 95]}).call)
         read_pool(..., id='Ticket ID', predicted='pred', confidence='conf', normalize=True)
         """
-        told = ("id", "scores", "predicted", "confidence", "content", "normalize", "logits")
+        told = ("id", "scores", "predicted", "confidence", "models", "content", "normalize", "logits")
         return Call("read_pool", tuple(Argument(name, getattr(self, name)) for name in told if getattr(self, name)))
 
 
@@ -68,13 +71,17 @@ def guess(
         predicted = look.named(names.PREDICTED, without=taken)
     if scores is None and confidence is None:
         scores = look.scores(without={*taken, predicted, stated})
-    verbal = None
+    verbal, models, answers = None, None, list[str]()
+    if scores is None and predicted is None:
+        wanted = {*taken, *not_content, stated, look.identifier(without=taken)[0]}
+        answers = look.models(without={*wanted, look.content(None, without={*wanted})})
+        models = named_by(look.source, answers)
     if scores is None and confidence is None and stated is not None:
         if looks_numeric(look.source, stated):
             confidence = stated
         elif stated == look.named(names.CERTAINTY):  # a text called "score" can be anything
             verbal = stated
-    used = {predicted, confidence, stated, truth, *names.columns_of(look.source, scores)}
+    used = {predicted, confidence, stated, truth, *answers, *names.columns_of(look.source, scores)}
     not_id = None
     if id is None:
         id, not_id = look.identifier(without=used)  # noqa: A001
@@ -92,4 +99,14 @@ def guess(
         truth=truth,
         verbal=verbal,
         not_id=not_id,
+        models=models,
     )
+
+
+def named_by(source: Source, answers: Sequence[str]) -> list[str] | None:
+    """The names of the models of some columns of answers; None if there are fewer than two."""
+    if len(answers) < 2:
+        return None
+    short = [names.model_of(column) for column in answers]
+    clear = len(set(short)) == len(short) and not set(short) & {*source.columns} - {*answers}
+    return short if clear else list(answers)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.errors import InputError
-from fewlabels.io.columns import as_text, is_number, is_vector, looks_numeric, spelt
+from fewlabels.io.columns import as_text, can_keep, is_number, is_vector, looks_numeric, spelt
 from fewlabels.io.finder import names
 from fewlabels.io.scores import EDGE, SLACK
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.io.source import Source
 
 _ROWS = 300  # looked at to find out what a column contains
+_FLAGS = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "on", "off"})
 
 
 class Look:
@@ -106,6 +107,30 @@ class Look:
             return "share" if inside[0] >= inside[1] else "percent"
         named = isinstance(scores, str) and ("logit" in scores.casefold() or "*" in scores)
         return "logits" if named and (values < -EDGE).any() else "unclear"
+
+    def models(self, without: set[str | None]) -> list[str]:
+        """Find columns with the answers of several models: they have the same values, or names that say so.
+
+        Flags have the same values too, so columns of flags and numbers must have such names. An empty list: there are
+        no two such columns.
+        """
+        said: dict[str, set[str]] = {}
+        for name in self.source.columns:
+            if name in without or not names.may_be_answers(name) or not can_keep(self.source.schema.field(name).type):
+                continue
+            values = [str(value).strip().casefold() for value in self.head([name])[name] if value is not None]
+            distinct = {value for value in values if value}
+            numbers = [spelt(self.source, value) for value in distinct]
+            if not distinct or any(number is not None and number != round(number, 0) for number in numbers):
+                continue
+            flags = all(value in _FLAGS or number is not None for value, number in zip(distinct, numbers, strict=True))
+            if names.MODEL.search(name) or (not flags and len(distinct) * 2 <= len(values)):
+                said[name] = distinct
+        best: list[str] = []
+        for one in said.values():
+            alike = [name for name, other in said.items() if len(other & one) * 2 >= len(other | one)]
+            best = alike if len(alike) > max(len(best), 1) else best
+        return best
 
     def identifier(self, without: set[str | None]) -> tuple[str | None, str | None]:
         """Find a column whose name says that it is the id; unless it is "id" itself, its values must all differ.

@@ -35,6 +35,15 @@ DOCUMENTED = ("p_*", "prob_*", "score_*")
 PATTERNS = ("p_*", "prob_*", "proba_*", "probability_*", "score_*", "scores_*", "logit_*", "logits_*", "p(*)", "P(*)")
 # Columns with long text that give the answer away: an annotator who reads them is not blind.
 TELLING = re.compile("(?i)pred|reason|rational|explan|thought|response|output|completion|answer|model|llm|gpt|raw")
+# What may stand before or after the name of a model in the name of a column with its answers.
+ANSWER = (*PREDICTED, "answer", "label", "class", "verdict", "judgement", "judgment")
+# Names that several columns of answers have, and names that columns of people's answers have.
+MODEL = re.compile(
+    r"(?xi) pred|answer|output|response|verdict|model|prompt|classifier"
+    r"| llm|gpt|claude|gemini|llama|mistral|qwen|bert"
+    r"| (?: ^|[\W_] ) (?: old|new|base|baseline|candidate|control|treatment|[ab]|v\d+ ) (?: [\W_]|$ )"
+)
+PERSON = re.compile("(?i)annot|rater|human|gold|truth|target|actual|expert|coder|worker|person")
 ENDS_IN_ID = re.compile("[ _-][iI][dD]$|[a-z]I[dD]$")
 UNNAMED = ("column_1", "Unnamed: 0", "__index_level_0__")
 # "Confidence (%)", "confidence [0-100]", "Confidence in percent": what the numbers are in is found out by looking.
@@ -53,6 +62,38 @@ def plain(name: str) -> str:
     ('predictedclass', 'confidence')
     """
     return re.sub(r"[\s_\-.]", "", _UNIT.sub("", name.strip())).casefold()
+
+
+def is_confidence(name: str) -> bool:
+    """Whether a column is called like a confidence, perhaps that of one of several models.
+
+    >>> is_confidence("gpt_a_confidence"), is_confidence("gpt_a")
+    (True, False)
+    """
+    return any(word in plain(name) for word in CERTAINTY) or plain(name).endswith(("probability", "prob", "score"))
+
+
+def may_be_answers(name: str) -> bool:
+    """Whether a column can have the answers of a model, by its name: not if it has a person's, or scores.
+
+    >>> may_be_answers("gpt_a"), may_be_answers("annotator_1"), may_be_answers("p_a")
+    (True, False, False)
+    """
+    scores = any(matching(pattern, [name]) for pattern in PATTERNS)
+    return not (scores or is_confidence(name) or PERSON.search(name))
+
+
+def model_of(column: str) -> str:
+    """The name of the model in the name of a column with its answers.
+
+    >>> model_of("gpt_a"), model_of("gpt_a_answer"), model_of("predicted_new"), model_of("prediction")
+    ('gpt_a', 'gpt_a', 'new', 'prediction')
+    """
+    words = re.split(r"([\s_\-.]+)", column)
+    for rest, word in (("".join(words[:-2]), words[-1]), ("".join(words[2:]), words[0])):
+        if rest and plain(word) in ANSWER:
+            return rest
+    return column
 
 
 def matching(pattern: str, columns: Iterable[str]) -> dict[str, str]:

@@ -72,7 +72,7 @@ def find_roles(
         )
     used = {id, predicted, confidence, *scored}
     vector = len(scored) == 1
-    return Roles(id, scored, vector, predicted, confidence, _kept(source, used, columns, content), known)
+    return Roles(id, scored, vector, predicted, confidence, kept_columns(source, used, columns, content), known)
 
 
 def _documented(source: Source, confidence: str | None) -> tuple[str | None, str | None]:
@@ -88,7 +88,7 @@ def _documented(source: Source, confidence: str | None) -> tuple[str | None, str
             return pattern, None
     begin = f"{source.name} has the columns {listed(names)}, and it is not clear which of them are predictions. "
     likely = guess(source, confidence=confidence)
-    if likely.scores is not None or likely.predicted is not None:
+    if likely.scores is not None or likely.predicted is not None or likely.models is not None:
         raise InputError(f"{begin}Going by their names, it would be ", likely.call, ".")
     raise InputError(
         f"{begin}Say ",
@@ -99,7 +99,9 @@ def _documented(source: Source, confidence: str | None) -> tuple[str | None, str
     )
 
 
-def _kept(source: Source, used: set[str | None], columns: Sequence[str] | None, content: str | None) -> tuple[str, ...]:
+def kept_columns(
+    source: Source, used: set[str | None], columns: Sequence[str] | None, content: str | None
+) -> tuple[str, ...]:
     if isinstance(columns, str):
         proposed = Argument("columns", [columns])
         raise InputError(

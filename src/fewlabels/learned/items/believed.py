@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -40,7 +41,22 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class LearnedBelief(Belief):
-    """A belief about cells that learn from each other; `alpha` has the counts with the same means and variances.
+    """A belief about cells that learn from each other; `alpha` has the counts with the same means and variances."""
+
+    conjugate: ClassVar[bool] = False
+
+    def matched(self) -> Belief:
+        """Independent Dirichlets with the same means and variances."""
+        return Belief(self.alpha - self.counts, self.counts, self.size, self.target)
+
+    @abstractmethod
+    def summary(self) -> Summary:
+        """A summary of what was learned about the classifier's scores, in words and numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrustBelief(LearnedBelief):
+    """A belief that rests on the model of items.
 
     Parameters
     ----------
@@ -48,21 +64,36 @@ class LearnedBelief(Belief):
         The posterior of the model of items.
     free
         Unlabelled items of each strip, shape (strips,).
+    answered
+        The share of the items of each cell that the classifier answered, shape (cells,); None if it answered all. The
+        model is about these; the others are wrong.
     """
 
     model: Trust = field(kw_only=True)
     free: NDArray[np.int64] = field(kw_only=True)
-
-    conjugate: ClassVar[bool] = False
+    answered: NDArray[np.float64] | None = field(default=None, kw_only=True)
 
     @property
-    def coming(self) -> NDArray[np.int64]:
-        """The items of each strip whose outcomes are uncertain: the unlabelled ones, or all like those of the pool."""
-        return self.free if self.target == "pool" else self.model.strips.size
+    def open(self) -> NDArray[np.int64]:
+        """Items without a label in each of the model's cells, shape (cells,)."""
+        return self.left
 
-    def matched(self) -> Belief:
-        """Independent Dirichlets with the same means and variances."""
-        return Belief(self.alpha - self.counts, self.counts, self.size, self.target)
+    def right_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and variance of the share right among the items yet to be labelled, two of shape (cells,)."""
+        coming = self.free if self.target == "pool" else self.model.strips.size
+        mean, variance = self.model.moments(coming)
+        if self.answered is not None:
+            share = self.answered
+            if self.target == "pool":
+                free = self.model.strips.by_cell(self.free)
+                share = np.where(self.open > 0, free / np.maximum(self.open, 1), share)
+            mean, variance = mean * share, variance * share**2
+        return np.clip(mean, 1e-6, 1 - 1e-6), variance
+
+    def right_shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the share right in the population behind each cell, shape (n, cells)."""
+        right = self.model.shares(rng, n, self.model.strips.size)
+        return right if self.answered is None else right * self.answered
 
     def summary(self) -> Summary:
         """A summary of what was learned about the classifier's confidences, in words and numbers.
@@ -92,7 +123,7 @@ class LearnedBelief(Belief):
 
 
 @dataclass(frozen=True, eq=False)
-class ItemBelief(LearnedBelief):
+class ItemBelief(TrustBelief):
     """The belief of the model of items about cells whose outcomes are right and wrong."""
 
     @property
@@ -103,13 +134,12 @@ class ItemBelief(LearnedBelief):
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """Counts of the Beta with the mean and variance of the share right among the items yet to be labelled."""
-        mean, variance = self.model.moments(self.coming)
-        mean = np.clip(mean, 1e-6, 1 - 1e-6)
+        mean, variance = self.right_moments()
         return strength(mean, variance)[:, None] * np.column_stack([mean, 1 - mean])
 
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the shares in the population, shape (n, cells, outcomes)."""
-        right = self.model.shares(rng, n, self.model.strips.size)
+        right = self.right_shares(rng, n)
         return np.stack([right, 1 - right], axis=-1)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:

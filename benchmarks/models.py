@@ -1,0 +1,138 @@
+"""Several models on one pool: the best of them, the difference of two, honesty, made worlds.
+
+python benchmarks/models.py --data DIR [--runs 60] [--what best,compare,honest] [--pools models_emotion,models_sst2]
+
+DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
+--data: worlds that are made here (--what worlds), of which the pools know nothing.
+
+best: percent of runs in which the chosen model is the best, on 1,000 items drawn at random, beside the baselines.
+compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
+honest: how often "95% sure" is right, at the moment it is first said.
+worlds: the same on made worlds: independent models, relatives of a few families, and models that nobody can tell apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import fewlabels as fl
+from fewlabels.simulation.contest import simulate_models
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.pool import Pool
+
+POOLS = ("models_emotion", "models_sst2", "models_mrpc", "models_imagenet")
+BUDGETS = (20, 50, 100, 200, 300)
+METHODS = "learned+default,random,disagreements,selector"
+
+
+def read(folder: Path, name: str) -> tuple[Pool, list[int]]:
+    """A pool of several models, and its labels."""
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        raise SystemExit(f"there is no {path}. Name the folder with the NPZ files by --data.")
+    with np.load(path, allow_pickle=False) as file:
+        return fl.read_pool(path), file["labels"].tolist()
+
+
+def show(title: str, table: Any, scores: tuple[str, ...]) -> None:
+    """Print the means of some scores, a line for each method and a column for each budget."""
+    print(f"\n{title}")
+    rows = list(table.rows())
+    for score in scores:
+        for method in dict.fromkeys(row["method"] for row in rows):
+            values = [f"{row['mean']:8.2f}" for row in rows if (row["method"], row["score"]) == (method, score)]
+            if values:
+                print(f"  {score:11} {method:18} {' '.join(values)}", flush=True)
+
+
+def best(pool: Pool, labels: list[int], name: str, runs: int) -> None:
+    """Which model is chosen, and how often those that were sure were right."""
+    methods = METHODS if len(pool.choices) < 100 else "learned+default,random,disagreements"
+    table = simulate_models(
+        pool, labels, task=fl.Best(fl.Accuracy()), methods=methods, budgets=BUDGETS, items=1_000, runs=runs
+    )
+    show(f"{name}: best of {len(pool.models)} at {BUDGETS} labels", table, ("best", "regret", "sure", "sure-right"))
+
+
+def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
+    """The difference of the two best models, with confidences and without."""
+    right = pool.answers == np.asarray(labels)[:, None]
+    a, b = np.argsort(-right.mean(axis=0))[:2].tolist()
+    task = fl.CompareModels(fl.Accuracy(), pool.models[a], pool.models[b])
+    rest = tuple(replace(one, confidence=None) for one in pool.rest)
+    bare = replace(pool, confidence=None, score_sums=None, rest=rest)
+    for title, some in (("with confidences", pool), ("answers only", bare)):
+        if some is pool and pool.confidences is None:
+            continue
+        table = simulate_models(
+            some, labels, task=task, methods="learned+default,random,disagreements", budgets=(50, 100, 200),
+            items=min(len(labels), 5_000), runs=runs,
+        )  # fmt: skip
+        scores = ("error", "sd", "coverage", "sure", "sure-right")
+        show(f"{name}, {title}: {task.a} against {task.b} at 50, 100, 200 labels", table, scores)
+
+
+def world(kind: str, seed: int, n: int = 1_000, classes: int = 4) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Answers and truth of a made world: independent models, relatives of three parents, or equals."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, classes, n).astype(np.int32)
+    hard = rng.beta(0.6, 0.6, n)[:, None]  # some items are hard for everybody
+    if kind == "relatives":
+        parents = rng.uniform(0.6, 0.85, 3)
+        wrong = (true[:, None] + rng.integers(1, classes, (n, 3))) % classes
+        answers = np.where(rng.random((n, 3)) < parents * (1.3 - 0.6 * hard), true[:, None], wrong)
+        said = answers[:, rng.integers(0, 3, 30)]
+        noise = rng.random(said.shape) < rng.uniform(0.01, 0.1, 30)
+        return np.where(noise, rng.integers(0, classes, said.shape), said).astype(np.int32), true
+    rate = np.full(8, 0.8) if kind == "equals" else rng.uniform(0.65, 0.85, 8)
+    wrong = (true[:, None] + rng.integers(1, classes, (n, 8))) % classes
+    return np.where(rng.random((n, 8)) < rate * (1.2 - 0.4 * hard), true[:, None], wrong).astype(np.int32), true
+
+
+def worlds(runs: int) -> None:
+    """How often "95% sure" is right in made worlds, each run in a world of its own."""
+    for kind in ("independent", "relatives", "equals"):
+        found: dict[str, list[float]] = {}
+        for run in range(runs):
+            said, true = world(kind, run)
+            names = [f"m{h}" for h in range(said.shape[1])]
+            sets = {name: {"predicted": [f"c{k}" for k in said[:, h]]} for h, name in enumerate(names)}
+            pool = fl.read_pool(sets, classes=[f"c{k}" for k in range(4)])
+            table = simulate_models(
+                pool, true.tolist(), task=fl.Best(fl.Accuracy()), methods="learned+default", budgets=(50, 100, 200),
+                runs=1, seed=run, jobs=1,
+            )  # fmt: skip
+            for row in table.rows():
+                found.setdefault(f"{row['score']} {row['budget']}", []).append(row["mean"])
+        print(f"\n{kind}: " + ", ".join(f"{name} {np.mean(values):.1f}" for name, values in found.items()), flush=True)
+
+
+def main() -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--what", default="")
+    parser.add_argument("--pools", default=",".join(POOLS))
+    given = parser.parse_args()
+    what = given.what.split(",") if given.what else (["best", "compare"] if given.data else ["worlds"])
+    if "worlds" in what:
+        worlds(given.runs)
+    for name in given.pools.split(",") if given.data else ():
+        pool, labels = read(given.data, name)
+        if "best" in what or "honest" in what:
+            best(pool, labels, name, given.runs)
+        if "compare" in what:
+            compare(pool, labels, name, given.runs)
+
+
+if __name__ == "__main__":
+    main()

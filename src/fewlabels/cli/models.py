@@ -1,0 +1,226 @@
+"""Reading the predictions of several models, from a file for each or from one wide file, and saying how."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.cli.predictions import MOST_NAMES, Understood, score_names
+from fewlabels.errors import InputError
+from fewlabels.io.answers import alike
+from fewlabels.io.finder import Guess, guess, names
+from fewlabels.io.finder.look import Look
+from fewlabels.io.finder.models import roles_by_model
+from fewlabels.io.joining import join
+from fewlabels.io.one_model import Manner, read_one
+from fewlabels.io.predictions import read_models
+from fewlabels.io.source import listed, listed_pieces
+from fewlabels.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fewlabels.io.finder import Roles
+    from fewlabels.io.source import Source
+    from fewlabels.pool import Pool
+
+_MOST_MODELS = 6  # models that are described one by one
+
+
+def model_names(files: Sequence[str], given: Sequence[str] | None) -> list[str]:
+    """The names of the models of files: as given, or else the names of the files or of their folders.
+
+    >>> model_names(["old.csv", "runs/new.csv"], None), model_names(["a/p.csv", "b/p.csv"], None)
+    (['old', 'new'], ['a', 'b'])
+    """
+    if given is not None:
+        if len(given) != len(files):
+            raise InputError(
+                f"--models has {counted(len(given), 'name')} for {counted(len(files), 'file')}. Give one for each file."
+            )
+        names = list(given)
+    else:
+        names = [Path(file).name.partition(".")[0] for file in files]
+        if len(set(names)) < len(names):
+            names = [Path(file).absolute().parent.name for file in files]
+        if len(set(names)) < len(names):
+            names = [str(file) for file in files]
+    if len(set(names)) < len(names):
+        raise InputError("two of the models have the same name. Give each file a name of its own, with --models a,b.")
+    return names
+
+
+def read_files(
+    sources: Mapping[str, Source],
+    options: dict[str, Any],
+    *,
+    classes: list[str] | None,
+    content: str | None,
+    columns: Sequence[str] | None,
+    groups: Sequence[str],
+) -> tuple[Pool, list[Understood], list[str]]:
+    """Read a file for each model, each with guesses of its own where there are no options; join them by id.
+
+    Also how they were understood, and the columns that are not used.
+    """
+    asked, guesses = {}, {}
+    for name, source in sources.items():
+        own = {role: _there(options[option], role, source, sources) for role, option in _ROLES.items()}
+        own["scores"] = score_names(own["scores"], source)
+        if own["predicted"] is None and own["scores"] is None:
+            own["predicted"] = _answer(name, source)
+        found = guess(source, **own, content=_there(content, "content", source, sources), not_content=groups)
+        if found.scores is None and found.predicted is None:
+            raise InputError(_unclear(name, source, found))
+        if found.truth is not None and found.truth not in (found.predicted, *groups):
+            source = _without(source, found.truth)  # noqa: PLW2901  (a pool never holds labels)
+        guesses[name] = found
+        asked[name] = (source, _asked(found, classes, columns, source), _manner(found, options))
+    pool = read_models(asked)
+    used = {name for one in guesses.values() for name in _used(one)}
+    unused = dict.fromkeys(name for source in sources.values() for name in source.columns if name not in used)
+    roles = [
+        Understood("id", _by_model(guesses, "id", "none: joined by rows"), "--id NAME"),
+        Understood("predicted", _by_model(guesses, "predicted", "the largest score"), "--predicted"),
+        Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
+    ]
+    truth = next((found.truth for found in guesses.values() if found.truth), None)
+    return pool, _lines(pool, roles, truth), [name for name in unused if name not in groups]
+
+
+_ROLES = {"id": "id_", "scores": "scores", "predicted": "predicted", "confidence": "confidence"}
+
+
+def _answer(model: str, source: Source) -> str | None:
+    """The column of answers in a file that is known to be one model's, if it has an otherwise doubtful name."""
+    look = Look(source)
+    clear = look.named(names.PREDICTED) or look.scores(without={look.named(names.CONFIDENCE)})
+    doubtful = [name for name in names.ANSWER if name not in names.TRUTH]
+    return None if clear else look.named([names.plain(model), *doubtful])
+
+
+def _there(wanted: str | None, role: str, source: Source, sources: Mapping[str, Source]) -> Any:
+    """The column that an option names, for a source that has it; ids must be in all files."""
+    if wanted is None or role == "id" or "*" in wanted or wanted in source.columns:
+        return wanted
+    if any(wanted in other.columns for other in sources.values()):
+        return None
+    return wanted
+
+
+def _asked(found: Guess, classes: list[str] | None, columns: Sequence[str] | None, source: Source) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "scores": found.scores,
+        "predicted": found.predicted,
+        "confidence": found.confidence,
+        "classes": classes,
+        "columns": None if columns is None else [name for name in columns if name in source.columns],
+        "content": found.content,
+    }
+
+
+def _manner(found: Guess, options: dict[str, Any]) -> Manner:
+    given = options["normalize"] or options["logits"]
+    return Manner(
+        normalize=bool(options["normalize"] if given else found.normalize),
+        logits=bool(options["logits"] if given else found.logits),
+        unlisted=options["unlisted"] == "wrong",
+    )
+
+
+def _without(source: Source, name: str) -> Source:
+    return dataclasses.replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
+
+
+def _used(found: Guess) -> list[str | None]:
+    scores = [found.scores] if isinstance(found.scores, str) else found.scores or []
+    return [found.id, found.predicted, found.confidence, found.content, found.truth, found.verbal, *scores]
+
+
+def _unclear(name: str, source: Source, found: Guess) -> str:
+    words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the answer of {name!r}. "
+    if found.models:
+        return f"{words}It seems to have the answers of several models itself: give that file alone."
+    if found.truth is not None:
+        words += f"{found.truth!r} looks like true labels; if it is the answer, add --predicted {found.truth!r}. "
+    return f"{words}Use --predicted NAME; in files without that column, the answers are found by their usual names."
+
+
+def _by_model(guesses: Mapping[str, Guess], role: str, nothing: str) -> str:
+    """What was found for each model, in one text if it is the same for all."""
+    said = {}
+    for model, found in guesses.items():
+        column = getattr(found, role)
+        if column is None and found.verbal and role == "confidence":
+            said[model] = f"column {found.verbal!r} is in words"
+        else:
+            said[model] = nothing if column is None else f"column {column!r}"
+    if len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    return "; ".join(f"{model}: {words}" for model, words in list(said.items())[:_MOST_MODELS])
+
+
+def read_wide(
+    source: Source,
+    models: Sequence[str] | None,
+    options: dict[str, Any],
+    found: Guess,
+    *,
+    classes: list[str] | None,
+    columns: Sequence[str] | None,
+    groups: Sequence[str],
+) -> tuple[Pool, list[Understood], list[str]]:
+    """Read one file with the answers of several models; also how, and the columns that are not used."""
+    if found.truth is not None and found.truth not in (*(models or ()), *groups):
+        source = _without(source, found.truth)  # a pool never holds labels
+    asked = {"id": found.id, "scores": None, "predicted": None, "confidence": None, "classes": classes}
+    source, roles = roles_by_model(source, models, **asked, columns=columns, content=found.content)
+    look = Look(source)
+    pools = {}
+    for name, one in roles.items():
+        percent = one.confidence is not None and look.unit(None, one.confidence) == "percent"
+        manner = Manner(bool(options["normalize"]) or percent, bool(options["logits"]), options["unlisted"] == "wrong")
+        pools[name] = read_one(source, one, found.content, manner, gaps=True)
+    pool = join(pools, named=next(iter(roles.values())).classes is not None)
+    lines = [
+        Understood("id", f"column {found.id!r}" if found.id else "none: rows are numbered 0, 1, 2, ...", "--id NAME"),
+        Understood("predicted", _columns(roles, "predicted"), "--models NAMES"),
+        Understood("confidence", _columns(roles, "confidence"), ""),
+    ]
+    used = {found.id, found.content, found.truth, *groups}
+    for one in roles.values():
+        used |= {one.predicted, one.confidence, *one.scores}
+    return pool, _lines(pool, lines, found.truth), [name for name in source.columns if name not in used]
+
+
+def _columns(roles: Mapping[str, Roles], role: str) -> str:
+    """The columns of all models for one role."""
+    columns = [getattr(one, role) for one in roles.values() if getattr(one, role) is not None]
+    if role == "predicted" and not columns:
+        return "the class with the largest score"
+    return listed(columns, _MOST_MODELS) if columns else "none"
+
+
+def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Understood]:
+    """How the models were understood: who they are, where they differ, and what is missing."""
+    models = tuple(listed_pieces(pool.models, MOST_NAMES))
+    lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
+    differ = int((pool.answers != pool.answers[:, :1]).any(axis=1).sum())
+    lines.append(Understood("answers", f"the models differ on {differ:,} of {counted(len(pool), 'item')}", ""))
+    missing = (pool.answers < 0).sum(axis=0)
+    for h in np.flatnonzero(missing)[:_MOST_MODELS].tolist():
+        words = f"{pool.models[h]!r} has none for {counted(int(missing[h]), 'item')}: wrong there"
+        lines.append(Understood("", words, ""))
+    classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
+    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
+    if same := alike(pool.choices, marks=False):
+        lines.append(Understood("", f"{same[0]!r} and {same[1]!r} may be one answer", "write both the same way"))
+    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
+    lines.append(Understood("content", shown, "--content NAME"))
+    if truth is not None:
+        lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
+    return lines

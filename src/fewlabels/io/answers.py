@@ -1,0 +1,178 @@
+"""Predicted classes, read from one column: the names of the classes, and the position of each answer."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from fewlabels import pool as pools
+from fewlabels.errors import Argument, InputError, Place
+from fewlabels.io.columns import as_text
+from fewlabels.io.finder import MOST_SCORE_COLUMNS
+from fewlabels.io.scores import vector_width
+from fewlabels.io.source import NO_ANSWER, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from fewlabels.io.finder import Roles
+    from fewlabels.io.source import Source
+
+
+_MARKS = re.compile(r"""[.,;:!?"'`´*()\[\]{}<>_]""")
+
+
+def classes_and_predicted(
+    source: Source, roles: Roles, table: pa.Table | None, *, gaps: bool = False, unlisted: bool = False
+) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
+    """The class names, and if a column has the predicted classes their positions, shape (items,).
+
+    A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
+    may name others. With `unlisted` an answer that is not in the list of classes counts as none.
+    """
+    known = roles.classes
+    if roles.vector and known is None:
+        width = vector_width(source, roles.scores[0])
+        if not 2 <= width <= MOST_SCORE_COLUMNS:
+            raise InputError(
+                f"{width:,} scores. One is needed per class, and 2 to {MOST_SCORE_COLUMNS:,} classes are allowed.",
+                at=source.at(1, roles.scores[0]),
+            )
+        known = tuple(str(k) for k in range(width))
+    if roles.predicted is None or table is None:
+        assert known is not None
+        return known, None
+    name = roles.predicted
+    # Spaces around a class are a slip in the file, and labels are read without them too.
+    text = pc.utf8_trim_whitespace(as_text(source, name, table[name]).combine_chunks())
+    text = pc.if_else(pc.is_in(text, pa.array(["", *([pools.NO_ANSWER] if gaps or unlisted else [])])), None, text)
+    if text.null_count and not (gaps or unlisted):
+        raise InputError(f"the predicted class is missing. Fill it in. {NO_ANSWER}.", at=source.at(_gaps(text), name))
+    encoded = text.dictionary_encode()
+    distinct = [str(value) for value in encoded.dictionary.to_pylist()]
+    if known is None:
+        if unlisted:
+            raise InputError(
+                Argument("unlisted", "wrong"),
+                " is about answers that are not in the list of classes, and there is no list. Pass ",
+                Argument("classes"),
+                ".",
+            )
+        known = in_order(distinct)
+        _check_alike(source, name, text, known)
+    if len(known) < 2 and not gaps:
+        raise InputError(
+            f"all items are predicted as {known[0]!r}, so the other classes are unknown. Pass ",
+            Argument("classes"),
+            " with the names of all classes.",
+            at=source.at(column=name),
+        )
+    _check_spaces(source.at(column=name), known)
+    place = _class_places(distinct, known)
+    code = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    if (strange := [value for value in distinct if place.get(value) is None]) and not unlisted:
+        row = int(np.flatnonzero(code == distinct.index(strange[0]))[0]) + 1
+        raise _unknown_class(source.at(row, name), strange[0], known)
+    return known, np.array([*(place.get(value, -1) for value in distinct), -1], dtype=np.int32)[code]
+
+
+def in_order(classes: Iterable[str]) -> tuple[str, ...]:
+    """Classes in the order that they have when nobody gives one: sorted, and as numbers if all are numbers.
+
+    >>> in_order(["10", "9"]), in_order(["b", "a", "10"])
+    (('9', '10'), ('10', 'a', 'b'))
+    """
+    names = list(classes)
+    return tuple(sorted(names, key=int if all(map(_is_whole, names)) else str))
+
+
+def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | None:
+    """The first two classes that differ only in case or spaces; None if there are no such two.
+
+    Without `marks`, points, quotes and the like do not count as a difference either, since language models add them.
+
+    >>> alike(["no", "Yes", "yes"]), alike(["no", "No."]), alike(["no", "No."], marks=False)
+    (('Yes', 'yes'), None, ('no', 'No.'))
+    """
+    seen: dict[str, str] = {}
+    for name in classes:
+        words = name if marks else (_MARKS.sub("", name) or name)
+        other = seen.setdefault(" ".join(words.split()).casefold(), name)
+        if other != name:
+            return other, name
+    return None
+
+
+def _gaps(text: pa.Array[Any]) -> list[int]:
+    rows: list[int] = (np.flatnonzero(text.is_null().to_numpy(zero_copy_only=False)) + 1).tolist()
+    return rows
+
+
+def _check_spaces(at: Place, classes: tuple[str, ...]) -> None:
+    """Refuse class names that differ only in the spaces around them: to people they are one class."""
+    seen: dict[str, str] = {}
+    for name in classes:
+        other = seen.setdefault(name.strip(), name)
+        if other != name:
+            raise InputError(f"{other!r} and {name!r} differ only in spaces. Take the spaces out of the column.", at=at)
+
+
+def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes: tuple[str, ...]) -> None:
+    """Refuse 'Billing ' beside 'billing', most likely a slip; if it is not, the caller can name the classes."""
+    pair = alike(classes)
+    if pair is None:
+        return
+    where = {one: np.flatnonzero(pc.equal(predicted, pa.scalar(one)).fill_null(False)) + 1 for one in pair}
+    rare, usual = sorted(where, key=lambda one: len(where[one]))
+    raise InputError(
+        f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
+        "Write both the same way; or if they are two classes, name all classes with ",
+        Argument("classes"),
+        ".",
+        at=source.at(where[rare].tolist(), column),
+    )
+
+
+def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
+    """Map each value of the column, a class name or a position, to its position."""
+    names = {name: k for k, name in enumerate(classes)}
+    if all(map(_is_whole, values)) and _are_positions(classes) and not all(value in names for value in values):
+        return {value: int(value) for value in values if 0 <= int(value) < len(classes)}
+    return {value: names[value] for value in values if value in names}
+
+
+def _are_positions(classes: tuple[str, ...]) -> bool:
+    """Whether whole numbers can only be positions: no class is named by a number, or each by its own ("000", "001")."""
+    return not any(map(_is_whole, classes)) or all(_is_whole(name) and int(name) == k for k, name in enumerate(classes))
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputError:
+    if _is_whole(value) and _are_positions(classes):
+        return InputError(
+            f"{value} is not a position in the list of classes, which has 0 to {len(classes) - 1:,}. "
+            "Correct it, or complete ",
+            Argument("classes"),
+            ".",
+            at=at,
+        )
+    near = difflib.get_close_matches(value, classes, 1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return InputError(
+        f"{value!r} is not one of the classes {listed(classes)}. {hint}Correct it, or add it to ",
+        Argument("classes"),
+        "; or count every answer that is not in the list as wrong, with ",
+        Argument("unlisted", "wrong"),
+        ".",
+        at=at,
+    )

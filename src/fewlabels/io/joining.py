@@ -1,0 +1,221 @@
+"""Joining the pools of several models by id into one pool."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute as pc
+
+from fewlabels.errors import Argument, InputError
+from fewlabels.io.answers import alike, in_order
+from fewlabels.pool import NO_ANSWER, Pool, Predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_FLOAT = re.compile(r"-?[0-9]+\.0+")
+
+
+def join(pools: Mapping[str, Pool], *, named: bool = False) -> Pool:
+    """Join pools of one model each by id.
+
+    The items are those of the first model, then those that the next ones add. The classes are the union. An item that
+    a model does not have is one that it did not answer. `named` says that the caller named the classes.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> from fewlabels.io.joining import join
+    >>> old = fl.read_pool({"id": ["a", "b"], "predicted": ["yes", "no"]})
+    >>> new = fl.read_pool({"id": ["b", "a"], "predicted": ["no", "maybe"]})
+    >>> pool = join({"old": old, "new": new})
+    >>> pool.classes, pool.answers.tolist()
+    (('maybe', 'no', 'yes'), [[2, 0], [1, 1]])
+    """
+    _check_models(pools)
+    pools = _with_like_ids(pools)
+    classes = _union(pools, named=named)
+    ids = list(dict.fromkeys(item for pool in pools.values() for item in _ids(pool)))
+    row = {item: i for i, item in enumerate(ids)}
+    rows = {name: np.array([row[item] for item in _ids(pool)], np.int64) for name, pool in pools.items()}
+    _check_overlap(pools, rows)
+    unanswered = any(pool.unanswered or len(pool) < len(ids) for pool in pools.values())
+    if unanswered:
+        classes = (*classes, NO_ANSWER)
+    place = {name: k for k, name in enumerate(classes)}
+    first, *rest = (_placed(pool, rows[name], len(ids), place) for name, pool in pools.items())
+    content = next((pool.content for pool in pools.values() if pool.content is not None), None)
+    return Pool(
+        ids=pa.array(ids, pa.string()),
+        predicted=first.predicted,
+        classes=classes,
+        confidence=first.confidence,
+        score_sums=first.score_sums,
+        columns=_columns(pools, rows, len(ids), content),
+        content=content,
+        source=_sources(pools),
+        models=tuple(pools),
+        rest=tuple(rest),
+        unanswered=unanswered,
+    )
+
+
+def _ids(pool: Pool) -> list[str]:
+    ids: list[Any] = pool.ids.to_pylist()
+    return ids
+
+
+def _check_models(pools: Mapping[str, Pool]) -> None:
+    for name, pool in pools.items():
+        if not name.strip():
+            raise InputError("a model has no name. Give every model one, such as 'old'.")
+        if pool.models:
+            raise InputError(f"the pool of {name!r} has several models already. Take one of them with .of(model).")
+
+
+def _with_like_ids(pools: Mapping[str, Pool]) -> dict[str, Pool]:
+    """Read the ids 7.0, 8.0, ... of one file as the 7, 8, ... of another, since pandas writes them so beside a gap."""
+    as_float = [name for name, pool in pools.items() if all(map(_FLOAT.fullmatch, _ids(pool)))]
+    others = {item for name, pool in pools.items() if name not in as_float for item in _ids(pool)}
+    joined = dict(pools)
+    for name in as_float:
+        whole = [item.partition(".")[0] for item in _ids(pools[name])]
+        if others.intersection(whole):
+            joined[name] = replace(pools[name], ids=pa.array(whole, pa.string()))
+    return joined
+
+
+def _union(pools: Mapping[str, Pool], *, named: bool) -> tuple[str, ...]:
+    """The classes of all models: in the order of the first, unless all are only sorted."""
+    each = [pool.choices for pool in pools.values()]
+    union = tuple(dict.fromkeys(name for classes in each for name in classes))
+    if all(classes == in_order(classes) for classes in each):
+        union = in_order(union)
+    pair = None if named else alike(union)
+    if pair is not None:
+        said = [next(model for model, pool in pools.items() if name in pool.choices) for name in pair]
+        raise InputError(
+            f"{said[0]!r} answers {pair[0]!r} and {said[1]!r} answers {pair[1]!r}, which differ only in case or "
+            "spaces. Write both the same way; or if they are two classes, name all classes with ",
+            Argument("classes"),
+            ".",
+        )
+    if len(union) < 2:
+        only = f"all models answer {union[0]!r}" if union else "no model answers anything"
+        raise InputError(
+            f"{only}, so the other classes are unknown. Pass ", Argument("classes"), " with the names of all classes."
+        )
+    return union
+
+
+def _check_overlap(pools: Mapping[str, Pool], rows: Mapping[str, NDArray[np.int64]]) -> None:
+    """Refuse models that have no item in common with the first: their ids are not of one kind."""
+    (first, base), *others = pools.items()
+    for name, pool in others:
+        if not np.isin(rows[name], rows[first]).any():
+            raise InputError(
+                f"{first!r} and {name!r} have no id in common: {base.ids[0].as_py()!r} and {pool.ids[0].as_py()!r} are "
+                "the first of each. The same item needs the same id in both: correct one of them, or name the "
+                "columns of ids with ",
+                Argument("id"),
+                ".",
+            )
+
+
+def _placed(pool: Pool, rows: NDArray[np.int64], items: int, place: Mapping[str, int]) -> Predictions:
+    """The predictions of one model for all items, in the classes of all models."""
+    new = np.array([place[name] for name in pool.classes], np.int32)
+    predicted = np.full(items, place.get(NO_ANSWER, -1), np.int32)
+    predicted[rows] = new[pool.predicted]
+    confidence, sums = None, None
+    if pool.confidence is not None:
+        confidence = np.zeros(items)
+        confidence[rows] = pool.confidence
+    if pool.score_sums is not None:
+        sums = np.zeros((len(place), len(place)))
+        sums[np.ix_(new, new)] = pool.score_sums
+    return Predictions(predicted, confidence, sums)
+
+
+def _columns(
+    pools: Mapping[str, Pool], rows: Mapping[str, NDArray[np.int64]], items: int, content: str | None
+) -> pa.Table | None:
+    """The further columns of all models: one where they agree, else one for each model, such as old_note."""
+    having: dict[str, list[str]] = {}
+    for model, pool in pools.items():
+        for name in pool.columns.column_names if pool.columns is not None else []:
+            having.setdefault(name, []).append(model)
+    joined: dict[str, Any] = {}
+    for name, models in having.items():
+        wide = {model: _widened(pools[model].column(name), rows[model], items) for model in models}
+        one = _agreed(list(wide.values()))
+        if one is not None:
+            joined[name] = one
+        elif name == content:
+            raise _other_content(name, wide, pools, rows)
+        else:
+            joined |= {f"{model}_{name}": column for model, column in wide.items()}
+    return pa.table(joined) if joined else None
+
+
+def _widened(column: pa.ChunkedArray[Any], rows: NDArray[np.int64], items: int) -> pa.ChunkedArray[Any]:
+    """A column of one model with a row for every item, missing where the model has none."""
+    if len(rows) == items and np.array_equal(rows, np.arange(items)):
+        return column
+    take = np.full(items, -1, np.int64)
+    take[rows] = np.arange(len(rows))
+    places: pa.Array[Any] = pa.array(take, mask=take < 0)
+    return column.take(places)
+
+
+def _agreed(columns: Sequence[pa.ChunkedArray[Any]]) -> pa.ChunkedArray[Any] | None:
+    """One column with what all of them say, if they never contradict each other; else None."""
+    if len({column.type for column in columns}) > 1:
+        return None
+    one = columns[0]
+    for column in columns[1:]:
+        if pc.any(pc.not_equal(column, one)).as_py():
+            return None
+        one = pc.coalesce(one, column)
+    return one
+
+
+def _other_content(
+    name: str,
+    wide: Mapping[str, pa.ChunkedArray[Any]],
+    pools: Mapping[str, Pool],
+    rows: Mapping[str, NDArray[np.int64]],
+) -> InputError:
+    """Say that two models saw different things under one id, with the first such item."""
+    (first, base), *others = wide.items()
+    for model, column in others:
+        differ = pc.not_equal(column.cast(pa.string()), base.cast(pa.string())).fill_null(False)
+        at = np.flatnonzero(differ.to_numpy())
+        if len(at):
+            item = pools[first].ids[int(np.flatnonzero(rows[first] == at[0])[0])].as_py()
+            said = [str(one[int(at[0])].as_py())[:60] for one in (base, column)]
+            return InputError(
+                f"{name!r} of item {item!r} is {said[0]!r} for {first!r} and {said[1]!r} for {model!r}, and so for "
+                f"{len(at):,} of {len(column):,} items. One id must mean one item: correct the ids, or name another "
+                "column with ",
+                Argument("content"),
+                ".",
+            )
+    return InputError(
+        f"{name!r} holds different types of values for different models. Name another column with ",
+        Argument("content"),
+        ".",
+    )
+
+
+def _sources(pools: Mapping[str, Pool]) -> str:
+    names = list(dict.fromkeys(pool.source for pool in pools.values()))
+    if len(names) > 3:
+        return f"{names[0]} and {len(names) - 1:,} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

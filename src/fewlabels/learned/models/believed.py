@@ -1,0 +1,308 @@
+"""The belief about several models: how often each is right, all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.learned.items.believed import LearnedBelief, Summary, strength
+from fewlabels.learned.models.voices import draw_chances
+from fewlabels.wording import percent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief, Target
+    from fewlabels.learned.models.panel import Learning
+
+# Draws behind means, variances and the worth of items, and their generator: the same labels give the same numbers.
+LOOKS = 160
+_SEED = 0x6D6F64656C73
+_LEAST_VARIANCE = 1e-2
+# A rival that is less probably the best than this is not asked about; at most so many are.
+_UNLIKELY, _RIVALS = 0.002, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Some draws from the belief, for the open items and the models.
+
+    Parameters
+    ----------
+    chance
+        P(each option) of the open items, shape (draws, open, options + none).
+    expected
+        The right answers expected under each draw, shape (draws, groups, models).
+    right
+        The right answers in the pool, drawn, shape (draws, groups, models).
+    """
+
+    chance: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    right: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelsBelief(LearnedBelief):
+    """The joint belief about the accuracy of several models, in each group.
+
+    A row is a group and a model, as in `ModelCells`. In a draw the true class of every unlabelled item is drawn once
+    for all models, so items on which two models agree cancel in their difference. For the population, the pool is one
+    sample of it: shares then vary by Σ/n more, Σ being the covariance between models of being right.
+    """
+
+    learning: Learning = field(kw_only=True)
+
+    @property
+    def numbers(self) -> int:
+        """The number of values in one draw."""
+        features = self.learning.features
+        return max(features.barred.size, self.counts.size)
+
+    @property
+    def labels(self) -> int:
+        """The number of labelled items: each counts in one row of every model."""
+        return int(np.rint(self.counts.sum() / self.learning.panel.answers.models))
+
+    @cached_property
+    def look(self) -> Look:
+        """Draws for means, variances and the worth of items, always the same for the same labels."""
+        return self._looked(np.random.default_rng(_SEED), LOOKS)
+
+    def _looked(self, rng: np.random.Generator, n: int) -> Look:
+        learning = self.learning
+        chance = draw_chances(learning.features, learning.points, rng, n)
+        expected, right = self._agreed(rng, n)
+        drawn = (rng.random((n, chance.shape[1], 1)) > chance.cumsum(axis=2)).sum(axis=2)
+        shown = drawn[..., None] == np.arange(chance.shape[2])
+        group = learning.features.group
+        for g in np.unique(group).tolist():
+            first, last = np.searchsorted(group, [g, g + 1])  # open items are sorted by group
+            says = learning.features.says[first:last].astype(float).reshape(-1, right.shape[2])
+            expected[:, g] += chance[:, first:last].reshape(n, -1) @ says
+            right[:, g] += shown[:, first:last].reshape(n, -1).astype(float) @ says
+        return Look(chance, expected, right)
+
+    def _agreed(self, rng: np.random.Generator, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The right answers that are known or agreed, expected and drawn: two of shape (n, groups, models)."""
+        learning = self.learning
+        expected = np.repeat(learning.known[None].astype(float), n, axis=0)
+        drawn = expected.copy()
+        if learning.trust is not None:
+            homes, trust = learning.panel.homes, learning.trust
+            chance = trust.draws(rng, n)
+            by_home = trust.strips.by_cell
+            expected[:, homes] += by_home(chance * learning.free)[..., None]
+            drawn[:, homes] += by_home(rng.binomial(learning.free, chance))[..., None]
+        return expected, drawn
+
+    # --- as a belief about rows
+
+    def awaiting(self, pending: NDArray[np.int64]) -> Belief:
+        """The belief itself: pending items are not asked again, and each was chosen for what it settles itself."""
+        return self
+
+    @cached_property
+    def left(self) -> NDArray[np.int64]:
+        """Contested items without a label in each row, shape (rows,)."""
+        panel = self.learning.panel
+        count = np.bincount(panel.group[self.learning.open], minlength=panel.groups)
+        return np.repeat(count, panel.answers.models)
+
+    @property
+    def _per(self) -> NDArray[np.float64]:
+        return self.size.reshape(self.learning.panel.groups, -1).astype(float)
+
+    def mean(self) -> NDArray[np.float64]:
+        """E θ, shape (rows, outcomes)."""
+        right = (self.look.expected.mean(axis=0) / self._per).reshape(-1)
+        return np.column_stack([right, 1 - right])
+
+    def variance(self) -> NDArray[np.float64]:
+        """Var θ, shape (rows, outcomes)."""
+        variance = (self.look.right / self._per).var(axis=0)
+        if self.target == "population":
+            variance += np.stack([np.diag(c) for c in self._sampling])
+        return np.repeat(variance.reshape(-1, 1), 2, axis=1)
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """Counts of the Beta with the mean and variance of each row."""
+        mean = np.clip(self.mean()[:, 0], 1e-6, 1 - 1e-6)
+        return strength(mean, self.variance()[:, 0])[:, None] * np.column_stack([mean, 1 - mean])
+
+    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the shares in the population, shape (n, rows, outcomes)."""
+        right = self._looked(rng, n).right / self._per
+        for g, covariance in enumerate(self._sampling):
+            right[:, g] += rng.standard_normal((n, len(covariance))) @ _root(covariance).T
+        right = np.clip(right.reshape(n, -1), 0, 1)
+        return np.stack([right, 1 - right], axis=-1)
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n joint draws of θ, shape (n, rows, outcomes)."""
+        if self.target == "population":
+            return self.shares(rng, n)
+        right = (self._looked(rng, n).right / self._per).reshape(n, -1)
+        return np.stack([right, 1 - right], axis=-1)
+
+    @cached_property
+    def _sampling(self) -> NDArray[np.float64]:
+        """How far the shares of a pool of this size differ from the population's: (groups, models, models).
+
+        Σ/(n + 1), Σ being the covariance over items of the vector of who is right.
+        """
+        learning, panel = self.learning, self.learning.panel
+        models = panel.answers.models
+        both = np.zeros((panel.groups, models, models))
+        # Agreed items: all are right together.
+        if learning.trust is not None:
+            _, drawn = self._agreed(np.random.default_rng(_SEED), LOOKS)
+            both[panel.homes] += (drawn - learning.known).mean(axis=0)[panel.homes][:, :1, None]
+        right = panel.answers.said[learning.asked] == self._truth[:, None]
+        for g in range(panel.groups):
+            here = right[panel.group[learning.asked] == g].astype(float)
+            both[g] += here.T @ here
+            mine = learning.features.group == g
+            says = learning.features.says[mine].astype(float)
+            both[g] += np.einsum("ns,nsh,nsk->hk", self.look.chance.mean(axis=0)[mine], says, says, optimize=True)
+        both += self._known_agreed
+        mean = both / self._per[:, :1, None]
+        share = np.diagonal(mean, axis1=1, axis2=2)
+        covariance = mean - share[:, :, None] * share[:, None, :]
+        return covariance / (self._per[:, :1, None] + 1)
+
+    @cached_property
+    def _truth(self) -> NDArray[np.int64]:
+        """The true class of each labelled contested item, or −2 where no model names it."""
+        learning = self.learning
+        answers = learning.panel.answers
+        hit = answers.option[learning.asked] == learning.place[:, None]
+        said = np.take_along_axis(answers.said[learning.asked], hit.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return np.where(hit.any(axis=1), said, -2)
+
+    @property
+    def _known_agreed(self) -> NDArray[np.float64]:
+        """The right answers among labelled items that are agreed, shape (groups, 1, 1)."""
+        learning, panel = self.learning, self.learning.panel
+        contested = np.zeros((panel.groups, panel.answers.models))
+        np.add.at(contested, panel.group[learning.asked], panel.answers.said[learning.asked] == self._truth[:, None])
+        return np.asarray((learning.known - contested)[:, :1, None], dtype=float)
+
+    # --- the worth of a label
+
+    def chances(self, group: int | None = None) -> NDArray[np.float64]:
+        """P(best) of each model in a group, or over all; ties are shared evenly. Shape (models,)."""
+        right = self.look.right.sum(axis=1) if group is None else self.look.right[:, group]
+        first = right >= right.max(axis=1, keepdims=True) - 1e-9
+        return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
+
+    def doubt(self, a: int, b: int) -> NDArray[np.float64]:
+        """The variance of (a is right − b is right) for each item, shape (items,): what its label settles for certain.
+
+        0 for items that have a label or to which the two give the same answer.
+        """
+        features, open_ = self.learning.features, self.learning.open
+        mean = self.look.chance.mean(axis=0)
+        places = np.arange(mean.shape[1])
+        sign = (features.option[:, a, None] == places).astype(float) - (features.option[:, b, None] == places)
+        out = np.zeros(len(self.learning.panel.group))
+        out[open_] = (mean * sign**2).sum(axis=1) - (mean * sign).sum(axis=1) ** 2
+        return out
+
+    def contest(self, group: int | None = None) -> NDArray[np.float64]:
+        """The worth of a label for finding the best model: Σ_r P(r is best)·doubt(leader, r)/Var(leader − r).
+
+        Shape (items,). The leader has the highest mean; the variances are those of the right answers in the pool.
+        """
+        expected, right = self.look.expected.mean(axis=0), self.look.right
+        expected = expected.sum(axis=0) if group is None else expected[group]
+        right = right.sum(axis=1) if group is None else right[:, group]
+        lead = int(expected.argmax())
+        chance = self.chances(group)
+        order = [r for r in np.argsort(-chance, kind="stable")[: _RIVALS + 1].tolist() if r != lead]
+        rivals = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
+        total = np.zeros(len(self.learning.panel.group))
+        for rival in rivals[:_RIVALS]:
+            apart = max(float((right[:, lead] - right[:, rival]).var()), _LEAST_VARIANCE)
+            total += max(float(chance[rival]), _UNLIKELY) * self.doubt(lead, rival) / apart
+        return total if group is None else np.where(self.learning.panel.group == group, total, 0.0)
+
+    def summary(self) -> Summary:
+        """A summary of what was learned about where the models agree and differ."""
+        panel = self.learning.panel
+        items = len(panel.group)
+        apart, labels = len(panel.contested), len(self.learning.asked)
+        numbers = {"labels": float(self.labels), "contested": apart / max(items, 1), "contested_labels": float(labels)}
+        words = (
+            f"The models differ on {percent(apart / max(items, 1))} of the items ({apart:,} of {items:,}); {labels:,} "
+            f"of {self.labels:,} labels are of such items. Where all say the same, a label tells nothing about which "
+            "is better."
+        )
+        return Summary(words, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class OneModelBelief(LearnedBelief):
+    """What the joint belief says about one of the models: some of its rows.
+
+    Parameters
+    ----------
+    joint
+        The belief about all models.
+    rows
+        Its rows of this model, one for each cell, shape (cells,).
+    """
+
+    joint: ModelsBelief = field(kw_only=True)
+    rows_of_model: NDArray[np.int64] = field(kw_only=True)
+
+    @classmethod
+    def of(cls, joint: ModelsBelief, model: int) -> OneModelBelief:
+        """The belief about the model with this position."""
+        rows = np.arange(model, len(joint.size), joint.learning.panel.answers.models)
+        nothing = np.zeros_like(joint.counts[rows])
+        return cls(nothing, joint.counts[rows], joint.size[rows], joint.target, joint=joint, rows_of_model=rows)
+
+    @property
+    def numbers(self) -> int:
+        """The number of values in one draw."""
+        return self.joint.numbers
+
+    @cached_property
+    def alpha(self) -> NDArray[np.float64]:
+        """Counts of the Beta with the mean and variance of each cell."""
+        return self.joint.alpha[self.rows_of_model]
+
+    def to(self, target: Target) -> Belief:
+        """The belief for another target."""
+        return replace(self, joint=replace(self.joint, target=target), target=target)
+
+    def mean(self) -> NDArray[np.float64]:
+        """E θ, shape (cells, outcomes)."""
+        return self.joint.mean()[self.rows_of_model]
+
+    def variance(self) -> NDArray[np.float64]:
+        """Var θ, shape (cells, outcomes)."""
+        return self.joint.variance()[self.rows_of_model]
+
+    def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the shares in the population, shape (n, cells, outcomes)."""
+        return self.joint.shares(rng, n)[:, self.rows_of_model]
+
+    def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of θ, shape (n, cells, outcomes)."""
+        return self.joint.draws(rng, n)[:, self.rows_of_model]
+
+    def summary(self) -> Summary:
+        """A summary of what was learned about where the models agree and differ."""
+        return self.joint.summary()
+
+
+def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix R with R Rᵀ = the covariance, also if it is singular."""
+    value, vector = np.linalg.eigh(covariance)
+    return np.asarray(vector * np.sqrt(np.maximum(value, 0)))

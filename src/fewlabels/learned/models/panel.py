@@ -1,0 +1,179 @@
+"""The items of a pool of several models, prepared: where models differ, and where all say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.learned.items import learn, strips
+from fewlabels.learned.items.strips import KINDS
+from fewlabels.learned.models.answers import Answers, compare_answers
+from fewlabels.learned.models.voices import Features, listen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.learned.items import Strips, Trust
+    from fewlabels.learned.models.voices import Point
+
+# The prior of items on which all of several models agree: the mean log-odds of being right beyond what they say, or in
+# all if they say nothing, and its standard deviation.
+_GAP, _AGREED, _DOUBT = 0.8, 2.5, 1.3
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The answers of all models, and the group of each item.
+
+    Items on which models differ are contested: `voices` is the model of these. Where all models give the same answer
+    they are one classifier, and `learned/items` is the model: with one model, every item is such an item.
+
+    Parameters
+    ----------
+    answers
+        The answers of the models.
+    group
+        The group of each item, ascending numbers without gaps, shape (items,).
+    groups
+        How many groups there are.
+    confidence
+        The mean confidence of the models in each item, shape (items,), or None.
+    focus
+        Models that are always voices of their own.
+    """
+
+    answers: Answers
+    group: NDArray[np.int64]
+    groups: int
+    confidence: NDArray[np.float64] | None = None
+    focus: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        said: NDArray[np.int32],
+        classes: int,
+        confidences: NDArray[np.float64] | None,
+        group: NDArray[np.int64],
+        groups: int,
+        focus: tuple[int, ...] = (),
+    ) -> Panel:
+        """Prepare the answers, shape (items, models), of positions among so many classes."""
+        mean = None
+        if confidences is not None and np.isfinite(confidences).all(axis=0).any():
+            known = np.isfinite(confidences)
+            total = np.where(known, confidences, 0.0).sum(axis=1)
+            mean = np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), 0.5)
+        return cls(compare_answers(said, classes, confidences), group, groups, mean, focus)
+
+    @cached_property
+    def contested(self) -> NDArray[np.int64]:
+        """The items on which models differ, by group, shape (contested,)."""
+        items = np.flatnonzero(self.answers.contested)
+        return items[np.argsort(self.group[items], kind="stable")]
+
+    @cached_property
+    def features(self) -> Features:
+        """The features of the contested items."""
+        return self.about(self.contested)
+
+    def about(self, items: NDArray[np.int64]) -> Features:
+        """The features of some items."""
+        pair = self.answers.models == 2 or bool(self.focus)
+        return Features(self.answers, items, self.group[items], self.groups, pair=pair)
+
+    @cached_property
+    def agreed(self) -> NDArray[np.int64]:
+        """The items to which all models give the same answer, shape (agreed,)."""
+        return np.flatnonzero(~self.answers.contested & (self.answers.options > 0))
+
+    @cached_property
+    def homes(self) -> NDArray[np.int64]:
+        """The groups that have agreed items, shape (homes,)."""
+        return np.unique(self.group[self.agreed])
+
+    @cached_property
+    def strips(self) -> Strips | None:
+        """The agreed items sorted by confidence; None if there are none."""
+        if not len(self.agreed):
+            return None
+        cell = np.searchsorted(self.homes, self.group[self.agreed]).astype(np.int32)
+        sure = None if self.confidence is None else self.confidence[self.agreed]
+        sorted_ = strips(sure, cell, [cell.astype(np.int64)])
+        if self.answers.models == 1:
+            return sorted_
+        # Several that agree are right more often than each is sure to be; by how much is not known.
+        start = sorted_.kinds[:1, 1] - KINDS[0, 1] + _GAP if sure is not None else _AGREED
+        kinds = np.array([[1.0, float(np.ravel(start)[0]), _DOUBT, 0.8, 0.4, *KINDS[0, 5:]]])
+        return replace(sorted_, kinds=kinds)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Items in each group, shape (groups,)."""
+        return np.bincount(self.group, minlength=self.groups)
+
+    def learn(self, items: NDArray[np.int64], true: NDArray[np.int32]) -> Learning:
+        """What labels, of some items with their true classes, say about all items."""
+        shown = self.answers.shown(items, true)
+        contested = self.answers.contested[items]
+        asked, place = items[contested], shown[contested]
+        place = np.where(place < self.answers.options[asked], place, self.answers.width)
+        points = listen(self.about(asked), place, self.focus)
+        trust, free = None, np.empty(0, dtype=np.int64)
+        if self.strips is not None:
+            strip = np.full(len(self.group), -1, dtype=np.int64)
+            strip[self.agreed] = self.strips.strip
+            here = strip[items] >= 0
+            seen = np.bincount(strip[items[here]], minlength=len(self.strips.size))
+            right = np.bincount(strip[items[here]], shown[here] == 0, minlength=len(self.strips.size))
+            trust = learn(self.strips, right.astype(float), seen.astype(float)).pruned()
+            free = self.strips.size - seen
+        return Learning(self, points, asked, place, trust, free, self.hits(items, true))
+
+    def hits(self, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many of these labels each model has right in each group, shape (groups, models)."""
+        right = self.answers.said[items] == true[:, None]
+        out = np.zeros((self.groups, self.answers.models), dtype=np.int64)
+        np.add.at(out, self.group[items], right)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """What labels say about all items of a panel.
+
+    Parameters
+    ----------
+    panel
+        The items.
+    points
+        The posterior of the voices.
+    asked, place
+        The contested items with a label, and the option that each showed (the last place: none of them).
+    trust, free
+        The posterior for the agreed items, and how many of each strip have no label; None without such items.
+    known
+        The right answers among the labelled items, shape (groups, models).
+    """
+
+    panel: Panel
+    points: list[Point]
+    asked: NDArray[np.int64]
+    place: NDArray[np.int64]
+    trust: Trust | None
+    free: NDArray[np.int64]
+    known: NDArray[np.int64]
+
+    @cached_property
+    def open(self) -> NDArray[np.int64]:
+        """The contested items without a label, by group."""
+        contested = self.panel.contested
+        return contested[~np.isin(contested, self.asked)]
+
+    @cached_property
+    def features(self) -> Features:
+        """The features of the open items."""
+        return self.panel.about(self.open)

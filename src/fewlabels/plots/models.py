@@ -1,0 +1,121 @@
+"""Models: how often each model is right, with its interval, and the probability that it is the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.plots.drawing.picture import Key, Picture, scale
+from fewlabels.plots.drawing.row_panel import Entry, rows_panel
+from fewlabels.plots.plot import Plot
+from fewlabels.tasks.models import TIE, surest
+from fewlabels.wording import Style, chosen, counted, probability, shortened
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+    from fewlabels.findings.reading import Reading
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One model in one group: its share right with an interval, P(best), and how far it is behind the leader.
+
+    `behind` is the difference to the model with the highest mean, with its interval.
+    """
+
+    name: str
+    mean: float
+    low: float
+    high: float
+    chance: float
+    behind: float
+    behind_low: float
+    behind_high: float
+    right: int
+    labelled: int
+
+
+@dataclass(frozen=True)
+class Models(Plot):
+    """The models as rows, the most probable best first.
+
+    Parameters
+    ----------
+    level
+        The probability of each interval.
+    rows
+        A row for each model, group by group.
+    named
+        The rows that the answer names as best.
+    """
+
+    name: ClassVar[str] = "models"
+    title: ClassVar[str] = "Models with intervals"
+    of_models: ClassVar[bool] = True
+
+    level: float
+    rows: tuple[ModelRow, ...]
+    named: tuple[str, ...]
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Explain why the plot does not suit: there are no items."""
+        return "" if len(audit.pool) else "the pool has no items"
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """Read the estimates and the joint draws."""
+        estimates = reading.estimates
+        models = len(reading.audit.pool.models)
+        values = reading.values.reshape(len(reading.values), -1, models)
+        most = surest(reading.audit.belief(), reading.audit.spec.task.asks(reading.cells))
+        rows: list[ModelRow] = []
+        named = []
+        for g in range(values.shape[1]):
+            drawn = values[:, g]
+            mean = np.array(estimates["mean"][g * models : (g + 1) * models])
+            lead = int(mean.argmax())
+            best = drawn >= drawn.max(axis=1, keepdims=True) - TIE
+            tails = [(1 - reading.level) / 2, (1 + reading.level) / 2]
+            low, high = np.quantile(drawn[:, [lead]] - drawn, tails, axis=0)
+            here = []
+            for h in range(models):
+                at = g * models + h
+                name = estimates["group"][at]
+                chance = min(float(best[:, h].mean()), most)
+                own = (estimates["mean"][at], estimates["low"][at], estimates["high"][at], chance)
+                apart = (float(mean[lead] - mean[h]), float(low[h]), float(high[h]))
+                counts = (0 if reading.right is None else reading.right[name], estimates["labelled"][at])
+                here.append(ModelRow(name, *own, *apart, *counts))
+            named.append(here[lead].name)
+            rows += sorted(here, key=lambda row: (row.name != named[-1], -row.chance, -row.mean))
+        return cls(reading.level, tuple(rows), tuple(named))
+
+    def caption(self) -> str:
+        """Explain how to read the plot."""
+        return (
+            f"Each line contains the share of items that a model has right with probability {chosen(self.level)}; the "
+            "dot is its mean. Beside it: the probability that no other model is better, and how far it is behind the "
+            "first. Lines that overlap can still be told apart: where models agree, what is not known is the same for "
+            "all of them."
+        )
+
+    def picture(self) -> Picture:
+        """Draw a row for each model."""
+        x = scale(min(row.low for row in self.rows), max(row.high for row in self.rows), share=True, label="right")
+        keys = (Key("the best so far", "accent"), Key("other models"))
+        return Picture((rows_panel([self._entry(row) for row in self.rows], x, keys=keys),))
+
+    def _entry(self, row: ModelRow) -> Entry:
+        style, first = Style(share=True), row.name in self.named
+        sure = f"best: {probability(row.chance)}"
+        ends = f"{style.difference(row.behind_low)} to {style.difference(row.behind_high)}"
+        behind = "" if first else f", behind by {style.change(row.behind)} ({ends})"
+        tip = (
+            f"{shortened(row.name)}: right {style.value(row.mean)} ({style.range(row.low, row.high)}); {sure}{behind}; "
+            f"{row.right:,} of {counted(row.labelled, 'label')} right"
+        )
+        aside = f"{sure}{behind}"
+        return Entry(row.name, row.mean, row.low, row.high, tip, "accent" if first else "main", False, aside)

@@ -1,0 +1,164 @@
+"""Best: which of several models is right most often?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from fewlabels.estimates import holding, interval
+from fewlabels.parts import register
+from fewlabels.table import Table
+from fewlabels.tasks import best_words
+from fewlabels.tasks.base import LIKELY, Answer, Conclusion
+from fewlabels.tasks.models import TIE, ModelsTask, joint, rows_of, surest
+from fewlabels.wording import probability
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+    from fewlabels.tasks.base import Direction
+    from fewlabels.tasks.grounds import Ahead, Grounds
+    from fewlabels.tasks.snapshot import Snapshot
+
+
+@register
+@dataclass(frozen=True)
+class Best(ModelsTask):
+    """Which model is right most often, over the pool or in each group?
+
+    The answer is the model with the highest mean; its probability is that no other is better. Models whose difference
+    to it has an interval that contains 0 are as good as it, for all that the labels show. A label of an item is worth
+    Σ_r P(r is best) · (the expected fall in the variance of leader − r, as a share of it): nothing where models agree.
+
+    >>> import fewlabels as fl
+    >>> fl.Best(fl.Accuracy())
+    Best(metric=Accuracy())
+    """
+
+    phrase: ClassVar[str] = "which of the models is right most often"
+
+    @property
+    def sought(self) -> Direction:
+        """The end of the order that it looks for."""
+        return "highest"
+
+    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The worth of a label of each item, at the belief's mean: (..., rows, outcomes) to (..., items)."""
+        groups = len(rows_of(cells).filled)
+        models = joint(belief)
+        worth = models.contest() if groups == 1 else np.zeros(len(cells.cell))
+        for g in range(groups if groups > 1 else 0):
+            # The best label of a group is worth the probability that its leader is not the best.
+            here = models.contest(g)
+            worth += here / max(float(here.max()), TIE) * (1 - models.chances(g).max() + 1 / len(models.look.right))
+        return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
+
+    def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
+        """P(best) of each model, its share right, and what it lacks to the leader; in each group."""
+        rows = rows_of(cells)
+        values, used = self.drawn(belief, cells, rng, draws)
+        means = self.split(self.metric.value(belief.mean(), cells), cells)
+        lead = means.argmax(axis=1)
+        chance, sure = _certainty(values, lead, surest(belief, self.asks(cells)))
+        labelled = np.rint(belief.counts.sum(axis=1)).astype(int).reshape(means.shape)
+        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        for g, first in enumerate(lead.tolist()):
+            order = sorted(range(len(rows.models)), key=lambda h: (-chance[g, h], -means[g, h]))
+            order.insert(0, order.pop(order.index(first)))
+            for h in order:
+                columns["group"].append(cells.partition.names[g * len(rows.models) + h])
+                columns["n"].append(int(rows.size[g * len(rows.models) + h]))
+                columns["labelled"].append(int(labelled[g, h]))
+                for name, value in _numbers(values[:, g], means[g], chance[g], h, first, level).items():
+                    columns[name].append(value)
+        names = [cells.partition.names[g * len(rows.models) + h] for g, h in enumerate(lead.tolist())]
+        settings = {"level": level, "target": belief.target, "draws": used}
+        return Answer(_words(rows.models, lead, sure, rows.filled), sure, Table(columns, settings), tuple(names))
+
+    def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The best model of each group: (n, rows) to (n, groups); the first of several that are equal."""
+        return self.split(values, cells).argmax(axis=-1)
+
+    def conclude(self, snapshot: Snapshot) -> Conclusion:
+        """The model with the highest mean in each group, and the probability that none is better."""
+        lead = self.split(snapshot.mean, snapshot.cells).argmax(axis=1)
+        drawn = self.split(snapshot.values, snapshot.cells)
+        return Conclusion(lead, _certainty(drawn, lead, surest(snapshot.belief, self.asks(snapshot.cells)))[1])
+
+    def is_right(
+        self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
+    ) -> bool:
+        """Whether no model is better than the one that is named, in any group."""
+        values = self.split(truth, cells)
+        return bool((values[np.arange(len(named)), named] >= values.max(axis=1) - TIE).all())
+
+    # --- in words
+
+    def question(self, noun: str, groups: int) -> str:
+        """The task as a question."""
+        return best_words.question(groups)
+
+    def headline(self, grounds: Grounds) -> str:
+        """A sentence with the best model, or that it is too early to name it."""
+        return best_words.headline(self, grounds)
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """A sentence on whether the choice is settled enough to act on."""
+        return best_words.next_steps(self, grounds, ahead)
+
+    def legend(self) -> str:
+        """The meaning of the columns of the answer."""
+        return best_words.LEGEND
+
+
+_COLUMNS = (
+    *("group", "n", "labelled", "mean", "low", "high", "chance"),
+    *("behind", "behind_low", "behind_high", "regret", "as_good"),
+)
+
+
+def _certainty(values: NDArray[np.float64], lead: NDArray[np.int64], most: float) -> tuple[NDArray[np.float64], float]:
+    """P(best) of each model, shape (groups, models), and P(the named are best in all groups); ties count for each.
+
+    None is more than `most`.
+    """
+    best = values >= values.max(axis=2, keepdims=True) - TIE
+    sure = float(best[:, np.arange(len(lead)), lead].all(axis=1).mean())
+    return np.minimum(best.mean(axis=0), most), min(sure, most)
+
+
+def _numbers(
+    values: NDArray[np.float64],
+    means: NDArray[np.float64],
+    chance: NDArray[np.float64],
+    h: int,
+    lead: int,
+    level: float,
+) -> dict[str, Any]:
+    """The numbers of one model in one group; draws of shape (draws, models)."""
+    low, high = holding(means[h], *interval(values[:, h], level))
+    apart = values[:, lead] - values[:, h]
+    behind_low, behind_high = interval(apart, level)
+    return {
+        "mean": float(means[h]),
+        "low": float(low),
+        "high": float(high),
+        "chance": float(chance[h]),
+        "behind": float(means[lead] - means[h]),
+        "behind_low": float(min(behind_low, means[lead] - means[h])),
+        "behind_high": float(max(behind_high, means[lead] - means[h])),
+        "regret": float((values.max(axis=1) - values[:, h]).mean()),
+        "as_good": bool(h == lead or behind_low <= TIE),
+    }
+
+
+def _words(models: tuple[str, ...], lead: NDArray[np.int64], sure: float, groups: tuple[str, ...]) -> str:
+    verb = "is" if sure >= LIKELY else "may be"
+    if len(lead) == 1:
+        return f"The best model {verb} {models[lead[0]]}, with probability {probability(sure)}."
+    each = "; ".join(f"{name}: {models[h]}" for name, h in zip(groups, lead.tolist(), strict=True))
+    return f"The best model in each group {verb}: {each}. All of this has probability {probability(sure)}."

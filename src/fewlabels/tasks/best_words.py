@@ -1,0 +1,92 @@
+"""Best in words: the model to take, what it costs if that is wrong, and which are as good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.tasks.base import LIKELY
+from fewlabels.tasks.grounds import LONGEST, SAFE
+from fewlabels.wording import Style, listed, probability, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from fewlabels.tasks.best import Best
+    from fewlabels.tasks.grounds import Ahead, Grounds
+
+_NAMED = 4  # the most models that are listed as good as the best
+LEGEND = (
+    "chance: that no other model is right more often. behind: how much less often it is right than the first. regret: "
+    "what is lost on average by choosing it. as_good: the labels do not show that it is worse than the first."
+)
+
+
+def question(groups: int) -> str:
+    """The task as a question."""
+    return f"Which model is right most often{', in each group' if groups > 1 else ''}?"
+
+
+def headline(task: Best, grounds: Grounds) -> str:
+    """A sentence with the best model, or that it is too early to name it."""
+    first, others = _contest(grounds)
+    style, sure = Style(task.metric.in_percent), grounds.answer.probability or 0.0
+    if len(grounds.answer.groups) > 1:
+        return _by_group(grounds, sure)
+    name = _short(first)
+    regret = style.change(first["regret"])
+    alike = _alike(others)
+    if sure < LIKELY:
+        return (
+            f"It is too early to name the best model. The best guess so far is {name} (chance {probability(sure)}); "
+            f"choosing it costs {regret} on average.{alike}"
+        )
+    probably = "" if sure >= SAFE else " probably"
+    lead = f"The best model is{probably} {name}: we are {probability(sure)} sure that no other is right more often"
+    if not others:
+        return f"{lead}."
+    rival = max(others, key=lambda row: (row["chance"], row["mean"]))
+    apart = f"{_short(rival)}, its closest rival, is behind by {style.change(rival['behind'])}"
+    return f"{lead}. {apart} ({_between(style, rival)}).{alike}"
+
+
+def next_steps(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+    """A sentence on whether the choice is settled enough to act on."""
+    first, _ = _contest(grounds)
+    if (grounds.answer.probability or 0.0) >= 0.95:
+        return ("The choice is settled enough to act on.",)
+    regret = Style(task.metric.in_percent).change(first["regret"])
+    return (f"Taking {_short(first)} now costs {regret} on average. If that matters, the choice needs {ahead.labels}.",)
+
+
+def _by_group(grounds: Grounds, sure: float) -> str:
+    rows = {row["group"]: row for row in grounds.answer.table.rows()}
+    named = [rows[name] for name in grounds.answer.groups]
+    clear = [shortened(row["group"], LONGEST) for row in named if row["chance"] >= SAFE]
+    unclear = [shortened(row["group"], LONGEST) for row in named if row["chance"] < SAFE]
+    parts = [f"Best by group: {listed(clear)}." if clear else "In no group is the best model clear yet."]
+    if unclear and clear:
+        parts.append(f"Not clear yet: {listed(unclear)}.")
+    return " ".join([*parts, f"The chance that all of these are right is {probability(sure)}."])
+
+
+def _contest(grounds: Grounds) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    rows: list[Mapping[str, Any]] = list(grounds.answer.table.rows())
+    return rows[0], rows[1:]
+
+
+def _alike(others: list[Mapping[str, Any]]) -> str:
+    """A sentence on the models that the labels do not show to be worse."""
+    names = [_short(row) for row in others if row["as_good"]]
+    if not names:
+        return ""
+    shown = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else [])]
+    return f" The labels do not show that {listed(shown)} {'is' if len(names) == 1 else 'are'} worse."
+
+
+def _between(style: Style, row: Mapping[str, Any]) -> str:
+    return f"between {style.difference(row['behind_low'])} and {style.difference(row['behind_high'])}"
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    return shortened(str(row["group"]), LONGEST)

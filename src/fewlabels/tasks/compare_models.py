@@ -1,0 +1,203 @@
+"""CompareModels: is one model right more often than another?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.cells import ModelCells
+from fewlabels.checks import number_field
+from fewlabels.errors import SpecError
+from fewlabels.estimates import holding, interval
+from fewlabels.parts import register
+from fewlabels.table import Table
+from fewlabels.tasks import compare_models_words
+from fewlabels.tasks.base import LIKELY, Answer, Conclusion
+from fewlabels.tasks.compare import REGIONS
+from fewlabels.tasks.models import ALL, ModelsTask, joint, rows_of, surest
+from fewlabels.wording import probability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.tasks.grounds import Ahead, Grounds
+    from fewlabels.tasks.snapshot import Snapshot
+
+
+@register
+@dataclass(frozen=True)
+class CompareModels(ModelsTask):
+    """Is model a right less often than model b, about as often, or more often? Δ = θ_a − θ_b against [−ε, ε].
+
+    A label of an item is worth 1 where the two give different answers and none otherwise, so that by lot the labels are
+    a random sample of the items on which they differ: then the average of what the belief says about these items is
+    right even if its model of single items is a little wrong. With groups, the same question is asked in each of them,
+    and a label is worth the more the less is settled there.
+
+    Parameters
+    ----------
+    a, b
+        The names of the two models.
+    rope
+        ε: a difference of at most this size does not matter in practice.
+
+    >>> import fewlabels as fl
+    >>> fl.CompareModels(fl.Accuracy(), "new", "old")
+    CompareModels(metric=Accuracy(), a='new', b='old', rope=0.01)
+    """
+
+    phrase: ClassVar[str] = "whether one model is right more often than another"
+
+    a: str = ""
+    b: str = ""
+    rope: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.a == self.b:
+            raise SpecError(f"CompareModels() needs two different models. Got {self.a!r} twice.")
+        number_field(self, "rope", "The 'rope' of CompareModels()", ends=True, hint="such as 0.01")
+
+    @classmethod
+    def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:
+        """The first two names."""
+        a, b, *_ = groups
+        return (cls(metric, a, b), cls(metric, a, b, rope=0))
+
+    def cells(self, pool: Pool, partition: Partition) -> Cells:
+        """A row for each model in each group; an unknown name is a SpecError."""
+        cells = super().cells(pool, partition)
+        if unknown := [name for name in (self.a, self.b) if name not in pool.models]:
+            known = ", ".join(map(repr, pool.models[:8])) + (", ..." if len(pool.models) > 8 else "")
+            raise SpecError(f"CompareModels() cannot find the model {unknown[0]!r}. Use two of the models: {known}.")
+        assert isinstance(cells, ModelCells)
+        # Both are always voices of their own: a prior that they are the same would pull their difference towards 0.
+        return replace(cells, focus=tuple(self._pair(cells)))
+
+    def asks(self, cells: Cells) -> NDArray[np.bool_]:
+        """The items to which the two models give different answers, shape (items,)."""
+        a, b = self._pair(rows_of(cells))
+        said = rows_of(cells).said
+        return np.asarray(said[:, a] != said[:, b])
+
+    def askable(self, cells: Cells) -> NDArray[np.bool_]:
+        """The rows of the two models, shape (rows,)."""
+        return np.isin(cells.key, self._pair(rows_of(cells)))
+
+    def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """1 for items without a label on which the two differ: (..., rows, outcomes) to (..., items)."""
+        rows = rows_of(cells)
+        models, groups = joint(belief), len(rows.filled)
+        worth = np.zeros(len(cells.cell))
+        worth[models.learning.open] = self.asks(cells)[models.learning.open]
+        if groups > 1:
+            # Each group counts alike, however large it is, and less the more it is settled.
+            left = np.bincount(rows.home, worth, minlength=groups)
+            share = [_open(self, models, rows, g) / max(left[g], 1) for g in range(groups)]
+            worth = worth * np.array(share)[rows.home]
+        return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
+
+    def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
+        """The most probable region, its probability, and Δ with its interval; over all, and in each group."""
+        rows = rows_of(cells)
+        values, used = self.drawn(belief, cells, rng, draws)
+        a, b = self._pair(rows)
+        apart, names = self._differences(values[..., a] - values[..., b], rows)
+        means = self.split(self.metric.value(belief.mean(), cells), cells)
+        exact, _ = self._differences((means[:, a] - means[:, b])[None], rows)
+        most = surest(belief, self.asks(cells))
+        mu = _bounded(np.stack([(self._region(apart) == r).mean(axis=0) for r in range(3)], axis=1), most)
+        columns: dict[str, list[Any]] = {} if len(names) == 1 else {"where": list(names)}
+        columns |= {"a": [self.a] * len(names), "b": [self.b] * len(names)}
+        columns |= {region: mu[:, r].tolist() for r, region in enumerate(REGIONS)}
+        low, high = holding(exact[0], *interval(apart, level))
+        columns |= {"mean": exact[0].tolist(), "low": low.tolist(), "high": high.tolist()}
+        chance = min(self._certain(apart, mu), most)
+        settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
+        named = tuple(cells.partition.names[h] for h in (a, b)) if len(names) == 1 else ()
+        return Answer(self._words(mu, names, chance), chance, Table(columns, settings), named)
+
+    def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
+        """0 where a is below b, 1 where they are about equal, 2 where a is above: (n, rows) to (n, groups)."""
+        rows = rows_of(cells)
+        a, b = self._pair(rows)
+        split = self.split(values, cells)
+        return self._region(split[..., a] - split[..., b])
+
+    def conclude(self, snapshot: Snapshot) -> Conclusion:
+        """The most probable region of each group, and the probability that all are right."""
+        drawn = self.right(snapshot.values, snapshot.cells, snapshot.rng)
+        named = np.array([np.bincount(column, minlength=3).argmax() for column in drawn.T])
+        return Conclusion(
+            named, min(float((drawn == named).all(axis=1).mean()), surest(snapshot.belief, self.asks(snapshot.cells)))
+        )
+
+    def _differences(self, apart: NDArray[np.float64], rows: ModelCells) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        """Differences over all items and in each group, shape (draws, 1 + groups), with their names."""
+        if apart.shape[1] == 1:
+            return apart, (ALL,)
+        sizes = rows.size.reshape(apart.shape[1], -1)[:, 0]
+        return np.column_stack([apart @ (sizes / sizes.sum()), apart]), (ALL, *rows.filled)
+
+    def _region(self, difference: NDArray[np.float64]) -> NDArray[np.int64]:
+        edge = self.rope + 1e-12  # a difference of exactly ε counts as equal; it must not be lost to rounding
+        return np.where(difference < -edge, 0, np.where(difference > edge, 2, 1))
+
+    def _certain(self, apart: NDArray[np.float64], mu: NDArray[np.float64]) -> float:
+        """The probability that the most probable regions are right: over all, or in all groups at once."""
+        groups = slice(None) if len(mu) == 1 else slice(1, None)
+        return float((self._region(apart)[:, groups] == mu.argmax(axis=1)[groups]).all(axis=1).mean())
+
+    def _words(self, mu: NDArray[np.float64], names: tuple[str, ...], chance: float) -> str:
+        kinds = ("less often than", "about as often as", "more often than")
+        if len(names) == 1:
+            sure = "is" if chance >= LIKELY else "may be"
+            known = f"(rope ±{self.rope:g}), with probability {probability(chance)}"
+            return f"{self.a} {sure} right {kinds[int(mu[0].argmax())]} {self.b} {known}."
+        said = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
+        each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], said, strict=True))
+        return f"{self.a} is right in {each} (rope ±{self.rope:g}). All has probability {probability(chance)}."
+
+    # --- in words
+
+    def question(self, noun: str, groups: int) -> str:
+        """The task as a question."""
+        return compare_models_words.question(self, groups)
+
+    def headline(self, grounds: Grounds) -> str:
+        """A sentence on whether they differ, or that it is too early to say."""
+        return compare_models_words.headline(self, grounds)
+
+    def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+        """A sentence on whether the comparison is settled enough to act on."""
+        return compare_models_words.next_steps(grounds, ahead)
+
+    def legend(self) -> str:
+        """The meaning of the columns less, equal and more."""
+        return compare_models_words.legend(self)
+
+    def _pair(self, rows: ModelCells) -> list[int]:
+        return [rows.models.index(self.a), rows.models.index(self.b)]
+
+
+def _bounded(mu: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+    """Probabilities of regions, of which none is more than `most`; what is cut off goes to the other two."""
+    over = np.maximum(mu - most, 0.0)
+    return mu - over + (over.sum(axis=1, keepdims=True) - over) / 2
+
+
+def _open(task: CompareModels, models: Any, rows: ModelCells, group: int) -> float:
+    """How far from settled a group is: 1 − the probability of its most probable region."""
+    a, b = task._pair(rows)  # noqa: SLF001  (a helper of the class)
+    size = rows.size[group * len(rows.models)]
+    apart = (models.look.right[:, group, a] - models.look.right[:, group, b]) / size
+    chance = np.bincount(task._region(apart), minlength=3).max() / len(apart)  # noqa: SLF001
+    return float(1 - chance + 1 / len(apart))

@@ -1,0 +1,86 @@
+"""CompareModels in words: which of two models is right more often, and by how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.tasks.compare import REGIONS
+from fewlabels.tasks.grounds import LONGEST, SAFE
+from fewlabels.wording import Style, listed, probability, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from fewlabels.tasks.compare_models import CompareModels
+    from fewlabels.tasks.grounds import Ahead, Grounds
+
+
+def question(task: CompareModels, groups: int) -> str:
+    """The task as a question."""
+    within = Style(task.metric.in_percent).change(task.rope)
+    each = ", in each group" if groups > 1 else ""
+    return f"Is {task.a} right less often, about as often (within {within}) or more often than {task.b}{each}?"
+
+
+def headline(task: CompareModels, grounds: Grounds) -> str:
+    """A sentence on whether they differ, or that it is too early to say."""
+    first, *groups = grounds.answer.table.rows()
+    sentence = _sentence(task, first)
+    if not groups:
+        return sentence
+    parts = [_listed(task, groups, region) for region in ("more", "less", "equal")]
+    unclear = [shortened(row["where"], LONGEST) for row in groups if max(row[r] for r in REGIONS) < SAFE]
+    if unclear:
+        parts.append(f"Not clear yet: {listed(unclear)}.")
+    return " ".join(["Over all items:", sentence, *(part for part in parts if part)])
+
+
+def _sentence(task: CompareModels, row: Mapping[str, Any]) -> str:
+    style = Style(task.metric.in_percent)
+    region = max(REGIONS, key=lambda name: row[name])
+    a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
+    rope, sure = style.change(task.rope), probability(row[region])
+    low, high = style.difference(row["low"]), style.difference(row["high"])
+    values = f"{style.difference(row['mean'])}, between {low} and {high}"
+    if row[region] < SAFE:
+        likely = {
+            "less": f"{a} is right less often",
+            "equal": "they are right about equally often",
+            "more": f"{a} is right more often",
+        }[region]
+        return (
+            f"It is too early to say whether {a} and {b} differ by more than {rope}: so far the difference is {values}."
+            f" Most probable ({sure}) is that {likely}."
+        )
+    if region == "equal":
+        return (
+            f"{a} and {b} are right about equally often ({values}). We are {sure} sure that they differ by at most "
+            f"{rope}."
+        )
+    word = "less" if region == "less" else "more"
+    beyond = f"the difference is more than {rope}" if task.rope else "this is so"
+    return f"{a} is right {word} often than {b} ({values}). We are {sure} sure that {beyond}."
+
+
+def _listed(task: CompareModels, groups: Sequence[Mapping[str, Any]], region: str) -> str:
+    """A sentence on the groups in which a region is probable; empty if there are none."""
+    found = [shortened(row["where"], LONGEST) for row in groups if row[region] >= SAFE]
+    said = {"more": f"{task.a} is better in", "less": f"{task.b} is better in", "equal": "They are about equal in"}
+    return f"{said[region]} {listed(found)}." if found else ""
+
+
+def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+    """A sentence on whether the comparison is settled enough to act on."""
+    if (grounds.answer.probability or 0.0) >= SAFE:
+        return ("The comparison is settled enough to act on.",)
+    return (f"The comparison probably needs {ahead.labels} before you act on it.",)
+
+
+def legend(task: CompareModels) -> str:
+    """The meaning of the columns of the answer."""
+    within = Style(task.metric.in_percent).change(task.rope)
+    return (
+        f"less, equal, more: the chances that {task.a} is right less often than {task.b}, about as often (within "
+        f"{within}), or more often. mean, low, high: the difference."
+    )

@@ -1,0 +1,105 @@
+"""The base of tasks about several models of one pool: their rows, and the items that can tell them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from fewlabels.cells import ModelCells, model_cells
+from fewlabels.errors import SpecError
+from fewlabels.estimates import affordable, value_draws
+from fewlabels.learned.models import ModelsBelief
+from fewlabels.tasks.base import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+
+ALL = "all items"
+"""The name of the whole pool in a table that also has groups."""
+TIE = 1e-9
+"""Shares that differ by less are equal: all models with the highest share are best."""
+
+
+@dataclass(frozen=True)
+class ModelsTask(Task):
+    """A question about several models: labels are asked for items on which they differ, and count for all of them."""
+
+    of_models: ClassVar[bool] = True
+    conclusive: ClassVar[bool] = True
+    wants: ClassVar[str] = "lottery"
+
+    def cells(self, pool: Pool, partition: Partition) -> Cells:
+        """A row for each model in each group."""
+        name = type(self).__name__
+        if len(pool.models) < 2:
+            raise SpecError(
+                f"{name}() needs a pool of several models, such as read_pool({{'old': 'old.csv', 'new': 'new.csv'}}). "
+                f"This pool (from {pool.source}) has one."
+            )
+        if not self.metric.marginal or self.metric.high_is_bad:
+            raise SpecError(
+                f"{name}() compares how often models are right: use Accuracy(). Got {type(self.metric).__name__}()."
+            )
+        if not len(pool):
+            raise SpecError(f"{name}() needs items, but the pool (from {pool.source}) has none.")
+        return model_cells(pool, partition)
+
+    def asks(self, cells: Cells) -> NDArray[np.bool_]:
+        """The items on which models differ, shape (items,): others tell nothing about which is better."""
+        said = rows_of(cells).said
+        return np.asarray((said != said[:, :1]).any(axis=1))
+
+    def drawn(
+        self, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int
+    ) -> tuple[NDArray[np.float64], int]:
+        """Joint draws of the shares right, shape (draws, groups, models), and how many."""
+        used = affordable(draws, belief)
+        values = value_draws(self.metric, belief, cells, rng, used)
+        return self.split(values, cells), used
+
+    def split(self, values: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """Values of rows as (..., groups, models)."""
+        models = len(rows_of(cells).models)
+        return values.reshape(*values.shape[:-1], -1, models)
+
+    def overall_doubt(self, nouns: str, leans_on: str, *, steered: bool, everywhere: bool, borrows: bool) -> str:
+        """A note that labels went to items on which models differ."""
+        return "labels went to items on which the models differ"
+
+    @property
+    def main_plot(self) -> str:
+        """The name of the plot of the models."""
+        return "models"
+
+
+def surest(belief: Belief, asks: NDArray[np.bool_]) -> float:
+    """The largest probability that is stated after k labels of items that tell: (k + 1)/(k + 2), by Laplace's rule.
+
+    A model that never failed in k labels can still fail in the next. Without this, one who looks after every label
+    would stop at the first streak: half of all pairs that are equal begin with two wins, one in sixteen with five.
+    1 once all such items have a label. `asks` are the items that tell, shape (items,).
+    """
+    learning = joint(belief).learning
+    known = int(asks[learning.asked].sum())
+    return (known + 1) / (known + 2) if asks[learning.open].any() else 1.0
+
+
+def rows_of(cells: Cells) -> ModelCells:
+    """The cells of a question about several models; cells of one are a SpecError."""
+    if not isinstance(cells, ModelCells):
+        raise SpecError("this question is about several models, and these cells are about one. Use model_cells(pool).")
+    return cells
+
+
+def joint(belief: Belief) -> ModelsBelief:
+    """The joint belief about several models, which only the learned prior has."""
+    if not isinstance(belief, ModelsBelief):
+        raise SpecError("several models are judged together by the learned prior. Use prior=Learned().")
+    return belief

@@ -1,0 +1,229 @@
+"""Several models on the command line: files, wide files, messy files, and one log for all of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewlabels as fl
+from fewlabels.cli.main import cli
+
+CLASSES = ("billing", "delivery", "other")
+
+
+def run(*words, code=0, typed=None):
+    result = CliRunner().invoke(cli, [str(word) for word in words], input=typed)
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    return result
+
+
+def write(path, head, rows, **style):
+    with path.open("w", newline="", encoding=style.pop("encoding", "utf-8")) as stream:
+        writer = csv.writer(stream, **style)
+        writer.writerow(head)
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    """Files old.csv and new.csv with answers to the same 300 messages, new.csv in another order; and the labels."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    true = rng.integers(0, 3, 300)
+    old, new = (np.where(rng.random(300) < share, true, (true + 1) % 3) for share in (0.75, 0.9))
+    ids = [f"m{i:03}" for i in range(300)]
+    text = [f"Message {i}: please help me with my order" for i in range(300)]
+    write(tmp_path / "old.csv", ["id", "message", "answer"], zip(ids, text, np.take(CLASSES, old), strict=True))
+    rows = [(ids[i], CLASSES[new[i]]) for i in rng.permutation(300) if i != 7]
+    write(tmp_path / "new.csv", ["id", "answer"], rows)
+    return dict(zip(ids, np.take(CLASSES, true).tolist(), strict=True))
+
+
+def test_two_files_are_two_models(two):
+    said = run("new", "audit.db", "old.csv", "new.csv", "--model", "new").stderr
+    for line in (
+        "old.csv, new.csv: 300 items",
+        "models      2: 'old', 'new'",
+        "predicted   column 'answer'",
+        "'new' has none for 1 item: wrong there",
+        "content     column 'message'",
+        "(the model new)",
+        "'old-new' is in audit.db",
+    ):
+        assert line in said
+    with_name = run("new", "audit.db", "mine", "old.csv", "new.csv", "--models", "a,b", "--model", "b", "--json")
+    assert json.loads(with_name.stdout)["name"] == "mine"
+    assert fl.load("audit.db", "mine").whole.models == ("a", "b")
+
+
+def test_one_log_serves_both_models(two, tmp_path):
+    run("new", "audit.db", "old.csv", "new.csv", "--model", "new", "--groups", "whole")
+    batch = run("ask", "audit.db", "-n", "100").stdout
+    labels = [(row["id"], two[row["id"]]) for row in csv.DictReader(batch.splitlines())]
+    assert "answer" not in batch.splitlines()[0]
+    run("tell", "audit.db", write(tmp_path / "labels.csv", ["id", "label"], labels))
+    found = {}
+    for model in ("old", "new"):
+        (row,) = json.loads(run("show", "audit.db", "--model", model, "--json").stdout)["rows"]
+        assert row["labelled"] == 100
+        found[model] = row["mean"]
+    assert found["old"] + 0.05 < found["new"]
+    assert "Accuracy of old" in run("show", "audit.db", "--model", "old").stderr
+    assert run("answer", "audit.db", "--model", "old").stdout.startswith("old: The accuracy")
+    assert json.loads(run("answer", "audit.db", "--model", "old", "--json").stdout)["model"] == "old"
+    assert "no model 'older'. Did you mean 'old'?" in run("show", "audit.db", "--model", "older", code=2).stderr
+
+
+def test_a_wide_file_is_recognised(two, tmp_path):
+    rows = [(i, f"A question that is long enough {i}", "yn"[i % 2], "ynn"[i % 3], 90 - i % 9) for i in range(60)]
+    head = ["nr", "question", "gpt_a", "gpt_b", "gpt_b_confidence"]
+    write(tmp_path / "wide.csv", head, rows)
+    said = run("new", "audit.db", "wide.csv", "--model", "gpt_b").stderr
+    assert "models      2: 'gpt_a', 'gpt_b'" in said
+    assert "confidence  'gpt_b_confidence'" in said
+    assert "question    Which model is right most often?" in run("new", "audit.db", "best", "wide.csv").stderr
+    pool = fl.load("audit.db", "wide").whole
+    assert pool.content == "question"
+    assert pool.confidences[:2, 1].tolist() == [0.9, 0.89]
+
+
+def test_a_row_for_each_item_and_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(i, model, "yn"[(i + k) % 3 % 2]) for i in range(30) for k, model in enumerate(["old", "new"])]
+    write(tmp_path / "long.csv", ["item", "model", "predicted"], rows)
+    said = run("new", "audit.db", "long.csv", "--models", "model", "--id", "item", "--model", "new").stderr
+    assert "models      2: 'old', 'new'" in said
+    assert len(fl.load("audit.db", "long").pool) == 30
+
+
+def test_a_packed_file_needs_no_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("both.npz", predicted=np.array([[0, 1], [1, 1], [0, 0]]), models=["a", "b"], classes=["x", "y"])
+    run("new", "audit.db", "both.npz", "--model", "b")
+    assert fl.load("audit.db", "both").whole.models == ("a", "b")
+
+
+def test_messy_files(tmp_path, monkeypatch):
+    """A BOM, semicolons, decimal commas, empty answers; then floats as ids, another order and gaps; 200 classes."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    names = [f"intent {k:03}" for k in range(200)]
+    rows = [
+        (i + 1, f"Text; {i}", names[i % 200] if i % 50 else "", f"{70 + i % 30},5" if i % 50 else "")
+        for i in range(400)
+    ]
+    write(
+        tmp_path / "a.csv", ["Ticket ID", "Text", "Answer", "Confidence (%)"], rows, delimiter=";", encoding="utf-8-sig"
+    )
+    rows_b = [(0.5, f"{i + 1}.0", names[(i + 1) % 200], "why") for i in rng.permutation(400).tolist() if i % 100 != 7]
+    write(tmp_path / "b.csv", ["seconds", "Ticket ID", "Answer", "reason"], rows_b)
+    said = run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
+    for line in ("400 items", "'a' has none for 8 items", "'b' has none for 4 items", "classes     200:", "'Text'"):
+        assert line in said
+    pool = fl.load("audit.db", "a-b").whole
+    assert pool.confidences[1].tolist()[0] == 0.715
+    assert pool.ids.to_pylist()[:2] == ["1", "2"]
+    choices = run("label", "audit.db", typed="q\n").output
+    assert "(no answer)" not in choices
+
+
+WRONG = {
+    "--lowest is about one model, and there are 2: 'old', 'new'. Add --model NAME": [
+        "old.csv",
+        "new.csv",
+        "--lowest",
+        1,
+    ],
+    "--models has 1 name for 2 files": ["old.csv", "new.csv", "--models", "a"],
+    "there is no file older.csv": ["old.csv", "older.csv", "--model", "old"],
+    "'x' is not a file. Give at most one name": ["name", "old.csv", "x"],
+    "--best needs a pool of several models": ["old.csv", "--predicted", "answer", "--best"],
+    "there is no model 'nwe'. Did you mean 'new'?": ["old.csv", "new.csv", "--compare-models", "nwe,old"],
+    "does not name two models": ["old.csv", "new.csv", "--compare-models", "new"],
+    "names one model twice": ["old.csv", "new.csv", "--compare-models", "new,New"],
+    "--best does not go with --compare-models": ["old.csv", "new.csv", "--best", "--compare-models", "new,old"],
+    "--rope is only for comparing": ["old.csv", "new.csv", "--best", "--rope", 0.1],
+    "is not one of the classes 'billing', 'other'": [
+        "old.csv",
+        "new.csv",
+        "--classes",
+        "billing,other",
+        "--model",
+        "old",
+    ],
+}
+
+
+@pytest.mark.parametrize(("words", "given"), WRONG.items(), ids=WRONG)
+def test_what_makes_no_sense_is_refused_in_one_line(two, words, given):
+    said = run("new", "audit.db", *given, code=2).stderr
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_answers_outside_the_list_count_as_wrong_if_you_say_so(two):
+    said = run(
+        "new", "audit.db", "old.csv", "new.csv", "--classes", "billing,other", "--unlisted", "wrong", "--model", "old"
+    ).stderr
+    assert "classes     2: 'billing', 'other'" in said
+    assert fl.load("audit.db", "old-new").whole.unanswered
+
+
+def test_answers_that_look_alike_are_mentioned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "a.csv", ["id", "answer"], [(1, "yes"), (2, "no")])
+    write(tmp_path / "b.csv", ["id", "answer"], [(1, "yes"), (2, "No.")])
+    assert "'No.' and 'no' may be one answer" in run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
+    write(tmp_path / "b.csv", ["id", "answer"], [(1, "yes"), (2, "No")])
+    assert (
+        "'b' answers 'No' and 'a' answers 'no'"
+        in run("new", "audit.db", "c", "a.csv", "b.csv", "--model", "a", code=2).stderr
+    )
+
+
+def test_the_best_model_and_other_groups_on_the_command_line(two, tmp_path):
+    run("new", "audit.db", "old.csv", "new.csv", "--best")
+    batch = run("ask", "audit.db", "-n", "60").stdout
+    labels = [(row["id"], two[row["id"]]) for row in csv.DictReader(batch.splitlines())]
+    run("tell", "audit.db", write(tmp_path / "labels.csv", ["id", "label"], labels))
+    answer = json.loads(run("answer", "audit.db", "--json").stdout)
+    assert answer["headline"].startswith("The best model is new")
+    assert answer["probability"] > 0.9
+    rows = json.loads(run("show", "audit.db", "--json", "--no-forecast", "--groups", "whole").stdout)["rows"]
+    assert [row["group"] for row in rows] == ["new", "old"]  # the likeliest first
+    (row,) = json.loads(run("show", "audit.db", "--json", "--no-forecast", "--model", "new").stdout)["rows"]
+    assert row["low"] < 0.9 < row["high"]
+    assert "about all models" in run("answer", "audit.db", "--model", "old", code=2).stderr
+    run("new", "audit.db", "pair", "old.csv", "new.csv", "--compare-models", "new,old", "--rope", "0.02")
+    run("tell", "audit.db", "pair", "labels.csv", "--adopt")
+    answer = json.loads(run("answer", "audit.db", "pair", "--json").stdout)
+    assert answer["rows"][0]["more"] > 0.9
+
+
+@pytest.mark.slow
+def test_two_files_are_simulated(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    true = rng.integers(0, 3, 200)
+    for name, share in (("old", 0.6), ("new", 0.9)):
+        said = np.where(rng.random(200) < share, true, (true + 1) % 3)
+        np.savez(f"{name}.npz", predicted=said, labels=true, classes=list(CLASSES))
+    words = [
+        "--compare-models",
+        "new,old",
+        "--methods",
+        "disagreements",
+        "--budgets",
+        "30",
+        "--runs",
+        "3",
+        "--jobs",
+        "1",
+    ]
+    rows = json.loads(run("simulate", "old.npz", "new.npz", *words, "--json").stdout)["rows"]
+    assert {"error", "coverage"} <= {row["score"] for row in rows}

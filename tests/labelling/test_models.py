@@ -1,0 +1,150 @@
+"""One log for several models: the question is about one of them, and its labels are about all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.errors import InputError, PoolChangedError, SpecError
+from fewlabels.findings.outlook import is_quick, outlook
+from fewlabels.spec import Spec
+
+
+def made(items=400, seed=3):
+    """Two models of three classes on the same items, with the labels: old is right in about 70%, new in about 85%."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 3, items)
+    old = np.where(rng.random(items) < 0.7, true, (true + 1) % 3)
+    new = np.where(rng.random(items) < 0.85, true, (true + 2) % 3)
+    names = ["a", "b", "c"]
+    arrays = {
+        "predicted": np.column_stack([old, new]),
+        "models": ["old", "new"],
+        "classes": names,
+        "half": [f"h{i % 2}" for i in range(items)],
+    }
+    pool = fl.read_pool(arrays)
+    labels = dict(zip(pool.ids.to_pylist(), [names[k] for k in true], strict=True))
+    return pool, labels
+
+
+def test_a_task_about_one_model_must_say_which():
+    pool, _ = made()
+    with pytest.raises(
+        SpecError, match=r"the pool has 2 models, and Estimate is about one. Say which, with model=: 'old', 'new'"
+    ):
+        fl.create(None, "x", pool)
+    with pytest.raises(InputError, match="no model 'newer'"):
+        fl.create(None, "x", pool, model="newer")
+    with pytest.raises(InputError, match="one model without a name"):
+        fl.create(None, "x", pool.of("new"), model="new")
+
+
+def test_an_assessment_of_one_model_is_that_of_its_pool():
+    pool, labels = made()
+    one = fl.create(None, "one", pool, model="new", seed=5)
+    alone = fl.create(None, "one", pool.of("new"), seed=5)
+    for audit in (one, alone):
+        for _ in range(5):
+            audit.tell({item: labels[item] for item in audit.ask(10).ids})
+    assert one.labels() == alone.labels()
+    assert one.estimates().columns == alone.estimates().columns
+    assert one.estimates(model="new").columns == one.estimates().columns
+    assert one.answer().words == alone.answer().words
+
+
+def test_labels_asked_about_one_model_are_about_the_other_too(tmp_path):
+    pool, labels = made()
+    audit = fl.create(tmp_path / "a.db", "one", pool, model="new", seed=5)
+    for _ in range(8):
+        audit.tell({item: labels[item] for item in audit.ask(10).ids})
+    audit.close()
+    audit = fl.load(tmp_path / "a.db", "one", pool=pool)
+    with pytest.raises(PoolChangedError, match="the models were 'old', 'new' and are one without a name"):
+        fl.load(tmp_path / "a.db", "one", pool=pool.of("new"))
+    whole = fl.whole(audit.pool)
+    for model, truth in (("old", 0.7), ("new", 0.85)):
+        (row,) = audit.estimates(groups=whole, model=model).rows()
+        assert row["labelled"] == 80
+        assert row["low"] < truth < row["high"]
+        assert row["high"] - row["low"] < 0.3
+    by_old = audit.estimates(model="old")
+    assert by_old["n"] == np.bincount(pool.answers[:, 0]).tolist()
+    assert sum(by_old["labelled"]) == 80
+    answer = audit.put(fl.Certify(fl.Accuracy(), at_least=0.5), whole, model="old")
+    assert answer.table["group"] == ["all"]
+
+
+def test_all_items_labelled_give_every_model_its_own_value():
+    pool, labels = made(items=90)
+    audit = fl.create(None, "all", pool, fl.by_column(pool, "half"), model="old", target="pool", prior=fl.Uniform())
+    audit.tell({item: labels[item] for item in audit.ask(90).ids})
+    true = pool.class_positions([labels[item] for item in pool.ids.to_pylist()])
+    for h, model in enumerate(pool.models):
+        right = pool.answers[:, h] == true
+        expected = [right[::2].mean(), right[1::2].mean()]
+        np.testing.assert_allclose(audit.estimates(model=model)["mean"], expected, atol=1e-9)
+
+
+def test_a_promise_is_about_the_groups_in_which_items_were_asked():
+    pool, labels = made()
+    audit = fl.create(None, "one", pool, model="new")
+    audit.tell({item: labels[item] for item in audit.ask(20).ids})
+    audit.estimates(guarantee="anytime")
+    with pytest.raises(SpecError, match="in the groups in which items were asked for"):
+        audit.estimates(guarantee="anytime", model="old")
+    by_half = fl.create(None, "half", pool, fl.by_column(pool, "half"), model="new")
+    by_half.tell({item: labels[item] for item in by_half.ask(20).ids})
+    assert by_half.estimates(guarantee="anytime", model="old")["group"] == ["h0", "h1"]
+
+
+def test_the_definition_names_the_model_only_if_there_is_one():
+    pool, _ = made(20)
+    spec = fl.create(None, "one", pool, model="new").spec
+    assert Spec.from_json(spec.to_json()) == spec
+    assert spec.to_json()["model"] == "new"
+    assert "model" not in fl.create(None, "one", pool.of("new")).spec.to_json()
+
+
+def test_one_model_is_read_from_labels_that_were_asked_about_all():
+    """The labels are where the models differ, so counting right ones would be far off."""
+    pool, labels = made(items=1000)
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()), target="pool")
+    for _ in range(10):
+        audit.tell({item: labels[item] for item in audit.ask(10).ids})
+    true = pool.class_positions([labels[item] for item in pool.ids.to_pylist()])
+    right = (pool.answers == true[:, None]).mean(axis=0)
+    asked = pool.positions(audit.labels())
+    assert (pool.answers[asked, 0] != pool.answers[asked, 1]).mean() > 0.9
+    own = dict(zip(audit.estimates()["group"], audit.estimates()["mean"], strict=True))
+    for h, model in enumerate(pool.models):
+        (row,) = audit.estimates(model=model).rows()
+        assert row["low"] - 0.02 < right[h] < row["high"] + 0.02
+        assert row["mean"] == pytest.approx(own[model], abs=0.02)
+        halves = audit.estimates(groups=fl.by_column(pool, "half"), model=model)
+        assert halves["group"] == ["h0", "h1"]
+        assert sum(halves["labelled"]) == 100
+        assert np.mean(halves["mean"]) == pytest.approx(row["mean"], abs=0.05)
+    with pytest.raises(SpecError, match="only how often each model is right"):
+        audit.estimates(metric=fl.Recall(), model="new")
+
+
+def test_rules_are_about_one_model():
+    pool, _ = made(items=40)
+    with pytest.raises(SpecError, match=r"a rule is about one model. Begin an assessment of that model, with model="):
+        fl.create(None, "best", pool, task=fl.Best(fl.Accuracy())).check("accuracy >= 0.5")
+    assert fl.create(None, "new", pool, model="new").check("accuracy >= 0.5").verdict == "open"
+
+
+def test_a_forecast_is_made_where_it_takes_seconds():
+    pool, labels = made(items=100)
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
+    audit.tell({item: labels[item] for item in audit.ask(5).ids})
+    assert is_quick(audit)
+    assert outlook(audit)
+    many = np.random.default_rng(1).integers(0, 2, (400, 30))
+    large = fl.read_pool({"predicted": many, "models": [f"m{h}" for h in range(30)], "classes": ["a", "b"]})
+    audit = fl.create(None, "best", large, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
+    assert not is_quick(audit)
+    assert outlook(audit) == ""

@@ -1,0 +1,255 @@
+"""Several models: the model of their answers, the joint belief, and the tasks on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+import fewlabels as fl
+from fewlabels.cells import model_cells
+from fewlabels.learned.models import Features, ModelsBelief, Panel, compare_answers, draw_chances, fit_sets, listen
+from fewlabels.learned.models.voices import CROWD, NONE, PAIR, VOICES
+from fewlabels.outcomes import Outcomes
+from fewlabels.simulation.contest import selector
+from fewlabels.tasks.models import joint
+from fewlabels.testing.zoo import zoo_of_models
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def made(n: int, accuracies: tuple[float, ...], classes: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Answers of models that are right independently with these probabilities, and the true classes."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, classes, n).astype(np.int32)
+    wrong = (true[:, None] + rng.integers(1, classes, (n, len(accuracies)))) % classes
+    right = rng.random((n, len(accuracies))) < accuracies
+    return np.where(right, true[:, None], wrong).astype(np.int32), true
+
+
+def pool_of(said: NDArray[Any], classes: int, names: str = "abcdefgh") -> fl.Pool:
+    ids = [f"i{k:04d}" for k in range(len(said))]
+    sets = {names[h]: {"id": ids, "predicted": [f"c{k}" for k in said[:, h]]} for h in range(said.shape[1])}
+    return fl.read_pool(sets, classes=[f"c{k}" for k in range(classes)])
+
+
+def believed(pool: fl.Pool, true: NDArray[Any], items: NDArray[Any], target: Any = "pool") -> ModelsBelief:
+    cells = model_cells(pool, fl.whole(pool))
+    return joint(fl.Learned().on(cells, target).belief(Outcomes.of(cells, items, true[items].astype(np.int64))))
+
+
+def test_a_set_of_voices_is_fitted_as_a_slow_optimiser_fits_it() -> None:
+    said, true = made(80, (0.8, 0.6, 0.5), 3, seed=1)
+    answers = compare_answers(said, 3)
+    items = np.flatnonzero(answers.contested)
+    features = Features(answers, items, np.zeros(len(items), dtype=np.int64), 1)
+    shown = answers.shown(items, true[items])
+    shown = np.where(shown < answers.options[items], shown, answers.width)
+    voices = np.array([[0, 2]])
+    fit = fit_sets(features, shown, voices, 1)
+    means, sds = np.array([CROWD, NONE, VOICES[1], VOICES[1]]).T
+
+    def loss(theta: NDArray[Any]) -> float:
+        total = ((theta - means) ** 2 / sds**2).sum() / 2
+        for i, item in enumerate(items):
+            eta = np.full(answers.width + 1, -np.inf)
+            for option in range(answers.options[item]):
+                who = answers.option[item] == option
+                eta[option] = theta[0] * who.sum() / 3 + theta[2] * who[0] + theta[3] * who[2]
+            if answers.others[item]:
+                eta[-1] = theta[1]
+            total -= eta[shown[i]] - logsumexp(eta)
+        return float(total)
+
+    slow = minimize(loss, means, method="BFGS", options={"gtol": 1e-7})
+    assert fit.mode[0] == pytest.approx(slow.x, abs=2e-3)
+    step = 1e-4
+    hessian = np.array(
+        [
+            [
+                (
+                    loss(slow.x + step * (a + b))
+                    - loss(slow.x + step * (a - b))
+                    - loss(slow.x - step * (a - b))
+                    + loss(slow.x - step * (a + b))
+                )
+                / (4 * step**2)
+                for b in np.eye(4)
+            ]
+            for a in np.eye(4)
+        ]
+    )
+    assert fit.precision[0] == pytest.approx(hessian, rel=0.02, abs=0.02)
+    evidence = -slow.fun - np.log(sds).sum() - np.linalg.slogdet(hessian)[1] / 2
+    assert fit.evidence[0] == pytest.approx(evidence, abs=0.02)
+
+
+def test_with_one_model_it_is_the_learned_prior() -> None:
+    rng = np.random.default_rng(3)
+    n = 300
+    confidence = rng.uniform(0.4, 0.99, n)
+    predicted = rng.integers(0, 3, n)
+    true = np.where(rng.random(n) < confidence, predicted, (predicted + 1) % 3).astype(np.int32)
+    items = rng.choice(n, 80, replace=False)
+    one = fl.read_pool({"predicted": [f"c{k}" for k in predicted], "confidence": confidence})
+    cells = fl.Accuracy().cells(one, fl.whole(one))
+    shown = (predicted[items] != true[items]).astype(np.int64)
+    plain = fl.Learned().on(cells, "pool").belief(Outcomes.of(cells, items, shown))
+    panel = Panel.of(predicted[:, None].astype(np.int32), 3, confidence[:, None], np.zeros(n, dtype=np.int64), 1)
+    learning = panel.learn(items, true[items])
+    right = float((shown == 0).sum())
+    same = ModelsBelief(np.zeros((1, 2)), np.array([[right, 80 - right]]), np.array([n]), "pool", learning=learning)
+    assert len(learning.open) == 0
+    # The same posterior; 160 draws of it against its formula.
+    sd = float(np.sqrt(plain.variance()[0, 0]))
+    assert same.mean()[0, 0] == pytest.approx(plain.mean()[0, 0], abs=4 * sd / np.sqrt(160))
+    assert np.sqrt(same.variance()[0, 0]) == pytest.approx(sd, rel=0.25)
+
+
+def test_items_on_which_two_models_agree_cancel_exactly() -> None:
+    said, true = made(200, (0.7, 0.7, 0.6), 3, seed=5)
+    said[:, 1] = said[:, 0]  # the same model twice
+    belief = believed(pool_of(said, 3), true, np.arange(20))
+    for target in ("pool", "population"):
+        draws = belief.to(target).draws(np.random.default_rng(1), 300)[..., 0]
+        assert draws[:, 0] == pytest.approx(draws[:, 1], abs=1e-6)
+        assert np.ptp(draws[:, 0] - draws[:, 2]) > 0.01
+
+
+def test_when_all_differences_are_labelled_the_difference_is_known() -> None:
+    said, true = made(150, (0.8, 0.7), 3, seed=7)
+    items = np.flatnonzero(said[:, 0] != said[:, 1])
+    belief = believed(pool_of(said, 3), true, items)
+    draws = belief.draws(np.random.default_rng(0), 200)[..., 0]
+    exact = ((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) / 150
+    assert draws[:, 0] - draws[:, 1] == pytest.approx(np.full(200, exact))
+    assert np.ptp(draws[:, 0]) > 0.01  # how good they are is not known
+    cells = model_cells(pool_of(said, 3), fl.whole(pool_of(said, 3)))
+    assert not fl.Best(fl.Accuracy()).reward(belief, cells, belief.mean()).any()
+
+
+def test_relatives_count_for_little_more_than_one_voice() -> None:
+    """Fifty copies of a model that is often wrong do not outvote one that the labels show to be right."""
+    said, true = made(300, (0.6, 0.9), 2, seed=11)
+    crowd = np.column_stack([np.repeat(said[:, :1], 50, axis=1), said[:, 1]]).astype(np.int32)
+    answers = compare_answers(crowd, 2)
+    items = np.flatnonzero(answers.contested)
+    asked = items[:25]
+    features = Features(answers, asked, np.zeros(len(asked), dtype=np.int64), 1)
+    points = listen(features, answers.shown(asked, true[asked]))
+    rest = items[25:]
+    chance = draw_chances(
+        Features(answers, rest, np.zeros(len(rest), dtype=np.int64), 1), points, np.random.default_rng(0), 400
+    ).mean(axis=0)
+    last = chance[np.arange(len(rest)), answers.option[rest, 50]].mean()
+    share = (crowd[rest, 50] == true[rest]).mean()
+    seen = (crowd[asked, 50] == true[asked]).mean()
+    assert seen > 0.7
+    assert last == pytest.approx(share, abs=3 * np.sqrt(share * (1 - share) / 25))
+
+
+def test_a_missing_answer_is_never_right_and_settles_nothing_else() -> None:
+    known = zoo_of_models()
+    cells = model_cells(known.pool, fl.whole(known.pool))
+    everything = np.arange(len(known.true))
+    counts = cells.tally(everything, known.true.astype(np.int64))
+    right = (known.pool.answers == known.true[:, None]).sum(axis=0)
+    assert counts[:, 0].tolist() == right.tolist()
+    assert counts.sum(axis=1).tolist() == [30, 30, 30]
+
+
+@pytest.mark.parametrize("task", [fl.Best(fl.Accuracy()), fl.CompareModels(fl.Accuracy(), "bee", "ant")], ids=repr)
+def test_only_items_that_tell_are_asked_and_load_goes_on(task: fl.Task, tmp_path: Any) -> None:
+    known = zoo_of_models()
+    audit = fl.create(tmp_path / "a.db", "which", known.pool, task=task, target="pool", seed=4)
+    said = known.pool.answers
+    tells = said[:, 0] != said[:, 1] if isinstance(task, fl.CompareModels) else (said != said[:, :1]).any(axis=1)
+    first = audit.ask(4)
+    audit.tell(known.labels(first.ids))
+    ahead = audit.ask(3).ids
+    audit.close()
+    again = fl.load(tmp_path / "a.db", "which")
+    assert again.pending() == sorted(ahead)
+    again.tell(known.labels(ahead))
+    while batch := again.ask(5):
+        again.tell(known.labels(batch.ids))
+    assert sorted(again.labels()) == [item for item, tell in zip(known.truth, tells, strict=True) if tell]
+    answer = again.answer(draws=500)
+    assert answer.probability == 1.0
+    right = (said == known.true[:, None]).sum(axis=0)
+    if isinstance(task, fl.Best):
+        assert right[known.pool.models.index(answer.groups[0])] == right.max()
+    else:
+        assert answer.table["mean"][0] == pytest.approx((right[1] - right[0]) / 30)
+    # One log serves them all: the accuracy of any one model.
+    table = again.estimates(model="cat")
+    assert table["labelled"] == [len(again.labels())]
+    assert table["low"][0] <= right[2] / 30 <= table["high"][0]
+    with pytest.raises(fl.SpecError, match="only how often each model is right"):
+        again.estimates(metric=fl.Recall("ant"), model="cat")
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    one = fl.read_pool({"predicted": ["a", "b"]})
+    with pytest.raises(fl.SpecError, match="several models"):
+        fl.create(None, "x", one, task=fl.Best(fl.Accuracy()))
+    many = zoo_of_models().pool
+    with pytest.raises(fl.SpecError, match="cannot find the model 'dog'"):
+        fl.create(None, "x", many, task=fl.CompareModels(fl.Accuracy(), "dog", "ant"))
+    with pytest.raises(fl.SpecError, match="learned prior"):
+        fl.create(None, "x", many, task=fl.Best(fl.Accuracy()), prior=fl.Uniform())
+    with pytest.raises(fl.SpecError, match=r"use Accuracy\(\)"):
+        fl.create(None, "x", many, task=fl.Best(fl.F1()))
+
+
+def test_the_selector_asks_by_the_entropy_that_a_slow_version_finds() -> None:
+    said, true = made(40, (0.9, 0.7, 0.6, 0.5), 3, seed=2)
+    order, lead = selector(said, true, np.random.default_rng(0), 12)
+    weight = np.ones(4)
+    free = np.ones(40, dtype=bool)
+    for item, first in zip(order, lead, strict=True):
+        w = weight / weight.sum()
+        left = np.full(40, np.inf)
+        for i in np.flatnonzero(free):
+            left[i] = 0.0
+            for c in np.unique(said[i]):
+                after = w * np.where(said[i] == c, 9.0, 1.0)
+                after /= after.sum()
+                left[i] -= w[said[i] == c].sum() * (after * np.log(after)).sum()
+        assert left[item] == pytest.approx(left.min(), abs=1e-9)
+        free[item] = False
+        weight = weight * np.where(said[item] == true[item], 9.0, 1.0)
+        assert weight[first] == pytest.approx(weight.max())
+
+
+@pytest.mark.slow
+def test_differences_are_calibrated_in_worlds_drawn_from_the_model() -> None:
+    """Simulation-based calibration: the rank of the true difference among draws is uniform."""
+    rng = np.random.default_rng(8)
+    worlds, ranks = 120, []
+    for _ in range(worlds):
+        said, _ = made(250, (0.75, 0.7), 3, seed=int(rng.integers(2**31)))
+        answers = compare_answers(said, 3)
+        crowd, none = rng.normal(*CROWD), rng.normal(*NONE)
+        kind = PAIR[int(rng.integers(2))]
+        voice = rng.normal(kind[0], kind[1], 2)
+        true = np.empty(250, dtype=np.int32)
+        for i in range(250):
+            eta = np.full(3, none - np.log(max(3 - answers.options[i], 1)))
+            for c in np.unique(said[i]):
+                who = said[i] == c
+                eta[c] = crowd * who.mean() + voice @ who
+            p = np.exp(eta - eta.max())
+            true[i] = rng.choice(3, p=p / p.sum())
+        items = rng.permutation(np.flatnonzero(said[:, 0] != said[:, 1]))[:25]
+        draws = believed(pool_of(said, 3), true, items).draws(rng, 199)[..., 0]
+        exact = ((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) / 250
+        apart = draws[:, 0] - draws[:, 1]
+        ranks.append((apart < exact - 1e-9).mean() + rng.random() * (np.abs(apart - exact) < 1e-9).mean())
+    counts = np.histogram(ranks, bins=6, range=(0, 1))[0]
+    # χ² with 5 degrees of freedom is below 20.5 with probability 0.999.
+    assert ((counts - worlds / 6) ** 2 / (worlds / 6)).sum() < 20.5

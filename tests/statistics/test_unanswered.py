@@ -1,0 +1,89 @@
+"""Items without an answer are wrong, and nobody has to label them to know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.findings.learned import bands
+from fewlabels.outcomes import Outcomes
+from fewlabels.planning.worlds import draw_world
+from fewlabels.pool import NO_ANSWER
+
+
+def made(rng, items=600, confidence=False):
+    """A model that is right for 80% of the items that it answers, and leaves a quarter unanswered; with the labels."""
+    true = rng.integers(0, 2, items)
+    said = np.where(rng.random(items) < 0.8, true, 1 - true)
+    said = np.where(rng.random(items) < 0.25, -1, said)
+    sure = rng.uniform(0.6, 1, items)
+    arrays = {"predicted": np.column_stack([said, true]), "models": ["new", "other"], "classes": ["a", "b"]}
+    if confidence:
+        arrays["confidence"] = np.column_stack([sure, sure])
+    pool = fl.read_pool(arrays).of("new")
+    labels = dict(zip(pool.ids.to_pylist(), [pool.choices[k] for k in true], strict=True))
+    return pool, labels, (said == true)
+
+
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()], ids=repr)
+@pytest.mark.parametrize("target", ["population", "pool"])
+@pytest.mark.parametrize("confidence", [False, True])
+def test_the_group_without_answers_is_known_to_be_wrong(prior, target, confidence):
+    pool, labels, _ = made(np.random.default_rng(1), confidence=confidence)
+    audit = fl.create(None, "x", pool, prior=prior, target=target)
+    audit.tell({item: labels[item] for item in audit.ask(30).ids})
+    rows = {row["group"]: row for row in audit.estimates().rows()}
+    assert rows[NO_ANSWER]["high"] < 0.01
+    assert 0.55 < rows["a"]["mean"] < 0.95
+    counted = audit.by_group()
+    assert dict(zip(counted["group"], counted["labelled"], strict=True))[NO_ANSWER] == 0
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+@pytest.mark.parametrize("confidence", [False, True])
+def test_without_labels_the_prior_is_about_the_answered_items(target, confidence):
+    pool, _, _ = made(np.random.default_rng(2), confidence=confidence)
+    share = float((pool.answers >= 0).mean())
+    answered = fl.create(None, "x", pool, fl.whole(pool), target=target)
+    draws = answered.draws(4000)[:, 0]
+    assert draws.max() <= share + 1e-9
+    low, high = answered.belief().alpha[0] / answered.belief().strength[0]
+    assert low == pytest.approx(draws.mean(), abs=4 * draws.std() / np.sqrt(4000))
+    assert low + high == pytest.approx(1)
+
+
+def test_all_labels_give_the_share_right():
+    pool, labels, right = made(np.random.default_rng(3), items=80)
+    audit = fl.create(None, "x", pool, fl.whole(pool), target="pool")
+    audit.tell({item: labels[item] for item in audit.ask(80).ids})
+    (row,) = audit.estimates().rows()
+    assert (row["low"], row["mean"], row["high"]) == pytest.approx([right.mean()] * 3)
+
+
+@pytest.mark.parametrize("confidence", [False, True])
+def test_intervals_hold_with_items_that_were_not_answered(confidence):
+    """95% intervals of the pool's accuracy from 60 random labels hold in 93 to 97 of 100, within three errors."""
+    runs, held = 150, 0
+    rng = np.random.default_rng(4)
+    for _ in range(runs):
+        pool, labels, right = made(rng, items=400, confidence=confidence)
+        audit = fl.create(None, "x", pool, fl.whole(pool), target="pool", seed=int(rng.integers(2**31)))
+        audit.tell({item: labels[item] for item in audit.ask(60).ids})
+        (row,) = audit.estimates(draws=2000).rows()
+        held += row["low"] <= right.mean() <= row["high"]
+    assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
+
+
+def test_plans_and_reports_know_them(tmp_path):
+    pool, labels, _ = made(np.random.default_rng(5), confidence=True)
+    cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+    belief = fl.Learned().on(cells, "population").blank()
+    world = draw_world(belief, cells, Outcomes.none(cells), np.random.default_rng(1))
+    assert (world.outcome[pool.answers[:, 0] < 0] == 1).all()
+    assert world.shares[-1].tolist() == [0, 1]
+    audit = fl.create(None, "x", pool)
+    audit.tell({item: labels[item] for item in audit.ask(40).ids})
+    read = bands(audit, 0.95)
+    assert sum(band.items for band in read) == (pool.answers >= 0).sum()
+    assert audit.report(tmp_path / "x.html").stat().st_size > 0
