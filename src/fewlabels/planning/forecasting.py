@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.checks import whole_number
-from fewlabels.errors import SpecError
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import End, aim, more_labels
@@ -123,8 +122,6 @@ def forecast(
     >>> print(forecast(audit, runs=20).words)
     Probably ... more labels until the interval of the average is at most 0.1 wide (80%: ... to ...).
     """
-    if (task or audit.spec.task).of_models:
-        raise SpecError("questions about several models cannot be forecast yet. Look at standing() as labels come in.")
     game = _game(audit, task)
     goal, is_set, now = _goal(audit, game, stop, seed)
     labels = game.known.labels

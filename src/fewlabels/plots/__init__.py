@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
 
-_KINDS = (Models, Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation, Curve)
+_KINDS = (Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation, Curve, Models)
 PLOTS: Mapping[str, type[Plot]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name to plot, in the order in which a report shows them."""
 
