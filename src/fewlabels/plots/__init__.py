@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
 
 _KINDS = (
-    *(Models, Verdicts, Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope),
-    *(Allocation, Curve),
+    *(Verdicts, Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation),
+    *(Curve, Models),
 )
 PLOTS: Mapping[str, type[Plot]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name to plot, in the order in which a report shows them."""
