@@ -163,6 +163,11 @@ class Rectified:
         return self.belief.size
 
     @property
+    def labels(self) -> int:
+        """The number of labels."""
+        return int(np.rint(self.counts.sum()))
+
+    @property
     def left(self) -> NDArray[np.int64]:
         """The number of items without a label, shape (1,)."""
         return self.belief.left

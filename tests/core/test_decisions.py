@@ -153,10 +153,9 @@ def test_a_weak_answer_is_called_a_guess() -> None:
     assert "which 2 groups have the highest accuracy. The best guess is c" in words(
         fl.Identify(fl.Accuracy(), highest=2)
     )
-    # 1/2 (1 − 0.05)² for each side of a rope of ±0.05, with nothing known of either.
     found = words(fl.Compare(fl.Accuracy(), "c0", "c1"))
     assert found.startswith("The accuracy of c0 may be ")
-    assert found.endswith(" (rope ±0.05), with probability 45%.")
+    assert found.endswith(" (rope ±0.05), but labels are too few to be sure.")
 
 
 def test_with_all_labels_the_answers_are_right_and_sure() -> None:

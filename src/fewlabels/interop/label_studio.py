@@ -195,7 +195,7 @@ def _objects(value: object, what: str) -> list[dict[str, Any]]:
 
 def _name(value: object, where: str) -> str:
     """An id, a class or a person: a text or a whole number, and nothing that a text would be made of in silence."""
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
+    if value is True or value is False or not isinstance(value, (str, int)):
         raise InputError(f"{where} has {str(value)[:40]!r} where a name or a number belongs. {_EXPORT}")
     return str(value)
 

@@ -54,7 +54,8 @@ def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> fl
     [0.2, 0.1]
     """
     some = cells.partition.sizes > 0
-    steered = policy.uses_belief and prior.uses_items and int(some.sum()) > 1
+    # Items without an answer are known to be wrong: a label there would be wasted.
+    steered = policy.uses_belief and prior.uses_items and int(some.sum()) > 1 and cells.answered is None
     if not (steered and task.askable(cells)[some].all()):
         return 0.0
     if not task.averages:
@@ -74,5 +75,5 @@ def default_strips(task: Task, prior: Prior, cells: Cells) -> int:
     10
     """
     one = cells.partition.recipe.get("by") == "whole" and task.averages and task.metric.marginal
-    scored = cells.scores is not None and prior.uses_items and cells.right is None
+    scored = cells.scores is not None and prior.uses_items and cells.right is None and cells.answered is None
     return STRIPS if one and scored and len(cells.partition.group) >= _LEAST else 0
