@@ -191,6 +191,9 @@ def test_many_words_look_the_ids_up_once(audit, monkeypatch) -> None:
         def __getitem__(self, place):
             return self.ids[place]
 
+        def take(self, places):
+            return self.ids.take(places)
+
         def to_pylist(self):
             self.looks += 1
             return self.ids.to_pylist()

@@ -25,6 +25,7 @@ TASKS = {
     "estimate": fl.Estimate(fl.Accuracy()),
     "lowest": fl.Identify(fl.Accuracy(), lowest=2),
     "compare": fl.Compare(fl.Accuracy(), "ant", "cow"),
+    "certify": fl.Certify(fl.Accuracy(), at_least=0.6),
 }
 
 
@@ -36,8 +37,16 @@ def assessment(task: str = "lowest", address: str | Path | None = None, whole: b
     return audit
 
 
+def models() -> fl.Assessment:
+    """Which of two models is better, after labels of all items on which they differ."""
+    answers = {"old": ["a", "b", "a", "b"] * 5, "new": ["a", "a", "b", "b"] * 5}
+    audit = fl.create(None, "models", fl.read_pool(answers, models=["old", "new"]), task=fl.Best(fl.Accuracy()), seed=1)
+    audit.tell(dict.fromkeys(audit.ask(10).ids, "a"))
+    return audit
+
+
 def all_numbers() -> dict[str, plots.Plot]:
-    parts = (assessment("compare"), assessment(whole=True), assessment())
+    parts = (assessment("compare"), assessment("certify"), assessment(whole=True), assessment(), models())
     found = {name: one for audit in parts for name, one in plots.read_all(audit, draws=200).items()}
     assert found.keys() == plots.PLOTS.keys()
     return found
@@ -171,7 +180,7 @@ def test_a_kind_in_place_of_the_name_means_the_picture(database: str, tmp_path) 
         (["-o", "nowhere/a.svg"], "there is no directory nowhere. Make it first"),
         (["--kind", "all", "-o", "a.svg"], "name a directory with -o"),
         (["--kind", "all", "-o", "-"], "name a directory with -o"),
-        (["--kind", "pie"], "'pie' is not one of 'forest'"),
+        (["--kind", "pie"], "'pie' is not one of 'verdicts'"),
     ],
 )
 def test_plot_says_what_is_wrong_and_writes_nothing(

@@ -151,7 +151,7 @@ def test_other_groups_than_those_of_asking(metric: Metric, target: Target) -> No
     for seed in range(8):
         truth = nature(world, "right", cell, 2.0, informed=False, seed=seed)
         task = fl.Identify(fl.Accuracy(), lowest=1)
-        audit = fl.create(None, "sbc", pool, sites, task=task, target=target, seed=seed)
+        audit = fl.create(None, "sbc", pool, sites, task=task, prior=fl.Uniform(), target=target, seed=seed)
         for _ in range(5):
             audit.tell(world.labels(truth.true, audit.ask(40).ids))
         draws = audit.draws(DRAWS, metric=metric, groups=kinds)
