@@ -38,7 +38,7 @@ _HELP = """Draw a picture of an assessment.
   chances      the chance of each to be the worst      rope         the difference of two groups
   reliability  confidence against accuracy             allocation   where the labels went
   calibration  the calibration error                   curve        what the labels bought
-  models       each model, and how probably it is best  verdicts     each group beside the line
+  models       each model with its interval            verdicts     each group beside the line
 
 Without --kind, the picture shows the answer. The ending of the file name is the format: .svg (shows values where you
 point, and needs no other package), .png or .pdf. Without -o the file is named after the assessment and the picture;
