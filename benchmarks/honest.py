@@ -6,7 +6,11 @@ Labels are asked for at random, by Thompson sampling to estimate every group, an
 accurate one, with as many anchors as an assessment has by default (--anchor: another share; 0: none, as in assessments
 made before there were anchors). Then the groups of asking and the number over all items are read from the same labels
 (target pool): the latter as an assessment shows it ("whole"), and what the learned prior alone believes ("belief").
-`MRR` is that of the least accurate group, `error` the RMSE of the groups in percentage points.
+`MRR` is that of the least accurate group, `error` the RMSE of the groups in percentage points. With --others the same
+labels are read by other metrics and groups too: confusion rows, precision and recall of five classes, calibration
+error, and accuracy by other columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects
+on the log-odds have that standard deviation. "stop" is the share of runs that, looking after every 20 labels, stopped at a
+probability of 0.95, and of these the share that named the right group.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
@@ -22,10 +26,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit, logit
 
 import fewlabels as fl
 from fewlabels.belief import Strata
 from fewlabels.data import load_digits, load_fashion
+from fewlabels.estimates import interval, value_draws
 from fewlabels.outcomes import Outcomes
 from fewlabels.policies.anchors import default_anchor
 from fewlabels.rectified import Rectified, Sample, rectified
@@ -40,8 +46,10 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
+    from fewlabels.priors import Prepared
     from fewlabels.tasks import Task
 
     Values = NDArray[np.float64]
@@ -56,6 +64,9 @@ POLICIES: dict[str, tuple[Task, str]] = {
 LEVEL = 0.95
 DRAWS = 1000
 MANY = 1000
+CLASSES = 20  # with more of them, confusion rows are not read
+NAMED = 5  # classes whose precision and recall are read
+EVERY = 20  # labels between two looks at the probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +87,11 @@ class Known:
         return right
 
     @property
+    def true(self) -> NDArray[np.int32]:
+        """The true class of each item, shape (items,)."""
+        return np.array(self.labels, dtype=np.int32)
+
+    @property
     def weight(self) -> Values:
         """The share of the items in each group, shape (groups,)."""
         return self.cells.size / self.cells.size.sum()
@@ -91,9 +107,67 @@ class Known:
         return rectified(everything, self.pool.confidence, sample, np.random.default_rng(0))
 
 
+@dataclass(frozen=True, eq=False)
+class Other:
+    """Another reading of the labels: a metric on groups, which need not be those of asking."""
+
+    name: str
+    metric: Metric
+    cells: Cells
+    prepared: Prepared
+    true: Values
+
+    @classmethod
+    def of(cls, case: Known, name: str, metric: Metric, groups: Partition) -> Other:
+        """Prepare a reading."""
+        cells = metric.cells(case.pool, groups)
+        every = metric.outcomes(case.pool, cells, np.arange(len(case.pool)), case.true)
+        prepared = fl.Learned().across(cells, "pool", case.groups)
+        return cls(name, metric, cells, prepared, metric.value(every.counts / cells.size[:, None], cells).ravel())
+
+    def row(self, case: Known, items: NDArray[np.int64], rng: np.random.Generator) -> list[float]:
+        """Coverage, width and bias after some labels."""
+        belief = self.prepared.belief(self.metric.outcomes(case.pool, self.cells, items, case.true[items]))
+        draws = value_draws(self.metric, belief, self.cells, rng, DRAWS).reshape(DRAWS, -1)
+        return [*score(draws, self.true, shortest=self.metric.folded), np.nan, np.nan]
+
+
+def others(case: Known) -> list[Other]:
+    """The other readings that make sense for a pool."""
+    pool, everything = case.pool, fl.whole(case.pool)
+    found = [Other.of(case, "calibration", fl.CalibrationError(), everything)]
+    by_class = case.groups.recipe["by"] == "predicted"
+    for rate in (fl.Precision, fl.Recall):
+        named = pool.classes[:NAMED]
+        found += [Other.of(case, rate.__name__.lower(), rate(positive=name), everything) for name in named]
+    if by_class and len(pool.classes) <= CLASSES:
+        found.append(Other.of(case, "confusion", fl.Confusion(), case.groups))
+    if not by_class:
+        found.append(Other.of(case, "predicted", fl.Accuracy(), fl.by_predicted(pool)))
+    for column in () if pool.columns is None else pool.columns.column_names:
+        if column in ("sex", "race", "lang", "tier"):
+            found.append(Other.of(case, column, fl.Accuracy(), fl.by_column(pool, column)))
+    return found
+
+
+def made(effect: float) -> tuple[Pool, list[int]]:
+    """A pool of eight classes with columns whose effects on the log-odds of being right have this deviation."""
+    rng = np.random.default_rng(3)
+    items = 6000
+    lang, tier = rng.choice(6, items, p=[0.4, 0.2, 0.15, 0.1, 0.1, 0.05]), rng.choice(3, items)
+    predicted, s = rng.integers(8, size=items), rng.beta(6, 1.5, items)
+    odds = -0.3 + 0.8 * logit(s) + rng.normal(0, effect, 6)[lang] + rng.normal(0, effect, 3)[tier]
+    right = rng.random(items) < expit(odds + rng.normal(0, 0.43, 8)[predicted])
+    columns = {"lang": [f"l{k}" for k in lang], "tier": [f"t{k}" for k in tier]}
+    pool = fl.read_pool({"predicted": [str(k) for k in predicted], "confidence": s} | columns, classes=list("01234567"))
+    return pool, np.where(right, predicted, (predicted + 1) % 8).tolist()
+
+
 def known(name: str, folder: Path | None) -> Known:
     """A built-in pool, or one of a folder; by sex × race where there are such columns, else by predicted class."""
-    if name in BUILT_IN:
+    if name.startswith("made:"):
+        pool, labels = made(float(name.removeprefix("made:")))
+    elif name in BUILT_IN:
         data = BUILT_IN[name]()
         pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
         labels = [pool.classes.index(label) for label in data.labels]
@@ -111,7 +185,9 @@ def known(name: str, folder: Path | None) -> Known:
     return Known(name, pool, groups, labels, metric.cells(pool, groups), outcome)
 
 
-def measure(case: Known, policy: str, runs: int, budgets: Sequence[int], anchor: float | None) -> None:
+def measure(
+    case: Known, policy: str, runs: int, budgets: Sequence[int], anchor: float | None, more: Sequence[Other]
+) -> None:
     """Ask in a number of runs, and print coverage, width and bias of every reading at every budget."""
     task, who = POLICIES[policy]
     one = method(who)
@@ -120,12 +196,22 @@ def measure(case: Known, policy: str, runs: int, budgets: Sequence[int], anchor:
     ask = asker_with_anchors(truth_of(case.pool, case.labels, case.groups, task, [one]), one)
     budgets = [budget for budget in budgets if budget <= len(case.pool)]
     found: dict[tuple[str, int], list[list[float]]] = {}
+    stops: list[list[float]] = []
     for run in range(runs):
         rng = np.random.default_rng([run, 5])
         order, is_anchor = ask(rng, budgets[-1])
         for budget in budgets:
             for reading, row in read(case, policy, order[:budget], is_anchor[:budget], rng):
                 found.setdefault((reading, budget), []).append(row)
+            for other in more:
+                found.setdefault((other.name, budget), []).append(other.row(case, order[:budget], rng))
+        if more and policy == "lowest":
+            stops.append(stopped(case, order, rng))
+    if stops:
+        often, right = np.array(stops).mean(axis=0)[0], np.nanmean(np.array(stops)[:, 1])
+        print(
+            f"{case.name:13s} {policy:9s} stop at 0.95: {100 * often:.0f} % of runs, of these right {100 * right:.0f} %"
+        )
     for (reading, budget), rows in found.items():
         say(f"{case.name:13s} {policy:9s} anchor {share:4.2f}", reading, budget, np.array(rows))
 
@@ -148,9 +234,23 @@ def read(
         yield "whole", [*score(shown, overall), np.nan, np.nan]
 
 
-def score(draws: Values, true: Values) -> list[float]:
+def stopped(case: Known, items: NDArray[np.int64], rng: np.random.Generator) -> list[float]:
+    """Whether a run that looks every so often stopped, and whether it then named the least accurate group."""
+    worst = int(case.truth.argmin())
+    prepared = fl.Learned().on(case.cells, "pool")
+    for labels in range(EVERY, len(items) + 1, EVERY):
+        seen = items[:labels]
+        belief = prepared.belief(Outcomes.of(case.cells, seen, case.outcome[seen]))
+        values = belief.draws(rng, DRAWS)[..., 0].argmin(axis=1)
+        named, times = np.unique(values, return_counts=True)
+        if times.max() >= LEVEL * DRAWS:
+            return [1.0, float(named[times.argmax()] == worst)]
+    return [0.0, np.nan]
+
+
+def score(draws: Values, true: Values, *, shortest: bool = False) -> list[float]:
     """The share of values inside their equal-tailed intervals, mean width and mean bias; draws of shape (n, values)."""
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    low, high = interval(draws, LEVEL, shortest=shortest)
     inside = (low <= true + 1e-9) & (true <= high + 1e-9)
     return [float(inside.mean()), 100 * float((high - low).mean()), 100 * float((draws.mean(axis=0) - true).mean())]
 
@@ -161,7 +261,8 @@ def say(name: str, reading: str, budget: int, rows: Values) -> None:
     share, width, bias, mrr, rmse = rows.mean(axis=0)
     # Two more of either kind, so that the error of 100 % is not nought.
     like = (share * runs + 2) / (runs + 4)
-    error = rows[:, 0].std() / np.sqrt(runs) if reading == "own groups" else np.sqrt(like * (1 - like) / runs)
+    overall = reading in ("whole", "belief")
+    error = np.sqrt(like * (1 - like) / runs) if overall else rows[:, 0].std() / np.sqrt(runs)
     beside = (
         f"MRR {mrr:.2f} error {rmse:.2f}"
         if reading == "own groups"
@@ -181,6 +282,7 @@ def main() -> None:
     parser.add_argument("--pools", help="names, with commas between them")
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--budgets", default="200,500")
+    parser.add_argument("--others", action="store_true", help="read by other metrics and groups too")
     parser.add_argument("--anchor", type=float, help="the share of anchors")
     parser.add_argument("--policies", default=",".join(POLICIES))
     args = parser.parse_args()
@@ -189,8 +291,9 @@ def main() -> None:
     for name in args.pools.split(",") if args.pools else usual:
         case = known(name, args.data)
         runs = max(args.runs // 5, 2) if len(case.groups) >= MANY else args.runs
+        more = others(case) if args.others else []
         for policy in args.policies.split(","):
-            measure(case, policy, runs, budgets, args.anchor)
+            measure(case, policy, runs, budgets, args.anchor, more)
 
 
 if __name__ == "__main__":

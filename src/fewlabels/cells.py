@@ -57,8 +57,10 @@ class Cells:
         The outcome that a right prediction shows, shape (cells,), where outcomes are classes; None where
         they are right and wrong themselves.
     mistaken
-        The share of each outcome among wrong predictions that the classifier expects, and that somebody who knows
-        nothing does, shape (2, cells, outcomes), where outcomes are classes. Rows need not add up to 1.
+        Where outcomes are classes: the share of each outcome among wrong predictions of each class that the classifier
+        expects, and that somebody who knows nothing does, shape (2, classes, outcomes). Rows need not add up to 1.
+    predicted
+        Where outcomes are classes: the predicted class of each item, shape (items,).
     answered
         Whether the classifier answered each item at all, shape (items,), where labels show right or wrong; None if it
         answered all. No answer is never right.
@@ -76,6 +78,7 @@ class Cells:
     scores: NDArray[np.float64] | None = None
     right: NDArray[np.int64] | None = None
     mistaken: NDArray[np.float64] | None = None
+    predicted: NDArray[np.int32] | None = None
     answered: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:

@@ -71,11 +71,6 @@ class Outcomes:
             right = shown == (0 if cells.right is None else cells.right[cells.cell[items]])
         return cls(cells.tally(items, shown), items, shown, right)
 
-    def mistakes(self, cells: Cells) -> NDArray[np.float64]:
-        """How many wrong predictions of each cell show each outcome, shape (cells, outcomes)."""
-        wrong = ~self.right
-        return cells.tally(self.items[wrong], self.shown[wrong])
-
     @property
     def labels(self) -> int:
         """The number of labels."""

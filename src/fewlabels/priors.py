@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -241,12 +241,10 @@ class Learned(Prior):
         if isinstance(cells, ModelCells):
             panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
             return Prepared(cells, partial(_models, cells, target, panel))
-        items = answered_strips(cells, factors(cells, asked))
         if cells.right is None:
+            items = answered_strips(cells, factors(cells, asked))
             return Prepared(cells, partial(_right_or_wrong, cells, target, items))
-        assert cells.mistaken is not None
-        mistaken = expected(*cells.mistaken, scored=cells.expected is not None)
-        return Prepared(cells, partial(_classes, cells, target, items, mistaken))
+        return Prepared(cells, partial(_classes, cells, target, rows_of(cells, factors(cells, asked))))
 
     def across(self, cells: Cells, target: Target, asked: Partition) -> Prepared:
         """Prepare for cells of other groups than those of asking; both have effects, crossed."""
@@ -315,13 +313,56 @@ def _right_or_wrong(cells: Cells, target: Target, strips: Strips, outcomes: Outc
     return ItemBelief(nothing, outcomes.counts, cells.size, target, **_fitted(cells, strips, outcomes))
 
 
-def _classes(cells: Cells, target: Target, strips: Strips, mistaken: Expected, outcomes: Outcomes) -> LearnedBelief:
-    """The belief where labels show classes."""
+class Rows(NamedTuple):
+    """The rows of cells whose outcomes are classes: one for each predicted class of a cell.
+
+    A cell may have several predicted classes (recall of one class merges all others), and each makes other mistakes.
+
+    Parameters
+    ----------
+    row
+        The row of each item, shape (items,).
+    cell, right, size
+        The cell of each row, the outcome that a right prediction shows there, and its items, three of shape (rows,).
+    strips
+        The items of the rows sorted by confidence.
+    mistaken
+        What is expected of mistakes in each row.
+    """
+
+    row: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    right: NDArray[np.int64]
+    size: NDArray[np.int64]
+    strips: Strips
+    mistaken: Expected
+
+
+def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Rows:
+    """Make the rows of cells whose outcomes are classes."""
     assert cells.right is not None
+    assert cells.mistaken is not None
+    assert cells.predicted is not None
+    classes = cells.mistaken.shape[1]
+    used, row = np.unique(cells.cell.astype(np.int64) * classes + cells.predicted, return_inverse=True)
+    cell, predicted = used // classes, used % classes
+    made = strips(cells.scores, row.astype(np.int32), factors)
+    mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
+    return Rows(row, cell, cells.right[cell], np.bincount(row), made, mistaken)
+
+
+def _classes(cells: Cells, target: Target, rows: Rows, outcomes: Outcomes) -> LearnedBelief:
+    """The belief where labels show classes."""
     nothing = np.zeros_like(outcomes.counts)
-    fitted = _fitted(cells, strips, outcomes)
-    mistakes = mistaken.learn(outcomes.mistakes(cells))
-    return ClassBelief(nothing, outcomes.counts, cells.size, target, mistakes=mistakes, right=cells.right, **fitted)
+    fitted = _fitted(cells, rows.strips, outcomes)
+    mistakes = np.zeros((len(rows.cell), outcomes.counts.shape[1]))
+    wrong = ~outcomes.right
+    np.add.at(mistakes, (rows.row[outcomes.items[wrong]], outcomes.shown[wrong]), 1)
+    learned = rows.mistaken.learn(mistakes)
+    return ClassBelief(
+        nothing, outcomes.counts, cells.size, target,
+        mistakes=learned, cell=rows.cell, right=rows.right, rows_size=rows.size, **fitted,
+    )  # fmt: skip
 
 
 def _models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> LearnedBelief:

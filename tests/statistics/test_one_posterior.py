@@ -213,7 +213,11 @@ def test_counts_of_the_match_have_the_mean_and_total_variance_of_the_draws(metri
     n = 8_000
     draws = belief.draws(np.random.default_rng(6), n)
     assert np.abs(belief.mean() - draws.mean(axis=0)).max() < 5 * draws.std(axis=0).max() / np.sqrt(n) + 1e-3
-    assert belief.variance().sum(axis=1) == pytest.approx(draws.var(axis=0).sum(axis=1), rel=0.15)
+    ours, theirs = belief.variance().sum(axis=1), draws.var(axis=0).sum(axis=1)
+    # The rows of a cell are taken to be off together; a row of the confusion matrix is alone.
+    most = 1.15 if metric == fl.Confusion() else 2.0
+    assert (ours > 0.85 * theirs).all()
+    assert (ours < most * theirs).all()
 
 
 def test_a_pool_without_scores_learns_which_mistakes_are_made() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.learned.items.believed import TrustBelief
+from fewlabels.learned.items.strips import Sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,34 +19,56 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClassBelief(TrustBelief):
-    """θ = R e_r + (1 − R) q: R is the share right by the model of items, q the outcome shares among mistakes.
+    """θ = R e_r + (1 − R) q in each row of a cell: R is the share right by the model of items, q that of mistakes.
 
-    So the share right of a cell is the same draw for every metric: that of accuracy.
+    So the share right is the same draw for every metric: that of accuracy. A cell has a row for each predicted class,
+    since each makes other mistakes, and labels may have been asked more in one than in the others.
 
     Parameters
     ----------
     mistakes
-        The posterior of q.
-    right
-        The outcome that a right prediction shows, shape (cells,).
+        The posterior of q in each row.
+    cell, right, rows_size
+        The cell of each row, ascending, the outcome that a right prediction shows there, and its items, three of shape
+        (rows,).
     part
-        Which of the model's cells the belief is about.
+        Which of the model's rows the belief is about.
     """
 
     mistakes: Mistakes = field(kw_only=True)
+    cell: NDArray[np.int64] = field(kw_only=True)
     right: NDArray[np.int64] = field(kw_only=True)
+    rows_size: NDArray[np.int64] = field(kw_only=True)
     part: slice | NDArray[np.intp] = field(default_factory=lambda: slice(None), kw_only=True)
 
     @property
     def numbers(self) -> int:
         """The number of values in one draw."""
-        return len(self.free) + self.counts.size
+        return len(self.free) + len(self.cell) * self.counts.shape[1]
+
+    @cached_property
+    def _by_cell(self) -> Sums:
+        """Sums over the rows of each cell."""
+        return Sums(self.cell)
+
+    @cached_property
+    def _unlabelled(self) -> NDArray[np.int64]:
+        """Items without a label in each row, shape (rows,)."""
+        rows: NDArray[np.int64] = self.model.strips.by_cell(self.free)[self.part]
+        return rows
+
+    def _mixed(self, theta: NDArray[np.float64], items: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Shares of cells from those of rows by their items: (..., rows, outcomes) to (..., cells, outcomes)."""
+        total = np.maximum(self._by_cell(items), 1)[self.cell]
+        weighted = np.moveaxis(theta * (items / total)[:, None], -2, -1)
+        return np.moveaxis(self._by_cell(weighted), -1, -2)
 
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """Counts of the Dirichlet with the mean and total variance of the shares among the items yet to be labelled.
 
-        Σ_j θ_j² = R² + 2 R(1 − R) q_r + (1 − R)² Σ_j q_j², with R and q independent.
+        In a row Σ_j θ_j² = R² + 2 R(1 − R) q_r + (1 − R)² Σ_j q_j², with R and q independent. The rows of a cell are
+        taken to be off together, which is a little too cautious.
         """
         mean, variance = (values[self.part] for values in self.right_moments())
         q, squares = self.mistakes.moments()
@@ -54,19 +77,27 @@ class ClassBelief(TrustBelief):
         theta[at, self.right] += mean
         both = 2 * np.maximum(mean - mean**2 - variance, 0) * q[at, self.right]
         second = variance + mean**2 + both + (variance + (1 - mean) ** 2) * squares
+        sd = np.sqrt(np.maximum(second - (theta**2).sum(axis=1), 1e-12))
+        items = self._unlabelled if self.target == "pool" else self.rows_size
+        items = np.where(self._by_cell(items)[self.cell] > 0, items, self.rows_size)
+        theta, sd = self._mixed(theta, items), self._mixed(sd[:, None], items)[:, 0]
         ours = (theta**2).sum(axis=1)
-        return np.clip((1 - ours) / np.maximum(second - ours, 1e-12) - 1, 1e-2, 1e7)[:, None] * theta
+        return np.clip((1 - ours) / np.maximum(sd**2, 1e-12) - 1, 1e-2, 1e7)[:, None] * theta
 
     def rows(self, cells: slice | NDArray[np.intp]) -> ClassBelief:
         """The belief about some of the cells, with what all of them taught the models."""
+        chosen = np.arange(len(self.size))[cells]
+        some = np.flatnonzero(np.isin(self.cell, chosen))
         return replace(
             self,
             prior=self.prior[cells],
             counts=self.counts[cells],
             size=self.size[cells],
-            mistakes=self.mistakes.rows(cells),
-            right=self.right[cells],
-            part=np.arange(len(self.model.strips.by_cell(self.free)))[self.part][cells],
+            mistakes=self.mistakes.rows(some),
+            cell=np.searchsorted(chosen, self.cell[some]),
+            right=self.right[some],
+            rows_size=self.rows_size[some],
+            part=np.arange(len(self.model.strips.by_cell(self.free)))[self.part][some],
         )
 
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
@@ -75,13 +106,14 @@ class ClassBelief(TrustBelief):
         theta = self.mistakes.draws(rng, n)
         theta *= (1 - right)[..., None]
         theta[:, np.arange(len(self.right)), self.right] += right
-        return theta
+        return self._mixed(theta, self.rows_size)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of θ, shape (n, cells, outcomes); the unlabelled items of a pool by their own confidences."""
         if self.target == "population":
             return self.shares(rng, n)
         rights = self.model.rights(rng, n, self.free)[:, self.part]
-        unlabelled = rng.multinomial(self.left - rights, self.mistakes.draws(rng, n))
-        unlabelled[:, np.arange(len(self.right)), self.right] += rights
+        shown = rng.multinomial(self._unlabelled - rights, self.mistakes.draws(rng, n))
+        shown[:, np.arange(len(self.right)), self.right] += rights
+        unlabelled = np.moveaxis(self._by_cell(np.moveaxis(shown, -2, -1)), -1, -2)
         return (self.counts + unlabelled) / self.size[:, None]

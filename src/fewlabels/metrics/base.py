@@ -161,9 +161,13 @@ def true_classes(
     even = np.full((k, k), 1 / k)
     wrong = 1 - np.eye(k)
 
-    def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def by_class(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.zeros((k, len(outcomes)))
         np.add.at(out, (np.arange(k)[:, None], merged), rows)
+        return out
+
+    def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = by_class(rows)
         if key is None:
             return out[keys]
         return np.column_stack([cell_means(column[pool.predicted], cell, len(group)) for column in out.T])
@@ -180,5 +184,6 @@ def true_classes(
         confidence=None if pool.confidence is None else cell_means(pool.confidence, cell, len(group)),
         scores=pool.confidence,
         right=shares(np.eye(k)).argmax(axis=1),
-        mistaken=np.stack([shares((even if pool.profile is None else pool.profile) * wrong), shares(even * wrong)]),
+        mistaken=np.stack([by_class((even if pool.profile is None else pool.profile) * wrong), by_class(even * wrong)]),
+        predicted=pool.predicted,
     )

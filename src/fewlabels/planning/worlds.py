@@ -106,16 +106,22 @@ def _from_items(belief: TrustBelief, cells: Cells, rng: np.random.Generator, exp
         chance = _moved(chance, strips.size, expect)
     # An item without an answer is wrong.
     is_right = rng.random(len(strips.strip)) < np.where(strips.strip >= 0, chance[strips.strip], 0.0)
-    share = np.bincount(strips.cell, strips.size * chance, minlength=len(cells)) / cells.size
-    if belief.answered is not None:
-        share = np.where(belief.answered > 0, share, 0.0)
     if not isinstance(belief, ClassBelief):
+        share = np.bincount(strips.cell, strips.size * chance, minlength=len(cells)) / cells.size
+        if belief.answered is not None:
+            share = np.where(belief.answered > 0, share, 0.0)
         return World((~is_right).astype(np.int64), is_right, np.column_stack([share, 1 - share]))
+    # The share right and the mistakes are those of rows: the predicted classes of each cell.
     mistaken = belief.mistakes.draws(rng, 1)[0]
-    outcome = np.where(is_right, belief.right[cells.cell], _outcomes(mistaken, cells.cell, rng))
-    shares = (1 - share)[:, None] * mistaken
-    shares[np.arange(len(share)), belief.right] += share
-    return World(outcome, is_right, shares)
+    row = strips.cell[strips.strip].astype(np.int32)
+    outcome = np.where(is_right, belief.right[row], _outcomes(mistaken, row, rng))
+    right = np.bincount(strips.cell, strips.size * chance, minlength=len(belief.cell)) / belief.rows_size
+    shares = (1 - right)[:, None] * mistaken
+    shares[np.arange(len(right)), belief.right] += right
+    weight = (belief.rows_size / cells.size[belief.cell])[:, None]
+    mixed = np.zeros((len(cells), shares.shape[1]))
+    np.add.at(mixed, belief.cell, weight * shares)
+    return World(outcome, is_right, mixed)
 
 
 def _world_of_models(
