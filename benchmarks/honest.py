@@ -9,8 +9,8 @@ made before there were anchors). Then the groups of asking and the number over a
 `MRR` is that of the least accurate group, `error` the RMSE of the groups in percentage points. With --others the same
 labels are read by other metrics and groups too: confusion rows, precision and recall of five classes, calibration
 error, and accuracy by other columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects
-on the log-odds have that standard deviation. "stop" is the share of runs that, looking after every 20 labels, stopped at a
-probability of 0.95, and of these the share that named the right group.
+on the log-odds have that standard deviation. "stop" counts the runs that, looking after every 20 labels, stopped at a
+probability of 0.95, and how many of these named the right group.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
