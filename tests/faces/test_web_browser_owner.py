@@ -62,7 +62,7 @@ def test_owner_invites_and_the_link_works(house: House, site: Site) -> None:
     all_saved(other)
     assert site.audit().by_person()["annotator"] == ["zoë"]
     other.click("text=Sign out")
-    other.wait_for_selector("#sign-in")
+    other.wait_for_selector("#sign-in button:enabled")
     other.fill("#token", "wrong")
     other.keyboard.press("Enter")
     other.wait_for_selector("#said:not(:empty)")

@@ -24,9 +24,12 @@ async function signIn(token) {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   // If somebody pastes the whole link, take its token.
-  const token = new FormData(form).get("token").trim().replace(/^.*#/, "");
+  const token = document.getElementById("token").value.trim().replace(/^.*#/, "");
   signIn(token).catch(() => (said.textContent = "No connection. Try again."));
 });
+
+// Before this script runs, a browser would send the form itself, and put the token into the address.
+form.querySelector("button").disabled = false;
 
 function follow() {
   const token = location.hash.slice(1);
