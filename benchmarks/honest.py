@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks import Task
 
     Values = NDArray[np.float64]
+    Lines = dict[tuple[str, str], dict[str, list[str]]]
 
 BUILT_IN = {"clothes": load_fashion, "digits": load_digits}
 POOLS = ("cifar100", "svhn", "newsgroups", "adult", "cifar100_wrn")
@@ -187,7 +188,7 @@ def known(name: str, folder: Path | None) -> Known:
 
 def measure(
     case: Known, policy: str, runs: int, budgets: Sequence[int], anchor: float | None, more: Sequence[Other]
-) -> None:
+) -> Lines:
     """Ask in a number of runs, and print coverage, width and bias of every reading at every budget."""
     task, who = POLICIES[policy]
     one = method(who)
@@ -203,17 +204,20 @@ def measure(
         for budget in budgets:
             for reading, row in read(case, policy, order[:budget], is_anchor[:budget], rng):
                 found.setdefault((reading, budget), []).append(row)
-            for other in more:
-                found.setdefault((other.name, budget), []).append(other.row(case, order[:budget], rng))
+            for name in dict.fromkeys(other.name for other in more):
+                rows = [other.row(case, order[:budget], rng) for other in more if other.name == name]
+                found.setdefault((name, budget), []).append(np.mean(rows, axis=0).tolist())
         if more and policy == "lowest":
             stops.append(stopped(case, order, rng))
-    if stops:
-        often, right = np.array(stops).mean(axis=0)[0], np.nanmean(np.array(stops)[:, 1])
-        print(
-            f"{case.name:13s} {policy:9s} stop at 0.95: {100 * often:.0f} % of runs, of these right {100 * right:.0f} %"
-        )
+    lines: Lines = {}
     for (reading, budget), rows in found.items():
-        say(f"{case.name:13s} {policy:9s} anchor {share:4.2f}", reading, budget, np.array(rows))
+        about = say(f"{case.name:13s} {policy:9s} anchor {share:4.2f}", reading, budget, np.array(rows))
+        lines.setdefault((case.name, policy), {}).setdefault(reading, []).append(about)
+    if stops:
+        right = [hit for stop, hit in stops if stop]
+        print(f"{case.name:13s} {policy:9s} stop at 0.95: {len(right)} of {runs} runs, {sum(right):.0f} of these right")
+        lines[case.name, policy]["stops"] = [f"{sum(right):.0f} of {len(right)}"]
+    return lines
 
 
 def read(
@@ -255,8 +259,8 @@ def score(draws: Values, true: Values, *, shortest: bool = False) -> list[float]
     return [float(inside.mean()), 100 * float((high - low).mean()), 100 * float((draws.mean(axis=0) - true).mean())]
 
 
-def say(name: str, reading: str, budget: int, rows: Values) -> None:
-    """One line of the table, from rows of shape (runs, 5)."""
+def say(name: str, reading: str, budget: int, rows: Values) -> str:
+    """Print one line of the table, from rows of shape (runs, 5); returns the coverage with its error."""
     runs = len(rows)
     share, width, bias, mrr, rmse = rows.mean(axis=0)
     # Two more of either kind, so that the error of 100 % is not nought.
@@ -273,6 +277,21 @@ def say(name: str, reading: str, budget: int, rows: Values) -> None:
         f"width {width:5.1f}  bias {bias:+5.2f} ± {rows[:, 2].std() / np.sqrt(runs):.2f}  {beside}",
         flush=True,
     )
+    return f"{100 * share:.0f} ± {100 * error:.0f}"
+
+
+def page(lines: Lines, budgets: Sequence[int], runs: int) -> str:
+    """The table in Markdown: a row for each pool and way of asking, the coverage at each budget for each reading."""
+    readings = list(dict.fromkeys(reading for row in lines.values() for reading in row))
+    head = ["pool", "asking", *readings]
+    table = [head, ["---"] * len(head)]
+    for (name, policy), row in lines.items():
+        table.append([name, policy, *(", ".join(row.get(reading, ["–"])) for reading in readings)])
+    at = " and ".join(map(str, budgets))
+    about = (
+        f"Percent of 95% intervals that contain the true value, ± one standard error, at {at} labels; {runs} runs.\n\n"
+    )
+    return about + "\n".join(f"| {' | '.join(row)} |" for row in table) + "\n"
 
 
 def main() -> None:
@@ -283,17 +302,21 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--budgets", default="200,500")
     parser.add_argument("--others", action="store_true", help="read by other metrics and groups too")
+    parser.add_argument("--page", type=Path, help="write the table to a Markdown file as well")
     parser.add_argument("--anchor", type=float, help="the share of anchors")
     parser.add_argument("--policies", default=",".join(POLICIES))
     args = parser.parse_args()
     usual = (*POOLS, *BUILT_IN) if args.data else tuple(BUILT_IN)
     budgets = sorted(int(budget) for budget in args.budgets.split(","))
+    lines: Lines = {}
     for name in args.pools.split(",") if args.pools else usual:
         case = known(name, args.data)
         runs = max(args.runs // 5, 2) if len(case.groups) >= MANY else args.runs
         more = others(case) if args.others else []
         for policy in args.policies.split(","):
-            measure(case, policy, runs, budgets, args.anchor, more)
+            lines |= measure(case, policy, runs, budgets, args.anchor, more)
+    if args.page:
+        args.page.write_text(page(lines, budgets, args.runs), encoding="utf-8")
 
 
 if __name__ == "__main__":
