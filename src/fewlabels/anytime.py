@@ -232,7 +232,7 @@ def evidence_apart(
 
     >>> both = np.array([20, 45]), np.array([30, 5])
     >>> round(float(np.exp(evidence_apart(-0.1, *both, Bets.on(np.array([0.5, 0.9]))))))
-    121
+    1037
     """
     wealth = float(bets.log_wealth(right, wrong).sum())
     if size is not None:

@@ -117,7 +117,7 @@ def test_every_metric_is_calibrated_in_worlds_of_the_hyper_prior(metric: Metric,
     Groups of a world share its hyper-parameters, so a world counts as one observation. A merged outcome of recall or
     cost is read by coarser cells than the world was made with; that costs little here.
     """
-    worlds, ranks = 150, []
+    worlds, ranks = 60, []
     for seed in range(worlds):
         known = drawn(seed, metric, groups)
         rng = np.random.default_rng([32, seed])
@@ -214,10 +214,8 @@ def test_counts_of_the_match_have_the_mean_and_total_variance_of_the_draws(metri
     draws = belief.draws(np.random.default_rng(6), n)
     assert np.abs(belief.mean() - draws.mean(axis=0)).max() < 5 * draws.std(axis=0).max() / np.sqrt(n) + 1e-3
     ours, theirs = belief.variance().sum(axis=1), draws.var(axis=0).sum(axis=1)
-    # The rows of a cell are taken to be off together; a row of the confusion matrix is alone.
-    most = 1.15 if metric == fl.Confusion() else 2.0
-    assert (ours > 0.85 * theirs).all()
-    assert (ours < most * theirs).all()
+    # Where a cell has several rows, the variance is taken from 400 draws.
+    assert ours == pytest.approx(theirs, rel=0.15 if metric == fl.Confusion() else 0.3)
 
 
 def test_a_pool_without_scores_learns_which_mistakes_are_made() -> None:

@@ -28,7 +28,7 @@ def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, classes=["cat", "dog"])
-    >>> audit = fl.create(None, "pets", pool)
+    >>> audit = fl.create(None, "pets", pool, prior=fl.Uniform())
     >>> _ = audit.tell({str(item): "cat" for item in range(20)}, adopt=True)
     >>> too_long(audit, audit.estimates(), 0.95)
     [False, True]

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from fewlabels.learned.mistakes import Mistakes
 
+# Draws from which the variance of cells with several rows is taken: it is off by a fifteenth.
+_DRAWS = 400
+
 
 @dataclass(frozen=True, eq=False)
 class ClassBelief(TrustBelief):
@@ -67,22 +70,31 @@ class ClassBelief(TrustBelief):
     def alpha(self) -> NDArray[np.float64]:
         """Counts of the Dirichlet with the mean and total variance of the shares among the items yet to be labelled.
 
-        In a row Σ_j θ_j² = R² + 2 R(1 − R) q_r + (1 − R)² Σ_j q_j², with R and q independent. The rows of a cell are
-        taken to be off together, which is a little too cautious.
+        With d = e_r − E q in each row, Σ_j Var θ_j = Var(Σ w R d) + Σ w² E(1 − R)² Σ_j Var q_j, w its share of the
+        cell's items: R of the rows of a cell go up and down together, q do not.
         """
         mean, variance = (values[self.part] for values in self.right_moments())
         q, squares = self.mistakes.moments()
-        at = np.arange(len(mean))
-        theta = (1 - mean)[:, None] * q
-        theta[at, self.right] += mean
-        both = 2 * np.maximum(mean - mean**2 - variance, 0) * q[at, self.right]
-        second = variance + mean**2 + both + (variance + (1 - mean) ** 2) * squares
-        sd = np.sqrt(np.maximum(second - (theta**2).sum(axis=1), 1e-12))
+        away = -q
+        away[np.arange(len(mean)), self.right] += 1
         items = self._unlabelled if self.target == "pool" else self.rows_size
         items = np.where(self._by_cell(items)[self.cell] > 0, items, self.rows_size)
-        theta, sd = self._mixed(theta, items), self._mixed(sd[:, None], items)[:, 0]
+        weight = items / self._by_cell(items)[self.cell]
+        by_right = self._by_cell(variance * (away**2).sum(axis=1))
+        if len(self.cell) > len(self.size):
+            by_right = self._together(weight[:, None] * away)
+        by_mistakes = (variance + (1 - mean) ** 2) * np.maximum(squares - (q**2).sum(axis=1), 0)
+        spread = by_right + self._by_cell(weight**2 * by_mistakes)
+        theta = self._mixed(q + mean[:, None] * away, items)
         ours = (theta**2).sum(axis=1)
-        return np.clip((1 - ours) / np.maximum(sd**2, 1e-12) - 1, 1e-2, 1e7)[:, None] * theta
+        return np.clip((1 - ours) / np.maximum(spread, 1e-12) - 1, 1e-2, 1e7)[:, None] * theta
+
+    def _together(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_j Var Σ_rows R·times_j of each cell that has several rows, by draws; times has shape (rows, outcomes)."""
+        coming = self.free if self.target == "pool" else self.model.strips.size
+        right = self.model.shares(np.random.default_rng(0), _DRAWS, coming)[:, self.part]
+        sums = self._by_cell(np.moveaxis(right[..., None] * times, -2, -1))
+        return sums.var(axis=0).sum(axis=0)
 
     def rows(self, cells: slice | NDArray[np.intp]) -> ClassBelief:
         """The belief about some of the cells, with what all of them taught the models."""
