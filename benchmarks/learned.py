@@ -5,8 +5,8 @@ python benchmarks/learned.py --data DIR [--runs 1000] [--pools cifar100,svhn] [-
 Without --data: the cost of a refit, groups that are unrelated or differ much, classifiers that are always sure, and the
 built-in data (--what refit,unrelated,differing,sure,builtin).
 
-With it: error,coverage,rows,rivals,targeted,bins,small. DIR has NPZ files of predictions with labels. For ImageNet a
-fifth of the runs is made. Asking well is in asking.py.
+With it: error,coverage,rows,targeted,bins,small. DIR has NPZ files of predictions with labels. For ImageNet a fifth of
+the runs is made. The model's own parts are in posterior.py, asking well in asking.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import isotonic_regression, minimize
-from scipy.special import expit, logit
 
 import fewlabels as fl
 from fewlabels.data import load_digits, load_fashion
@@ -131,42 +129,6 @@ def coverage(name: str, pool: Pool, groups: Partition, labels: Sequence[int], ru
                 held.append(inside(belief.draws(rng, DRAWS)[..., 0], case.truth))
             found.append(float(np.mean(held)))
         say("coverage", name, type(prior).__name__, runs, f"{COVERED} a group", found, 3)
-
-
-def rivals(name: str, pool: Pool, groups: Partition, labels: Sequence[int], runs: int) -> None:
-    """RMSE × 100 at some labels a group, beside recalibrated confidences averaged in each group (Platt, isotonic)."""
-    case = labelled(pool, groups, labels)
-    s = np.clip(case.cells.scores if case.cells.scores is not None else np.full(len(pool), 0.5), 1e-4, 1 - 1e-4)
-    found = np.zeros((3, len(COVERED)))
-    for i, per in enumerate(COVERED):
-        for run in range(runs):
-            items = np.random.default_rng([run, per]).permutation(len(pool))[: per * len(groups)]
-            right = (case.outcome[items] == 0).astype(np.float64)
-            found[0, i] += case.rmse(case.believe(fl.Learned(), "pool", items)) / runs
-            for j, curve in enumerate((platt(s[items], right, s), isotonic(s[items], right, s)), start=1):
-                curve[items] = right
-                mean = np.bincount(case.cells.cell, curve) / case.cells.size
-                found[j, i] += 100 * float(np.sqrt(case.weight @ (mean - case.truth) ** 2)) / runs
-    for who, row in zip(("learned", "Platt", "isotonic"), found.tolist(), strict=True):
-        say("rivals", name, who, runs, f"{COVERED} a group", row)
-
-
-def platt(s: NDArray[np.float64], right: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Chances of being right by a logistic curve in logit s, a little held back so that it always exists."""
-    x = logit(s)
-
-    def minus(ab: NDArray[np.float64]) -> float:
-        eta = ab[0] + ab[1] * x
-        return float(np.logaddexp(0, eta).sum() - right @ eta + 0.01 * (ab @ ab))
-
-    a, b = minimize(minus, np.array([0.0, 1.0])).x
-    return np.asarray(expit(a + b * logit(at)), dtype=float)
-
-
-def isotonic(s: NDArray[np.float64], right: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Chances of being right by an isotonic curve in s."""
-    order = np.argsort(s)
-    return np.interp(at, s[order], isotonic_regression(right[order]).x)
 
 
 def targeted(name: str, pool: Pool, groups: Partition, labels: Sequence[int], runs: int) -> None:
@@ -425,7 +387,7 @@ def main() -> None:
         sure(max(args.runs // 10, 2))
     if "builtin" in what:
         builtin(args.runs, args.jobs)
-    if what & {"error", "coverage", "rows", "rivals", "targeted", "bins", "small"}:
+    if what & {"error", "coverage", "rows", "targeted", "bins", "small"}:
         if args.data is None:
             raise SystemExit("name the folder with the NPZ files by --data.")
         on_pools(args, what)
@@ -442,8 +404,6 @@ def on_pools(args: argparse.Namespace, what: set[str]) -> None:
             coverage(name, pool, groups, labels, runs)
         if "rows" in what:
             rows(name, pool, groups, labels, max(runs // 10, 2))
-        if "rivals" in what:
-            rivals(name, pool, groups, labels, max(runs // 10, 2))
         if "targeted" in what:
             targeted(name, pool, groups, labels, max(runs // 10, 2))
         if "bins" in what:

@@ -97,7 +97,7 @@ def meaning(audit: Assessment) -> str:
 def groups(audit: Assessment) -> str:
     """Say in words how the groups were made."""
     if audit.spec.task.of_models:
-        return f"One of the {len(audit.pool.models):,} classifiers that made predictions for the same items."
+        return f"{len(audit.pool.models):,} classifiers made predictions for the same items."
     if noun_of(audit.rows) == "class":
         name = shortened(audit.groups.names[0], 40)
         return f"Items are grouped by what the classifier says: the class {name} is all items it calls {name}."
