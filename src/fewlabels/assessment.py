@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from fewlabels.belief import Target
     from fewlabels.cells import Cells
     from fewlabels.estimates import Believed
+    from fewlabels.findings.classes import ClassReport
+    from fewlabels.findings.fairness import Fairness
     from fewlabels.gate import Check, Rule
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.plots import Display
@@ -225,6 +227,57 @@ class Assessment(Record):
         confidence = np.bincount(asked.group, self.pool.confidence, minlength=len(asked))
         mean = [c / n if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
         return table.with_column("confidence", mean)
+
+    def classes(self, *, level: float = 0.95, draws: int = 4_000, model: str | None = None) -> ClassReport:
+        """Precision, recall and F1 of every class with intervals, and their averages: the classification report.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["spam", "ham"] * 50})
+        >>> report = fl.create(None, "mail", pool).classes()
+        >>> report.classes["class"], len(report.averages)
+        (['ham', 'spam'], 3)
+        """
+        from fewlabels.findings.classes import read_classes
+
+        return read_classes(self, level=level, draws=draws, model=model)
+
+    def fairness(
+        self,
+        groups: Partition | None = None,
+        *,
+        positive: str | None = None,
+        reference: str | None = None,
+        level: float = 0.95,
+        draws: int = 4_000,
+        model: str | None = None,
+    ) -> Fairness:
+        """Every group against a reference group, or against the rest of the items: differences, ratios, largest gap.
+
+        Parameters
+        ----------
+        groups
+            Other groups than the assessment's own, such as `by_column(audit.pool, "sex")`.
+        positive
+            The class that counts as positive, for the true and false positive rate, precision and selection rate. In a
+            pool of two classes named yes and no, or 1 and 0, it is known.
+        reference
+            The name of the group to compare with; if not given, every group is compared with all other items.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["yes", "no"] * 50, "sex": ["f"] * 40 + ["m"] * 60})
+        >>> audit = fl.create(None, "loans", pool)
+        >>> sorted(set(audit.fairness(fl.by_column(pool, "sex")).groups["measure"]))
+        ['accuracy', 'false positive rate', 'precision', 'selection rate', 'true positive rate']
+        """
+        from fewlabels.findings.fairness import read_fairness
+
+        return read_fairness(
+            self, groups, positive=positive, reference=reference, level=level, draws=draws, model=model
+        )
 
     def pool_of(self, model: str | None) -> Pool:
         """The pool of one of the models; that of the question if none is named."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,11 +80,22 @@ class Partition:
         return _words(self.recipe)
 
     def position(self, name: str) -> int:
-        """The position of a group by its name; an unknown name is an InputError."""
-        if name not in self.names:
-            near = ", ".join(repr(n) for n in self.names[:8]) + (", ..." if len(self) > 8 else "")
-            raise InputError(f"there is no group {name!r}. The groups are {near}.")
-        return self.names.index(name)
+        """The position of a group by its name; an unknown name is an InputError.
+
+        The × of crossed groups, which few keyboards have, can be typed as x.
+
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
+        >>> fl.cross(fl.by_column(pool, "sex"), fl.by_predicted(pool)).position("m x a")
+        1
+        """
+        for typed in (name, name.replace(" x ", " × ")):
+            if typed in self.names:
+                return self.names.index(typed)
+        near = difflib.get_close_matches(name.replace(" x ", " × "), self.names, 1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        some = ", ".join(repr(n) for n in self.names[:8]) + (", ..." if len(self) > 8 else "")
+        raise InputError(f"there is no group {name!r}. {hint}The groups are {some}.")
 
 
 def whole(pool: Pool) -> Partition:

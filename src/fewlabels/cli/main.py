@@ -41,6 +41,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Read": {
         "show": ("fewlabels.cli.show:show", "Show estimates with intervals, and the progress of labelling."),
         "answer": ("fewlabels.cli.answer:answer", "Answer the question, and say how sure the answer is."),
+        "classes": ("fewlabels.cli.classes:classes", "Precision, recall and F1 of every class, with intervals."),
+        "fairness": ("fewlabels.cli.fairness:fairness", "Compare groups of people: error rates, gaps and ratios."),
         "check": ("fewlabels.cli.check:check", "Does it pass? Pass, fail or not enough evidence, by exit code."),
         "report": ("fewlabels.cli.report:report", "Write one HTML file with everything, to pass on."),
         "plot": ("fewlabels.cli.plot:plot", "Draw one picture of the results."),

@@ -70,8 +70,10 @@ class Rate(Metric):
         group, _, _ = split(partition, pool.predicted)
         if len(partition) > 1 and len(group) == len(np.unique(group)):
             raise SpecError(
-                f"{type(self).__name__}() compares predicted with true classes, but each group here has only one "
-                "predicted class. Use Accuracy() by predicted class, or group by a column, or use whole(pool)."
+                f"{self.name} compares predicted with true classes, but each group here has only one predicted class. "
+                "Use accuracy by predicted class, which is the precision of that class, or group by a column or not "
+                "at all. The recall and F1 of every class are in one table: fewlabels classes DATABASE, or "
+                "audit.classes() in Python."
             )
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
@@ -207,6 +209,21 @@ class FalsePositiveRate(Rate):
     cli_name: ClassVar[str] = "fpr"
     phrase: ClassVar[str] = "of the items that do not belong to a class, the share that the classifier puts into it"
     high_is_bad: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Hits(Rate):
+    """TP and T of every class that counts, shape (..., groups, 2, classes): all ratios of a group follow from them.
+
+    It is not a metric to choose, but what tables of several ratios are made from, so that they agree in every draw.
+    """
+
+    ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
+    vector: ClassVar[bool] = True
+
+    def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """The shares of a group's items that are rightly predicted as a class, and truly of it."""
+        return np.stack(self._parts(theta, cells), axis=-2)
 
 
 TruePositiveRate = Recall

@@ -1,0 +1,61 @@
+"""`fewlabels fairness`: every group against a reference, with differences, ratios and the largest gap."""
+
+from __future__ import annotations
+
+import click
+
+from fewlabels.cli.common import assessment_arguments, json_option, level_option
+from fewlabels.wording import harmless
+
+_HELP = """Compare groups of people: accuracy, true and false positive rate, precision and selection rate.
+
+Every group is compared with --reference, or with all other items if none is named: the difference in points and the
+ratio, with intervals, and the probability that the group's value is lower. "labels" counts the labels that a measure is
+about, such as those of truly positive items for the true positive rate. The selection rate, the share of items
+predicted as --positive, is counted and not estimated.
+
+\b
+Examples:
+  fewlabels fairness audit.db --groups column:sex --positive yes
+  fewlabels fairness audit.db --groups column:sex,column:race --reference "male × white"
+  fewlabels fairness audit.db --groups column:country --json > fairness.json
+"""
+
+
+@click.command(help=_HELP, short_help="Compare groups of people: error rates, gaps and ratios.")
+@assessment_arguments
+@click.option("--groups", metavar="HOW", help="Other groups than the question's, as in `fewlabels new`.")
+@click.option("--positive", metavar="CLASS", help="The class that counts as positive.  [default: yes, true, 1 or pass]")
+@click.option("--reference", metavar="GROUP", help="The group to compare with.  [default: all other items]")
+@click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
+@level_option
+@json_option
+def fairness(
+    address: str,
+    name: str | None,
+    *,
+    groups: str | None,
+    positive: str | None,
+    reference: str | None,
+    model: str | None,
+    level: float,
+    as_json: bool,
+) -> None:
+    """See `_HELP`."""
+    from fewlabels.cli.common import emit, emit_json, open_assessment, talk
+    from fewlabels.findings.fairness import readable_fairness
+    from fewlabels.named import groups_from
+
+    audit = open_assessment(address, name)
+    by = groups_from(groups, audit.pool_of(model)) if groups else None
+    found = audit.fairness(by, positive=positive, reference=reference, level=level, model=model)
+    if as_json:
+        emit_json(found.to_json())
+        return
+    for line in found.words or ["No two groups have five labels yet, so that nothing can be said about gaps."]:
+        talk(line)
+    if found.groups.settings["positive"] is None:
+        talk("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")
+    for measure, table in readable_fairness(found.groups).items():
+        click.echo(harmless(f"\n{measure[0].upper()}{measure[1:]}"))
+        emit(table, as_json=False)

@@ -1,0 +1,220 @@
+"""The classification report: precision, recall and F1 of every class and their averages, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.estimates import check_level, interval
+from fewlabels.findings.evidence import NOTES
+from fewlabels.findings.measures import FEW, is_thin
+from fewlabels.metrics import Accuracy
+from fewlabels.metrics.rates import Hits
+from fewlabels.partition import whole
+from fewlabels.table import Table
+from fewlabels.wording import Style, percent, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.assessment import Assessment
+
+RATIOS = ("precision", "recall", "f1")
+_WORDS = {
+    "precision": "when the classifier says this class, it is right less often than with any other",
+    "recall": "of the items truly of this class, it misses a larger part than of any other",
+    "f1": "by precision and recall together",
+}
+_DEFINED = 0.5  # a ratio that is 0/0 in more of the draws than this has no value
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """Precision, recall and F1 of every class (`classes`), their averages (`averages`), and the worst in `words`.
+
+    Columns of `classes`: class; n, labelled and right are the items predicted as it, those with a label, and those of
+    these that are right; true_labelled and found are the labels that are of the class, and those of these that were
+    predicted as it; `true` is how many items of the pool are truly of it. Each ratio has its mean, low and high.
+    """
+
+    classes: Table
+    averages: Table
+    words: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join([*self.words, str(readable_classes(self.classes)), str(readable_averages(self.averages))])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        tables = (readable_classes(self.classes), readable_averages(self.averages))
+        return "".join([*(f"<p>{escape(line)}</p>" for line in self.words), *(table._repr_html_() for table in tables)])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        return {
+            "words": list(self.words),
+            "classes": list(self.classes.rows()),
+            "averages": list(self.averages.rows()),
+            "settings": dict(self.classes.settings),
+        }
+
+
+def read_classes(
+    audit: Assessment, *, level: float = 0.95, draws: int = 4_000, model: str | None = None
+) -> ClassReport:
+    """Read precision TP/PP, recall TP/T and F1 = 2·TP/(PP + T) of every class from the same draws.
+
+    PP is known; TP and T are drawn. The average over classes ("macro") leaves out what is 0/0 in a draw; the one by
+    size ("weighted") weighs each class by T. Its recall is the accuracy, and so are all three averages over items
+    ("micro"), so these are the number over all items that every other table shows.
+    """
+    check_level(level)
+    pool = audit.pool_of(model)
+    hit, true = np.moveaxis(audit.draws(draws, metric=Hits(), groups=whole(pool), model=model)[:, 0], 1, 0)
+    hit, true = hit[:, : len(pool.choices)], true[:, : len(pool.choices)]
+    predicted = np.bincount(pool.predicted, minlength=len(pool.classes))[: len(pool.choices)] / max(len(pool), 1)
+    values = {
+        "precision": _ratio(hit, np.broadcast_to(predicted, hit.shape)),
+        "recall": _ratio(hit, true),
+        "f1": _ratio(2 * hit, predicted + true),
+    }
+    overall = next(audit.estimates(level=level, metric=Accuracy(), groups=whole(pool), draws=draws, model=model).rows())
+    settings = {"level": level, "target": audit.spec.target, "draws": len(hit), "labels": overall["labelled"]}
+    counts = _counts(audit, model)
+    table = Table(_rows(pool.choices, values, true * len(pool), counts, level, audit.spec.target), settings)
+    averages = _averages(values, true, overall, level, settings)
+    return ClassReport(table, averages, tuple(_worst(table, values)) if overall["labelled"] else ())
+
+
+def _ratio(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The ratio, NaN where it is 0/0, shape (draws, classes)."""
+    return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
+
+
+def _counts(audit: Assessment, model: str | None) -> dict[str, list[int]]:
+    """The labels behind each class: those predicted as it, and those truly of it."""
+    labels, pool = audit.labels(), audit.pool_of(model)
+    said, true = pool.predicted[pool.positions(labels)], pool.class_positions(labels.values())
+    of = [pool.predicted, said, said[said == true], true, true[said == true]]
+    names = ("n", "labelled", "right", "true_labelled", "found")
+    k = len(pool.choices)
+    return {name: np.bincount(these, minlength=k)[:k].tolist() for name, these in zip(names, of, strict=True)}
+
+
+def _rows(
+    names: Sequence[str],
+    values: dict[str, NDArray[np.float64]],
+    true: NDArray[np.float64],
+    counts: dict[str, list[int]],
+    level: float,
+    target: str,
+) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {"class": list(names), **counts}
+    for name, drawn in (*values.items(), ("true", true)):
+        mean, low, high = summed_up(drawn, level)
+        columns |= {name: mean, f"{name}_low": low, f"{name}_high": high}
+    beside = zip(counts["labelled"], counts["n"], counts["true_labelled"], strict=True)
+    # How many items are truly of a class is not known, so their labels are never all of them.
+    few = [is_thin(labelled, n, target) or found < FEW for labelled, n, found in beside]
+    return columns | {"note": [NOTES["few"] if is_few else "" for is_few in few]}
+
+
+def summed_up(drawn: NDArray[np.float64], level: float) -> tuple[list[Any], list[Any], list[Any]]:
+    """Mean, low and high of each column of draws; None where more than half of them are undefined."""
+    exists = np.isfinite(drawn)
+    held = exists.mean(axis=0) >= _DEFINED
+    mean, low, high = np.zeros((3, drawn.shape[1]))
+    for column in np.flatnonzero(held):
+        kept = drawn[exists[:, column], column]
+        mean[column] = kept.mean()
+        low[column], high[column] = interval(kept, level)
+    low, high = np.minimum(low, mean), np.maximum(high, mean)
+    as_list = [
+        [value if ok else None for value, ok in zip(ends.tolist(), held, strict=True)] for ends in (mean, low, high)
+    ]
+    return as_list[0], as_list[1], as_list[2]
+
+
+def _averages(
+    values: dict[str, NDArray[np.float64]],
+    true: NDArray[np.float64],
+    overall: dict[str, Any],
+    level: float,
+    settings: dict[str, Any],
+) -> Table:
+    """Rows for the mean over classes, the mean by size and the accuracy."""
+    columns: dict[str, list[Any]] = {"average": ["mean over classes (macro)", "by size (weighted)", "accuracy (micro)"]}
+    own = [overall[end] for end in ("mean", "low", "high")]
+    for name, drawn in values.items():
+        exists = np.isfinite(drawn)
+        weight = np.where(exists, true, 0)
+        macro = np.where(exists, drawn, 0).sum(axis=1) / np.maximum(exists.sum(axis=1), 1)
+        sized = np.where(exists, drawn, 0) * weight
+        weighted = sized.sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
+        ends = np.array([summed_up(np.column_stack([macro, weighted]), level)])[0]
+        if name == "recall":  # Σ T·TP/T = Σ TP: it is the accuracy
+            ends[:, 1] = own
+        columns |= {
+            f"{name}{end}": [*ends[place].tolist(), own[place]] for place, end in enumerate(("", "_low", "_high"))
+        }
+    return Table(columns, settings)
+
+
+def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
+    """A sentence for each ratio: the class that is lowest most often in the draws, if it has labels of its own."""
+    sentences = []
+    for name, drawn in values.items():
+        counted = table["labelled"] if name == "precision" else table["true_labelled"]
+        there = np.array([count >= FEW and mean is not None for count, mean in zip(counted, table[name], strict=True)])
+        if there.sum() < 2:
+            continue
+        filled = np.where(np.isfinite(drawn) & there, drawn, np.inf)
+        chance = np.bincount(filled.argmin(axis=1), minlength=len(table)) / len(drawn)
+        worst = int(chance.argmax())
+        value = Style(share=True).range(table[f"{name}_low"][worst], table[f"{name}_high"][worst])
+        sure = float(chance[worst])
+        begin = f"{table['class'][worst]!r} {has_it(sure)} the lowest {name.replace('f1', 'F1')}"
+        among = "" if there.all() else f" Only the {int(there.sum())} classes with five labels or more are compared."
+        sentences.append(
+            f"{begin}, {percent(table[name][worst])} ({value}): {_WORDS[name]}. The probability is "
+            f"{probability(sure)}.{among}"
+        )
+    return sentences
+
+
+def has_it(sure: float) -> str:
+    """How a sentence says that something has a property, by the probability that it has it."""
+    return "has" if sure >= 0.95 else "probably has" if sure >= 0.5 else "may have"
+
+
+def readable_classes(table: Table) -> Table:
+    """The table for people: k of n, and each ratio with its interval."""
+    style = Style(share=True)
+    columns: dict[str, Sequence[Any]] = {"class": table["class"], "n": table["n"]}
+    columns["right"] = _of(table["right"], table["labelled"])
+    columns["found"] = _of(table["found"], table["true_labelled"])
+    for name in RATIOS:
+        columns[name] = _with_interval(table, name, style)
+    if any(table["note"]) and any(table["labelled"]):
+        columns["note"] = table["note"]
+    return Table(columns, table.settings)
+
+
+def readable_averages(table: Table) -> Table:
+    """The averages for people."""
+    style = Style(share=True)
+    return Table({"average": table["average"]} | {name: _with_interval(table, name, style) for name in RATIOS})
+
+
+def _of(part: Sequence[int], whole: Sequence[int]) -> list[str]:
+    return [f"{k:,} of {n:,}" for k, n in zip(part, whole, strict=True)]
+
+
+def _with_interval(table: Table, name: str, style: Style) -> list[str | None]:
+    rows = zip(table[name], table[f"{name}_low"], table[f"{name}_high"], strict=True)
+    return [None if mean is None else f"{style.value(mean)} ({style.range(low, high)})" for mean, low, high in rows]

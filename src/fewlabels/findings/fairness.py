@@ -1,0 +1,308 @@
+"""The fairness table: every group against a reference, by accuracy, error rates and selection rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError, SpecError
+from fewlabels.estimates import check_level
+from fewlabels.findings.classes import summed_up
+from fewlabels.findings.evidence import NOTES
+from fewlabels.findings.measures import FEW
+from fewlabels.metrics import Accuracy
+from fewlabels.metrics.rates import Hits
+from fewlabels.table import Table
+from fewlabels.wording import Style, counted, percent, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.partition import Partition
+
+THE_REST = "the rest"
+"""The name of the reference that is all items outside a group."""
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """Every group against a reference (`groups`), the largest gap of each measure (`gaps`), and both in `words`.
+
+    Columns of `groups`: measure, group and n; `counted`, the labels that the measure is about (for the true positive
+    rate, those truly positive), and `of_these`, how many of them are hits; value, difference (from the reference) and
+    ratio (to it), each with low and high; `lower` is the probability that the group's value is below the reference's.
+    The selection rate is counted and not estimated, so it has no interval.
+    """
+
+    groups: Table
+    gaps: Table
+    words: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(
+            [*self.words, *(f"{name}\n{table}" for name, table in readable_fairness(self.groups).items())]
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = [f"<p>{escape(line)}</p>" for line in self.words]
+        for name, table in readable_fairness(self.groups).items():
+            lines.append(f"<h4>{escape(name)}</h4>{table._repr_html_()}")
+        return "".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the table as plain JSON values."""
+        return {
+            "words": list(self.words),
+            "groups": list(self.groups.rows()),
+            "gaps": list(self.gaps.rows()),
+            "settings": dict(self.groups.settings),
+        }
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """Draws of a ratio of sums: top and bottom of each group in items, shape (draws, groups)."""
+
+    name: str
+    top: NDArray[np.float64]
+    bottom: NDArray[np.float64]
+
+    def values(self) -> NDArray[np.float64]:
+        return _divided(self.top, self.bottom)
+
+    def against(self, reference: int | None) -> NDArray[np.float64]:
+        """The value of the reference beside each group: another group, or all items outside this one."""
+        if reference is not None:
+            return np.repeat(self.values()[:, [reference]], self.top.shape[1], axis=1)
+        top, bottom = (part.sum(axis=1, keepdims=True) - part for part in (self.top, self.bottom))
+        return _divided(top, bottom)
+
+
+def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 1e-9)
+
+
+def read_fairness(
+    audit: Assessment,
+    groups: Partition | None = None,
+    *,
+    positive: str | None = None,
+    reference: str | None = None,
+    level: float = 0.95,
+    draws: int = 4_000,
+    model: str | None = None,
+) -> Fairness:
+    """Compare every group with a reference, or with the rest of the items if none is named.
+
+    With the class `positive`, the measures are accuracy, true positive rate TP/T, false positive rate
+    (PP − TP)/(n − T), precision TP/PP and selection rate PP/n, all from the same draws; else accuracy alone. In a pool
+    with two classes, `positive` can be left out if their names show it (yes, true, 1, positive, pass).
+    """
+    check_level(level)
+    pool = audit.pool_of(model)
+    groups = groups or audit.groups_of(model)
+    if (groups.sizes > 0).sum() < 2:
+        raise SpecError(
+            "A fairness table needs at least two groups with items. Name a column that divides them, with "
+            "--groups column:NAME or by_column(pool, name)."
+        )
+    against = None if reference is None else groups.position(reference)
+    reference = THE_REST if against is None else groups.names[against]
+    positive = positive or positive_of(pool.choices)
+    measures = _measures(audit, groups, positive, draws, model)
+    seen = _labels_of(audit, groups, positive, model)
+    settings = {"level": level, "target": audit.spec.target, "reference": reference, "positive": positive}
+    rows: list[dict[str, Any]] = []
+    gaps: list[dict[str, Any]] = []
+    for measure in measures:
+        rows += _rows(measure, groups, against, seen.get(measure.name), level)
+        gaps += _gap(measure, groups, seen.get(measure.name), level)
+    table = Table({name: [row[name] for row in rows] for name in rows[0]}, settings)
+    columns = ("measure", "lowest", "highest", "gap", "low", "high", "probability")
+    gap_table = Table({name: [gap[name] for gap in gaps] for name in columns}, settings)
+    return Fairness(table, gap_table, tuple(map(_gap_words, gaps)))
+
+
+def positive_of(classes: tuple[str, ...]) -> str | None:
+    """The class that counts as positive in a pool of two, if the names of both show it.
+
+    >>> positive_of(("no", "yes")), positive_of(("0", "1")), positive_of(("cat", "dog"))
+    ('yes', '1', None)
+    """
+    pairs = {"yes": "no", "true": "false", "1": "0", "positive": "negative", "pass": "fail", "pos": "neg", "y": "n"}
+    named = {name.strip().lower(): name for name in classes}
+    found = [named[yes] for yes, no in pairs.items() if len(classes) == 2 and {yes, no} == set(named)]
+    return found[0] if found else None
+
+
+def _measures(
+    audit: Assessment, groups: Partition, positive: str | None, draws: int, model: str | None
+) -> list[_Measure]:
+    """The measures, as draws of sums of items."""
+    pool, size = audit.pool_of(model), groups.sizes.astype(float)
+    right = audit.draws(draws, metric=Accuracy(), groups=groups, model=model)
+    made = [_Measure("accuracy", right * size, np.broadcast_to(size, right.shape))]
+    if positive is None:
+        return made
+    if positive not in pool.choices:
+        raise InputError(f"there is no class {positive!r}. The classes are {', '.join(map(repr, pool.choices[:20]))}.")
+    shares = audit.draws(draws, metric=Hits(positive), groups=groups, model=model)[..., 0]
+    hit, true = shares[:, :, 0] * size, shares[:, :, 1] * size
+    said = pool.predicted == pool.classes.index(positive)
+    called = np.broadcast_to(np.bincount(groups.group, said, minlength=len(groups)).astype(float), hit.shape)
+    return [
+        *made,
+        _Measure("true positive rate", hit, true),
+        _Measure("false positive rate", np.maximum(called - hit, 0), size - true),
+        _Measure("precision", hit, called),
+        _Measure("selection rate", called[:1], np.broadcast_to(size, (1, len(size)))),
+    ]
+
+
+def _labels_of(
+    audit: Assessment, groups: Partition, positive: str | None, model: str | None
+) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Counted labels of each group: k and n of every measure, two of shape (groups,)."""
+    labels, pool = audit.labels(), audit.pool_of(model)
+    items, true = pool.positions(labels), pool.class_positions(labels.values())
+    said, group = pool.predicted[items], groups.group[items]
+
+    def counted(which: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.bincount(group[which], minlength=len(groups))
+
+    known = {"accuracy": (counted(said == true), counted(true >= 0))}
+    if positive is None:
+        return known
+    yes = pool.classes.index(positive)
+    called, is_yes = said == yes, true == yes
+    return known | {
+        "true positive rate": (counted(called & is_yes), counted(is_yes)),
+        "false positive rate": (counted(called & ~is_yes), counted(~is_yes)),
+        "precision": (counted(called & is_yes), counted(called)),
+    }
+
+
+def _rows(
+    measure: _Measure,
+    groups: Partition,
+    against: int | None,
+    counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+    level: float,
+) -> list[dict[str, Any]]:
+    """A row for each group that has items."""
+    values, beside = measure.values(), measure.against(against)
+    drawn = {"value": values, "difference": values - beside, "ratio": _divided(values, beside)}
+    ends = {name: summed_up(part, level) for name, part in drawn.items()}
+    below = np.where(np.isfinite(drawn["difference"]), drawn["difference"] < 0, np.nan)
+    rows = []
+    for g in np.flatnonzero(groups.sizes).tolist():
+        k, n = (None, None) if counted is None else (int(counted[0][g]), int(counted[1][g]))
+        row: dict[str, Any] = {"measure": measure.name, "group": groups.names[g], "n": int(groups.sizes[g])}
+        row |= {"counted": n, "of_these": k}
+        is_thin = n is not None and n < FEW
+        for name, (mean, low, high) in ends.items():
+            # A group with hardly a label has a value, mostly from the others, and nothing is said about its distance.
+            shown = not is_thin and g != against if name != "value" else not (is_thin and low[g] == high[g])
+            for column, values_of in ((name, mean), (f"{name}_low", low), (f"{name}_high", high)):
+                row[column] = values_of[g] if shown and (counted is not None or column == name) else None
+        unknown = counted is None or row["difference"] is None
+        row["lower"] = None if unknown else float(np.nanmean(below[:, g]))
+        row["note"] = NOTES["few"] if is_thin else ""
+        rows.append(row)
+    return rows
+
+
+def _gap(
+    measure: _Measure,
+    groups: Partition,
+    counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+    level: float,
+) -> list[dict[str, Any]]:
+    """The gap between the highest and the lowest group, among those with five labels that count; none if under two."""
+    values = measure.values()
+    enough = (groups.sizes > 0) if counted is None else (counted[1] >= FEW)
+    enough &= np.isfinite(values).all(axis=0)
+    if enough.sum() < 2:
+        return []
+    place = np.flatnonzero(enough)
+    values = values[:, place]
+    lowest, highest = (int(np.bincount(end).argmax()) for end in (values.argmin(axis=1), values.argmax(axis=1)))
+    if lowest == highest:
+        return []
+    mean, low, high = summed_up((values[:, highest] - values[:, lowest])[:, None], level)
+    fact = counted is None
+    return [
+        {
+            "measure": measure.name,
+            "lowest": groups.names[place[lowest]],
+            "highest": groups.names[place[highest]],
+            "gap": mean[0],
+            "low": None if fact else low[0],
+            "high": None if fact else high[0],
+            "probability": None if fact else float((values[:, highest] > values[:, lowest]).mean()),
+            "ends": (float(values[:, lowest].mean()), float(values[:, highest].mean())),
+            "compared": int(enough.sum()),
+            "left_out": int((groups.sizes > 0).sum() - enough.sum()),
+        }
+    ]
+
+
+def _gap_words(gap: Mapping[str, Any]) -> str:
+    """The largest gap in a sentence."""
+    (low, high), sure = gap["ends"], gap["probability"]
+    lower, higher = f"{gap['lowest']!r} ({percent(low)})", f"{gap['highest']!r} ({percent(high)})"
+    if sure is None:
+        return f"The largest gap in {gap['measure']} is between {lower} and {higher}. This is counted, not estimated."
+    by = f"by {Style(share=True).change(gap['gap'])} ({_signed(gap['low'], gap['high'])})"
+    chance = f"with a probability of {probability(sure)}"
+    left = gap["left_out"]
+    without = f" Left out for fewer than five labels that count: {counted(left, 'group')}." if left else ""
+    if gap["compared"] == 2:
+        return f"The {gap['measure']} of {lower} is lower than that of {higher} {chance}, {by}.{without}"
+    return (
+        f"The largest gap in {gap['measure']} is probably between {lower} and {higher}: the first is lower {chance}, "
+        f"{by}.{without}"
+    )
+
+
+def readable_fairness(table: Table) -> dict[str, Table]:
+    """A table for people for each measure: k of n, the value, and how far it is from the reference."""
+    style = Style(share=True)
+    against = table.settings["reference"]
+    shown: dict[str, list[dict[str, Any]]] = {}
+    for row in table.rows():
+        line: dict[str, Any] = {"group": row["group"], "n": row["n"]}
+        if row["counted"] is not None:
+            line["labels"] = f"{row['of_these']:,} of {row['counted']:,}"
+        line["value"] = _with_ends(row, "value", style.value, style.range)
+        line[f"minus {against}"] = _with_ends(row, "difference", style.difference, _signed)
+        line[f"ratio to {against}"] = _with_ends(row, "ratio", "{:.2f}".format, "{:.2f} – {:.2f}".format)
+        if row["counted"] is not None:
+            line["lower"] = None if row["lower"] is None else probability(row["lower"])
+        line["note"] = row["note"]
+        shown.setdefault(row["measure"], []).append(line)
+    made = {}
+    for name, lines in shown.items():
+        columns = {column: [line[column] for line in lines] for column in lines[0]}
+        if not any(columns["note"]):
+            del columns["note"]
+        made[name] = Table(columns)
+    return made
+
+
+def _signed(low: float, high: float) -> str:
+    return f"{100 * low:+.0f} – {100 * high:+.0f}".replace("-", "−")
+
+
+def _with_ends(row: Mapping[str, Any], name: str, one: Any, both: Any) -> str | None:
+    if row[name] is None:
+        return None
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return str(one(row[name])) if low is None else f"{one(row[name])} ({both(low, high)})"

@@ -1,0 +1,166 @@
+"""The classification report and the fairness table: the numbers of the single metrics, and the truth in the end."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewlabels as fl
+from fewlabels.cli.main import cli
+
+CLASSES = ["no", "yes", "maybe"]
+
+
+def made(n: int = 600, classes: int = 3, seed: int = 0) -> tuple[fl.Pool, dict[str, str]]:
+    rng = np.random.default_rng(seed)
+    true = rng.integers(classes, size=n)
+    sex = rng.choice(["f", "m"], size=n)
+    right = rng.random(n) < np.where(sex == "f", 0.9, 0.6)
+    predicted = np.where(right, true, (true + 1) % classes)
+    names = np.array(CLASSES[:classes])
+    race = rng.choice(["a", "b"], size=n)
+    ids = [f"i{i}" for i in range(n)]
+    confidence = np.where(right, rng.uniform(0.6, 1, n), rng.uniform(0.4, 0.9, n))
+    data = {"id": ids, "predicted": names[predicted], "confidence": confidence, "sex": sex, "race": race}
+    pool = fl.read_pool(data, classes=CLASSES[:classes])
+    return pool, dict(zip(ids, names[true].tolist(), strict=True))
+
+
+def labelled(pool: fl.Pool, truth: dict[str, str], n: int, **more: object) -> fl.Assessment:
+    audit = fl.create(None, "a", pool, **more)  # type: ignore[arg-type]
+    audit.tell({item: truth[item] for item in audit.ask(n).ids})
+    return audit
+
+
+def scores(pool: fl.Pool, truth: dict[str, str], positive: str) -> tuple[float, float, float]:
+    """Precision, recall and F1 counted one item at a time."""
+    said = [pool.classes[k] for k in pool.predicted]
+    pairs = [(a, truth[item]) for item, a in zip(pool.ids.to_pylist(), said, strict=True)]
+    hits = sum(a == b == positive for a, b in pairs)
+    called, true = sum(a == positive for a, _ in pairs), sum(b == positive for _, b in pairs)
+    return hits / called, hits / true, 2 * hits / (called + true)
+
+
+def test_when_everything_is_labelled_the_report_is_the_counted_one() -> None:
+    pool, truth = made(200)
+    report = labelled(pool, truth, 200, target="pool").classes()
+    for row in report.classes.rows():
+        counted = scores(pool, truth, row["class"])
+        assert (row["precision"], row["recall"], row["f1"]) == pytest.approx(counted)
+        assert (row["recall_low"], row["recall_high"]) == pytest.approx((counted[1], counted[1]))
+    by_class = [scores(pool, truth, name) for name in CLASSES]
+    macro = np.mean(by_class, axis=0)
+    assert [report.averages[name][0] for name in ("precision", "recall", "f1")] == pytest.approx(macro)
+    accuracy = np.mean([truth[i] == pool.classes[k] for i, k in zip(pool.ids.to_pylist(), pool.predicted, strict=True)])
+    assert report.averages["recall"][1:] == pytest.approx([accuracy] * 2)
+
+
+def test_the_report_agrees_with_each_metric_read_alone() -> None:
+    pool, truth = made()
+    audit = labelled(pool, truth, 90)
+    report = audit.classes(draws=8_000)
+    for name, metric in (("precision", fl.Precision), ("recall", fl.Recall), ("f1", fl.F1)):
+        for row in report.classes.rows():
+            alone = next(audit.estimates(metric=metric(row["class"]), groups=fl.whole(pool), draws=8_000).rows())
+            # Two Monte Carlo means of 8,000 draws each; the spread is a quarter of the interval.
+            spread = (alone["high"] - alone["low"]) / 4
+            assert abs(row[name] - alone["mean"]) < 5 * spread * np.sqrt(2 / 8_000)
+        macro = next(audit.estimates(metric=metric(), groups=fl.whole(pool), draws=8_000).rows())
+        assert report.averages[name][0] == pytest.approx(macro["mean"], abs=0.01)
+
+
+def test_labels_are_counted_beside_the_ratios() -> None:
+    pool, truth = made()
+    audit = labelled(pool, truth, 60)
+    rows = {row["class"]: row for row in audit.classes().classes.rows()}
+    told = audit.labels()
+    said = dict(zip(pool.ids.to_pylist(), (pool.classes[k] for k in pool.predicted), strict=True))
+    for name, row in rows.items():
+        assert row["labelled"] == sum(said[item] == name for item in told)
+        assert row["right"] == row["found"] == sum(said[item] == name == label for item, label in told.items())
+        assert row["true_labelled"] == sum(label == name for label in told.values())
+
+
+def test_a_class_that_is_never_predicted_has_no_precision() -> None:
+    pool = fl.read_pool({"predicted": ["a", "b"] * 30}, classes=["a", "b", "c"])
+    row = fl.create(None, "x", pool).classes().classes.where(**{"class": "c"})
+    assert row["precision"] == [None]
+    assert row["n"] == [0]
+
+
+def test_without_labels_nothing_is_said_about_the_worst_class() -> None:
+    pool, truth = made()
+    assert fl.create(None, "x", pool).classes().words == ()
+    assert len(labelled(pool, truth, 120).classes().words) == 3
+
+
+def test_fairness_when_everything_is_labelled() -> None:
+    pool, truth = made(300, classes=2)
+    sex = fl.by_column(pool, "sex")
+    found = labelled(pool, truth, 300, target="pool").fairness(sex, positive="yes", reference="m")
+    ids, said = pool.ids.to_pylist(), np.array(pool.classes)[pool.predicted]
+    true, women = np.array([truth[item] for item in ids]), sex.group == sex.position("f")
+    for measure, counted in {
+        "accuracy": lambda of: (said == true)[of].mean(),
+        "true positive rate": lambda of: (said == "yes")[of & (true == "yes")].mean(),
+        "false positive rate": lambda of: (said == "yes")[of & (true == "no")].mean(),
+        "precision": lambda of: (true == "yes")[of & (said == "yes")].mean(),
+        "selection rate": lambda of: (said == "yes")[of].mean(),
+    }.items():
+        row = next(found.groups.where(measure=measure, group="f").rows())
+        assert row["value"] == pytest.approx(counted(women))
+        assert row["difference"] == pytest.approx(counted(women) - counted(~women))
+        assert row["ratio"] == pytest.approx(counted(women) / counted(~women))
+    assert found.groups.where(measure="accuracy", group="m")["difference"] == [None]
+
+
+def test_against_the_rest_two_groups_mirror_each_other() -> None:
+    pool, truth = made(classes=2)
+    groups = labelled(pool, truth, 150).fairness(fl.by_column(pool, "sex")).groups
+    for measure in ("accuracy", "true positive rate", "false positive rate"):
+        f, m = groups.where(measure=measure)["difference"]
+        assert f == pytest.approx(-m)
+    assert groups.settings["positive"] == "yes"
+
+
+def test_a_group_with_hardly_a_label_is_not_compared() -> None:
+    data = {"predicted": ["yes", "no"] * 100, "town": ["big"] * 150 + ["old"] * 48 + ["tiny"] * 2}
+    pool = fl.read_pool(data)
+    audit = fl.create(None, "x", pool, fl.by_column(pool, "town"))
+    audit.tell(dict.fromkeys(audit.ask(80).ids, "yes"))
+    rows = {row["group"]: row for row in audit.fairness().groups.where(measure="accuracy").rows()}
+    assert (rows["tiny"]["difference"], rows["tiny"]["lower"]) == (None, None)
+    assert rows["tiny"]["note"]
+    assert rows["big"]["difference"] is not None
+    assert not any("tiny" in line for line in audit.fairness().words if "counted" not in line)
+
+
+def test_one_group_cannot_be_compared() -> None:
+    pool, _ = made()
+    with pytest.raises(fl.SpecError, match="at least two groups"):
+        fl.create(None, "x", pool).fairness(fl.whole(pool))
+
+
+def test_both_commands(tmp_path: object) -> None:
+    pool, truth = made(classes=2)
+    address = f"{tmp_path}/audit.db"
+    audit = fl.create(address, "loans", pool)
+    audit.tell({item: truth[item] for item in audit.ask(120).ids})
+    audit.close()
+    shown = CliRunner().invoke(cli, ["classes", address, "--sort", "recall"])
+    assert shown.exit_code == 0
+    assert "mean over classes (macro)" in shown.output
+    as_json = json.loads(CliRunner().invoke(cli, ["classes", address, "--json"]).stdout)
+    assert [row["class"] for row in as_json["classes"]] == ["no", "yes"]
+    crossed = ["fairness", address, "--groups", "column:sex,column:race", "--reference", "m x a"]
+    shown = CliRunner().invoke(cli, crossed)
+    assert shown.exit_code == 0
+    assert "minus m × a" in shown.output
+    found = json.loads(CliRunner().invoke(cli, [*crossed, "--json"]).stdout)
+    assert {row["group"] for row in found["groups"]} == {"f × a", "f × b", "m × a", "m × b"}
+    wrong = CliRunner().invoke(cli, ["fairness", address, "--groups", "column:sex", "--reference", "w"])
+    assert wrong.exit_code == 2
+    assert "there is no group 'w'" in wrong.output
