@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError, SpecError
 from fewlabels.io import read_labels
 from fewlabels.io.columns import as_numbers, as_text
 from fewlabels.io.opening import open_source
+from fewlabels.io.positive import positive_of
 from fewlabels.io.source import listed
+from fewlabels.metrics.rates import Rate
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
 from fewlabels.parts import build, registered
 from fewlabels.parts import listed as names_of
@@ -58,9 +61,16 @@ def metric_from(text: str, pool: Pool) -> Metric:
     >>> import fewlabels as fl
     >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
     Recall(positive='spam')
+    >>> metric_from("fpr", fl.read_pool({"predicted": ["yes", "no"]}))
+    FalsePositiveRate(positive='yes')
     """
     readers = {"CLASS": lambda name: _class_of(text, name, pool), "FILE": lambda file: _prices(file, pool)}
-    return part_from("metric", text, readers)
+    metric: Metric = part_from("metric", text, readers)
+    positive = positive_of(pool.choices)
+    # Of yes and no, everybody means the recall of yes.
+    if positive is not None and isinstance(metric, Rate) and metric.positive is None:
+        return replace(metric, positive=positive)
+    return metric
 
 
 def part_from(family: Family, text: str, readers: Mapping[str, Callable[[str], object]] | None = None) -> Any:

@@ -228,7 +228,7 @@ def test_it_works(tmp_path, name: str, data: str) -> None:
         ("header.csv", "id,predicted\n", "has columns but no rows"),
         ("text.csv", "text\nhello\nworld\n", "Use --predicted NAME"),
         ("labels.csv", "id,label\n1,a\n2,b\n", "if it is the predicted class, add --predicted 'label'"),
-        ("binary.csv", "id,score\n1,0.3\n2,0.7\n", "add a column with the predicted class"),
+        ("binary.csv", "id,score\n1,0.3\n2,0.7\n", "name that class with --positive CLASS"),
         ("constant.csv", "id,predicted\n1,yes\n2,yes\n", "Pass --classes with the names of all classes"),
         ("utf16.csv", "id,predicted\n1,a\n2,b\n".encode("utf-16"), "Save it as UTF-8"),
         ("latin.csv", "id,predicted\n1,Größe\n2,b\n".encode("latin-1"), "line 2: not UTF-8 text near '1,Größe'"),
@@ -249,7 +249,7 @@ def test_it_says_exactly_what_to_do(tmp_path, name: str, data: str | bytes, said
 
 def test_what_is_given_is_not_guessed() -> None:
     columns = {"a": ["1", "2"], "predicted": ["x", "y"], "x": [0.1, 0.9], "y": [0.9, 0.1], "text": ["long", "text"]}
-    assert guess(columns) == Guess(scores=["x", "y"], predicted="predicted", content="text")
+    assert guess(columns) == Guess(id="a", scores=["x", "y"], predicted="predicted", content="text")
     assert guess(columns, id="a", predicted="text", confidence="x").scores is None
     assert guess(columns, not_content=["text"]).content is None
     assert guess({"id": ["a", "a"], "predicted": ["x", "y"]}).id == "id"  # refused by read_pool, not passed over

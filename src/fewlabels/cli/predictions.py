@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
+_POSITIVE = "Two classes, one column of probabilities: the class that they are about."
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
 
 
@@ -35,6 +36,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
+        click.option("--positive", metavar="CLASS", help=_POSITIVE),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
         any_size_option,
@@ -112,8 +114,9 @@ def read_predictions(
     if has_several(source, models) or guessed.models:
         models = models or (None if has_several(source, None) else guessed.models)
         return _wide(source, models, options, guessed, content, columns)
-    if guessed.scores is None and guessed.predicted is None:
-        raise InputError(_unclear(source, guessed.truth))
+    positive = options["positive"] or guessed.positive
+    if guessed.scores is None and guessed.predicted is None and positive is None:
+        raise InputError(_unclear(source, guessed))
     pool = read_pool(
         source,
         id=guessed.id,
@@ -126,13 +129,14 @@ def read_predictions(
         normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
         logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
         unlisted=options["unlisted"],
+        positive=positive,
     )
     if content and single is None:
         pool = _with_card(pool, content)
     if guessed.truth not in (None, guessed.predicted, *groups):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = _unused(source, guessed, [*groups, *(content or ())])
-    return pool, [*_understood(guessed, pool, options), *_left(unused)]
+    return pool, [*_understood(dataclasses.replace(guessed, positive=positive), pool, options), *_left(unused)]
 
 
 def _several(
@@ -289,17 +293,19 @@ def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
     return dataclasses.replace(pool, columns=pool.columns.append_column(title, pa.array(cards)), content=title)
 
 
-def _unclear(source: Source, truth: str | None) -> str:
+def _unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
-    from fewlabels.io.columns import looks_numeric
     from fewlabels.io.source import listed
 
+    truth, sure = guessed.truth, guessed.confidence
     words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
     if truth is not None:
         words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
-    named = [name for name in ("p", "prob", "probability", "score") if source.called(name) in source.columns]
-    if named and looks_numeric(source, source.called(named[0])):
-        words += f"{named[0]!r} alone does not show which class it is about: add a column with the predicted class. "
+    if sure is not None:
+        words += (
+            f"{sure!r} alone does not show which class it is about: if it is the probability of one of two classes, "
+            "name that class with --positive CLASS. "
+        )
     return (
         f"{words}Use --predicted NAME for a column of predicted classes, or --scores 'p_*' (or names separated by "
         "commas) for one column of scores per class."
@@ -335,7 +341,11 @@ def _understood(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Und
     ]
     if guessed.not_id is not None:
         lines.append(Understood("", guessed.not_id, "--id NAME, once you have corrected it"))
-    if pool.score_sums is not None:
+    if guessed.positive is not None:
+        column = guessed.scores if isinstance(guessed.scores, str) else guessed.confidence
+        words = f"column {column!r} is the probability of {guessed.positive!r}"
+        lines.append(Understood("scores", words, "--positive CLASS"))
+    elif pool.score_sums is not None:
         names = [guessed.scores] if isinstance(guessed.scores, str) else guessed.scores or ()
         *few, last = listed_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
         last = f"{last}, {len(pool.classes):,} classes, {unit}"
@@ -345,6 +355,8 @@ def _understood(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Und
     if guessed.verbal is not None:
         words = f"column {guessed.verbal!r} is in words: kept for grouping"
         lines.append(Understood("confidence", words, f"--groups column:{guessed.verbal}"))
+    elif guessed.positive is not None:
+        pass
     elif pool.score_sums is None:
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))

@@ -12,6 +12,7 @@ from fewlabels.estimates import check_level
 from fewlabels.findings.classes import summed_up
 from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.measures import FEW
+from fewlabels.io.positive import positive_of
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.table import Table
@@ -128,18 +129,6 @@ def read_fairness(
     columns = ("measure", "lowest", "highest", "gap", "low", "high", "probability")
     gap_table = Table({name: [gap[name] for gap in gaps] for name in columns}, settings)
     return Fairness(table, gap_table, tuple(map(_gap_words, gaps)))
-
-
-def positive_of(classes: tuple[str, ...]) -> str | None:
-    """The class that counts as positive in a pool of two, if the names of both show it.
-
-    >>> positive_of(("no", "yes")), positive_of(("0", "1")), positive_of(("cat", "dog"))
-    ('yes', '1', None)
-    """
-    pairs = {"yes": "no", "true": "false", "1": "0", "positive": "negative", "pass": "fail", "pos": "neg", "y": "n"}
-    named = {name.strip().lower(): name for name in classes}
-    found = [named[yes] for yes, no in pairs.items() if len(classes) == 2 and {yes, no} == set(named)]
-    return found[0] if found else None
 
 
 def _measures(

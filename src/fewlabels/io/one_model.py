@@ -13,6 +13,7 @@ from fewlabels import pool as pools
 from fewlabels.errors import Argument, InputError, Part
 from fewlabels.io.answers import classes_and_predicted
 from fewlabels.io.columns import as_numbers, as_text, kept
+from fewlabels.io.finder.apart import looks_like_one_class
 from fewlabels.io.scores import EDGE, summarise
 from fewlabels.io.source import NO_ANSWER, Source
 
@@ -65,6 +66,8 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
         unit = 100.0 if normalize and not shares else 1.0
         assert answers is not None
         certainty = _confidence(source, roles.confidence, table, unit, answers >= 0)
+        if len(names) == 2 and not gaps:
+            _check_of_answer(source, roles.confidence, certainty, [names[k] for k in answers if k >= 0])
     assert answers is not None
     if table is not None and table.num_rows != len(answers):
         raise InputError(f"{source.name} changed while it was being read. Read it again when it is complete.")
@@ -128,6 +131,19 @@ def _confidence(
             fix = (f"{value:.6g}, not 0 to 1. If it is percent, ", percent, " divides it by 100.")
         raise InputError("the confidence is ", *fix, at=source.at(int(wrong[0]) + 1, name))
     return np.clip(values, 0, 1)
+
+
+def _check_of_answer(source: Source, name: str, p: NDArray[np.float64], answers: list[str]) -> None:
+    """Refuse the probability of one of two classes where the confidence of the answer is meant."""
+    positive = looks_like_one_class(p, answers) if len(answers) == len(p) else None
+    if positive is not None:
+        raise InputError(
+            f"with two classes, the confidence of the answer is at least 0.5. This is rather the probability of "
+            f"{positive!r}, whatever the answer. If so, add ",
+            Argument("positive", positive),
+            "; otherwise read without that column (--confidence none).",
+            at=source.at(column=name),
+        )
 
 
 def _further(source: Source, roles: Roles, table: pa.Table | None) -> pa.Table | None:

@@ -10,6 +10,7 @@ from fewlabels.io.finder.models import has_several, roles_by_model, split_by
 from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
+from fewlabels.io.positive import of_one_class
 from fewlabels.io.source import Source
 from fewlabels.pool import Pool
 
@@ -31,6 +32,7 @@ def read_pool(
     logits: bool = False,
     models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
+    positive: str | None = None,
     any_size: bool = False,
 ) -> Pool:
     """Read the predictions of a classifier, or of several, and check them.
@@ -80,6 +82,10 @@ def read_pool(
     unlisted
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
+    positive
+        For two classes with one column of probabilities: the class that they are about. `scores` (or `confidence`)
+        names the column, unless it has a usual name such as y_prob. The other class is named by `classes`, by the
+        predicted classes, or "no" beside "yes", "0" beside "1", and "not spam" beside "spam".
 
     An item that one of several models did not answer stays in the pool: that model is wrong there. The classes are
     those of all models together. Columns that two files do not agree about are kept apart, as old_note and new_note.
@@ -100,6 +106,9 @@ def read_pool(
     >>> answers = {"text": ["Hi", "Bye", "Yo"], "gpt_a": ["yes", "no", "no"], "gpt_b": ["yes", "yes", None]}
     >>> fl.read_pool(answers, models=["gpt_a", "gpt_b"])
     <Pool: 3 items, 2 models, 2 classes, predictions, from arrays>
+    >>> mails = fl.read_pool({"id": ["a", "b"], "y_prob": [0.9, 0.2]}, positive="spam")
+    >>> mails.classes, mails.confidence
+    (('not spam', 'spam'), array([0.9, 0.8]))
     """
     if unlisted not in ("refuse", "wrong"):
         raise InputError(Argument("unlisted"), f" must be 'refuse' or 'wrong'. Got {unlisted!r} instead.")
@@ -113,12 +122,21 @@ def read_pool(
         "columns": columns,
         "content": content,
     }
-    if (sources := by_model(source)) is not None:
+    sources = by_model(source)
+    if positive is not None and (sources is not None or models is not None):
+        raise InputError(
+            "there are several models here, and ",
+            Argument("positive"),
+            " is about the column of one. Read one of them, or give each a column of predicted classes.",
+        )
+    if sources is not None:
         if models is not None:
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")
         each = _asked_of_each(sources, asked, any_size=any_size)
         return read_models({name: (*one, manner) for name, one in each.items()})
     opened = open_source(source, any_size=any_size) if models is None else open_answers(source, any_size=any_size)
+    if positive is not None:
+        opened, asked = of_one_class(opened, asked, positive, percent=normalize)
     if isinstance(models, str):
         return read_models({name: (one, asked, manner) for name, one in split_by(opened, models).items()})
     if has_several(opened, models):

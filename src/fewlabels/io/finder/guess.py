@@ -24,7 +24,7 @@ class Guess:
     >>> from fewlabels.io.finder import guess
     >>> guess({"Image": ["a.png", "b.png"], "cat": [60, 5], "dog": [40, 95], "truth": ["cat", "cat"]})
     Guess(id='Image', scores=['cat', 'dog'], predicted=None, confidence=None, content='Image', normalize=True,
-        logits=False, truth='truth', verbal=None, not_id=None, models=None)
+        logits=False, truth='truth', verbal=None, not_id=None, models=None, positive=None)
     """
 
     id: str | None = None
@@ -38,6 +38,7 @@ class Guess:
     verbal: str | None = None  # a confidence in words, such as high and low: kept as a further column
     not_id: str | None = None  # why a column that is called like an id is not one, in words
     models: list[str] | None = None  # the names of several models with a column of answers each
+    positive: str | None = None  # the class that the numbers called a confidence are really about
 
     @property
     def call(self) -> Call:
@@ -47,7 +48,7 @@ class Guess:
         >>> print(guess({"Ticket ID": ["a", "b"], "pred": ["cat", "dog"], "conf": [60, 95]}).call)
         read_pool(..., id='Ticket ID', predicted='pred', confidence='conf', normalize=True)
         """
-        told = ("id", "scores", "predicted", "confidence", "models", "content", "normalize", "logits")
+        told = ("id", "scores", "predicted", "confidence", "models", "content", "normalize", "logits", "positive")
         return Call("read_pool", tuple(Argument(name, getattr(self, name)) for name in told if getattr(self, name)))
 
 
@@ -88,6 +89,7 @@ def guess(
     if content is None:
         content = look.content(id, without={*used, *not_content})
     unit = look.unit(scores, confidence)
+    positive = look.positive(predicted, confidence, unit) if predicted and confidence and scores is None else None
     return Guess(
         id=id,
         scores=scores if scores is None or isinstance(scores, str) else list(scores),
@@ -100,6 +102,7 @@ def guess(
         verbal=verbal,
         not_id=not_id,
         models=models,
+        positive=positive,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from fewlabels.errors import InputError
 from fewlabels.io.columns import as_text, can_keep, is_number, is_vector, looks_numeric, spelt
 from fewlabels.io.finder import names
+from fewlabels.io.finder.apart import looks_like_one_class
 from fewlabels.io.scores import EDGE, SLACK
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.io.source import Source
 
 _ROWS = 300  # looked at to find out what a column contains
+_LONGEST_CODE = 40
 _FLAGS = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "on", "off"})
 
 
@@ -108,6 +110,14 @@ class Look:
         named = isinstance(scores, str) and ("logit" in scores.casefold() or "*" in scores)
         return "logits" if named and (values < -EDGE).any() else "unclear"
 
+    def positive(self, predicted: str, confidence: str, unit: str) -> str | None:
+        """Find the class that a column called like a confidence is really the probability of; None if it is not so."""
+        p = self.numbers([confidence])[:, 0] / (
+            100 if unit == "percent" and confidence not in self.source.percent else 1
+        )
+        answers = ["" if value is None else str(value).strip() for value in self.head([predicted])[predicted]]
+        return looks_like_one_class(p.tolist(), answers)
+
     def models(self, without: set[str | None]) -> list[str]:
         """Find columns with the answers of several models: they have the same values, or names that say so.
 
@@ -150,7 +160,29 @@ class Look:
                 return column, why
             if wrong:
                 why = why or f"{column!r} would be the id, but {wrong}"
-        return None, why
+        return (self._names_of_items(without) if why is None else None), why
+
+    def _names_of_items(self, without: set[str | None]) -> str | None:
+        """Find a column without such a name whose values are short, all different, and look like codes or names."""
+        for place, name in enumerate(self.source.columns):
+            values = [value for value in self.head([name])[name] if value is not None]
+            shown = names.plain(name) in names.CONTENT or names.TELLING.search(name)
+            if shown or name in without or not values or len(set(map(str, values))) < len(values):
+                continue
+            texts = [str(value).strip() for value in values]
+            codes = all(len(text) <= _LONGEST_CODE and len(text.split()) == 1 for text in texts)
+            numbers = all(
+                isinstance(value, float) or spelt(self.source, text) is not None
+                for value, text in zip(values, texts, strict=True)
+            )
+            # Numbers that all differ can be anything, unless they are whole and come first.
+            if (
+                codes
+                and (not numbers or (place == 0 and all(text.isdecimal() for text in texts)))
+                and self._not_apart(name) is None
+            ):
+                return name
+        return None
 
     def _not_apart(self, name: str) -> str | None:
         """Explain why a column does not identify every item: None if it does, empty if it has no ids at all."""

@@ -20,7 +20,7 @@ PREDICTED = (
 CERTAINTY = ("confidence", "conf", "predictedconfidence", "predictionconfidence", "certainty")  # nothing else
 CONFIDENCE = (
     *CERTAINTY, "probability", "prob", "proba", "score", "predictedprobability", "predictedscore", "maxprob",
-    "maxprobability", "p",
+    "maxprobability", "p", "yprob", "yproba", "yscore", "ypredproba", "positiveprobability", "probpositive",
 )  # fmt: skip
 CONTENT = (
     "text", "content", "sentence", "review", "question", "prompt", "input", "message", "body", "document", "title",

@@ -1,0 +1,132 @@
+"""One number for each item, the probability of one of two classes: the commonest file of a binary classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from fewlabels.errors import Argument, InputError
+from fewlabels.io.columns import as_numbers, as_text, looks_numeric
+from fewlabels.io.finder.names import CONFIDENCE, plain
+from fewlabels.io.scores import EDGE
+from fewlabels.io.source import Source, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_PAIRS = {"yes": "no", "true": "false", "1": "0", "positive": "negative", "pass": "fail", "pos": "neg", "y": "n"}
+
+
+def positive_of(classes: Sequence[str]) -> str | None:
+    """The class that counts as positive, of two whose names show it; else None.
+
+    >>> positive_of(("no", "yes")), positive_of(("0", "1")), positive_of(("cat", "dog"))
+    ('yes', '1', None)
+    """
+    named = {name.strip().casefold(): name for name in classes}
+    found = [named[yes] for yes, no in _PAIRS.items() if len(classes) == 2 and {yes, no} == set(named)]
+    return found[0] if found else None
+
+
+def negative_of(positive: str) -> str:
+    """The name of the other class, if nothing else says it.
+
+    >>> negative_of("Yes"), negative_of("1"), negative_of("spam")
+    ('No', '0', 'not spam')
+    """
+    other = _PAIRS.get(positive.casefold())
+    if other is None:
+        return f"not {positive}"
+    return other.capitalize() if positive[0].isupper() else other
+
+
+def of_one_class(
+    source: Source, asked: dict[str, Any], positive: str, *, percent: bool = False
+) -> tuple[Source, dict[str, Any]]:
+    """The source with a column of scores for each of two classes, made from the probability p of one: 1 − p and p.
+
+    `asked` are the arguments of `find_roles`, and those that are returned fit the new source. The probability is in
+    the column that `scores` or `confidence` names, or else in the one with a usual name, such as y_prob.
+    """
+    column = _column(source, asked)
+    rows = source.table([column])[column]
+    p = as_numbers(source, column, rows) / (100.0 if percent and column not in source.percent else 1.0)
+    wrong = np.flatnonzero(~((p >= -EDGE) & (p <= 1 + EDGE)))
+    if len(wrong):
+        at = source.at((wrong + 1).tolist(), column)
+        raise InputError(f"the probability of {positive!r} must be a number from 0 to 1.", at=at)
+    classes = _two(source, asked, positive)
+    scores = np.column_stack([1 - p, p] if classes[1] == positive else [p, 1 - p])
+    names = _free(source, classes)
+    return _with_columns(source, column, names, scores), asked | {
+        "scores": names,
+        "confidence": None,
+        "classes": classes,
+    }
+
+
+def _column(source: Source, asked: dict[str, Any]) -> str:
+    named = asked["scores"] if isinstance(asked["scores"], str) else None
+    if named or asked["confidence"]:
+        return source.need(named or asked["confidence"], "scores" if named else "confidence")
+    usual = [name for name in source.columns if plain(name) in CONFIDENCE and looks_numeric(source, name)]
+    if len(usual) != 1:
+        many = f"{listed(usual)} all could be it" if usual else "none is called like one"
+        raise InputError(
+            f"{source.name}: ",
+            Argument("positive"),
+            f" needs one column with the probability of that class, and {many}. Name it with ",
+            Argument("scores"),
+            f". The columns are {listed(source.columns)}.",
+        )
+    return usual[0]
+
+
+def _two(source: Source, asked: dict[str, Any], positive: str) -> tuple[str, str]:
+    """The two classes: as they were named, as they are predicted, or the opposite of the positive one."""
+    given: Iterable[Any] | None = asked["classes"] or source.classes
+    if given is None and asked["predicted"] is not None:
+        name = source.need(asked["predicted"], "predicted")
+        given = sorted({str(value).strip() for value in as_text(source, name, source.table([name])[name]).to_pylist()})
+    names = [str(name).strip() for name in given or (negative_of(positive), positive)]
+    if len(names) == 1 and positive not in names:
+        names.append(positive)
+    elif len(names) == 1:
+        names.insert(0, negative_of(positive))
+    if len(names) != 2 or positive not in names:
+        raise InputError(
+            f"{source.name}: ",
+            Argument("positive", positive),
+            f" must be one of two classes, and the classes are {listed(names)}.",
+        )
+    return names[0], names[1]
+
+
+def _free(source: Source, classes: Sequence[str]) -> list[str]:
+    """Names for the columns of scores that no column has yet."""
+    names = [f"p({name})" for name in classes]
+    while set(names) & set(source.columns):
+        names = [f"{name}'" for name in names]
+    return names
+
+
+def _with_columns(source: Source, without: str, names: list[str], scores: np.ndarray[Any, Any]) -> Source:
+    """The source with columns of numbers in place of one of its own."""
+    left = [field for field in source.schema if field.name != without]
+    keeper = left[0].name if left else without
+
+    def batches(columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
+        own = [name for name in columns if name not in names]
+        start = 0
+        for batch in source.reader(own or [keeper], numbers and bool(own)):
+            end = start + batch.num_rows
+            made = {name: pa.array(scores[start:end, names.index(name)]) for name in columns if name in names}
+            held = {name: batch.column(name) for name in own}
+            yield pa.RecordBatch.from_pydict({name: made[name] if name in made else held[name] for name in columns})
+            start = end
+
+    schema = pa.schema([*left, *(pa.field(name, pa.float64()) for name in names)])
+    return replace(source, schema=schema, reader=batches)
