@@ -34,6 +34,8 @@ RUNS: dict[str, list[list[str]]] = {
     "revoke": [["eve"], ["nobody"]],
     "show": [[], ["nobody"]],
     "answer": [[], ["nobody"]],
+    "classes": [[], ["nobody"]],
+    "fairness": [[], ["nobody"]],
     "check": [["--every", "accuracy >= 0.5"], ["nobody", "--every", "accuracy >= 0.5"]],
     "report": [["--no-forecast", "-o", "report.html"], ["nobody"]],
     "plot": [["-o", "plot.svg"], ["nobody"]],

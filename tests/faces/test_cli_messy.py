@@ -233,7 +233,7 @@ def test_it_works(tmp_path, name: str, data: str) -> None:
         ("utf16.csv", "id,predicted\n1,a\n2,b\n".encode("utf-16"), "Save it as UTF-8"),
         ("latin.csv", "id,predicted\n1,Größe\n2,b\n".encode("latin-1"), "line 2: not UTF-8 text near '1,Größe'"),
         ("ragged.csv", "id,predicted\n1,a\n2,b,c\n", "row 2 (line 3): 3 fields, but the header has 2 columns"),
-        ("sheet.xlsx", "PK", "Save it as CSV in UTF-8"),
+        ("sheet.xls", "PK", "Save it as .xlsx or CSV"),
         ("broken.json", '[{"id": 1', "not JSON"),
         ("odd.json", "[1, 2]", "not a list of objects"),
         ("sum.csv", "id,p_a,p_b\n1,0.5,0.3\n2,0.5,0.2\n", "Pass --normalize to divide each row by its sum"),

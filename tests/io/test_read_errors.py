@@ -129,7 +129,7 @@ BAD_BYTES = {
     "no npz": ("p.npz", b"id,predicted\n1,a\n", ["p.npz"]),
     "half a gzip": ("p.csv.gz", gzip.compress(b"predicted\na\nb\n" * 99)[:-20], ["unpacked", "complete"]),
     "no gzip": ("p.csv.gz", b"predicted\na\nb\n", ["unpacked", "complete"]),
-    "unknown suffix": ("p.xlsx", b"PK", ["'.xlsx'", ".csv", ".parquet"]),
+    "unknown suffix": ("p.xls", b"PK", ["'.xls'", ".csv", ".parquet"]),
     "gzipped Parquet": ("p.parquet.gz", b"PK", ["'.gz'", ".parquet"]),
     "quote never closed": ("p.csv", b'predicted,x\na,"b\nb,c\n', ["p.csv"]),
 }

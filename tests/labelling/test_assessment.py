@@ -112,7 +112,7 @@ def test_an_error_leaves_the_log_untouched(audit: fl.Assessment, adopt: bool) ->
     bad = [
         ({"z99": "ant"}, "unknown item 'z99'.*own ids, such as 'z00'"),
         ({second: "yak"}, "unknown class 'yak'.*The classes are 'ant'"),
-        ({second: "Ant"}, "unknown class 'Ant'. Nothing was changed. Did you mean 'ant'"),
+        ({second: "Antt"}, "unknown class 'Antt'. Nothing was changed. Did you mean 'ant'"),
         ({second: "bee", first: "cow", "z99": "ant"}, "unknown item 'z99'"),
         ({second: "bee", first: "yak"}, "unknown class 'yak'"),
     ]

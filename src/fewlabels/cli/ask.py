@@ -22,13 +22,13 @@ Writes a table with the columns id, content (if there is one) and an empty label
 database has only one assessment.
 
 From now on the items are pending, and are not handed out again. `fewlabels export DATABASE NAME batch` writes them once
-more, and `fewlabels withdraw` takes them back.
+more, and `fewlabels withdraw` takes them back. In a workbook (.xlsx), each label is chosen from a list of the classes.
 
 \b
 Examples:
   fewlabels ask audit.db -n 20 > batch.csv
   fewlabels ask audit.db worst -n 50 --annotator ann -o batch.jsonl
-  fewlabels ask audit.db -n 20 --excel -o batch.csv
+  fewlabels ask audit.db -n 20 -o batch.xlsx
   fewlabels ask audit.db -n 50 --label-studio -o tasks.json
 """
 
@@ -79,7 +79,7 @@ def ask(
     if as_json:
         emit_json({"rows": [{key: row[key] for key in columns} for row in rows], "settings": {}})
     else:
-        write(rows, columns, output, style, excel=excel)
+        write(rows, columns, output, style, excel=excel, choices=audit.pool.choices)
     talk(_summary(audit, batch, count, address, output))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
+_FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "xlsx")
 _ENDINGS = {f".{name}": name for name in _FORMATS} | {".ndjson": "jsonl"}
 
 
@@ -38,8 +38,8 @@ def check_output(output: str | None, format_: str | None) -> str:
     from fewlabels.errors import InputError
 
     if output is None or output == "-":
-        if format_ == "parquet":
-            raise InputError("parquet cannot be printed: name a file with -o FILE.parquet.")
+        if format_ in ("parquet", "xlsx"):
+            raise InputError(f"{format_} cannot be printed: name a file with -o FILE.{format_}.")
         return format_ or "csv"
     path = Path(output)
     if not path.absolute().parent.is_dir():
@@ -60,14 +60,19 @@ def write(
     style: str,
     *,
     excel: bool = False,
+    choices: Sequence[str] = (),
 ) -> None:
-    """Write rows in a format from `check_output`."""
+    """Write rows in a format from `check_output`; a workbook offers the choices in its column "label"."""
     from fewlabels.io import write_rows
+    from fewlabels.io.excel import workbook
     from fewlabels.io.saving import save
 
     target: Any = sys.stdout if output is None or output == "-" else output
     if style == "parquet":
         save(_parquet(rows, columns), target)
+        return
+    if style == "xlsx":
+        save(workbook(rows, columns, choices), target)
         return
     if target is sys.stdout and sys.stdout.isatty():  # a pipe gets the data as they are; a terminal would obey them
         shown = io.StringIO()

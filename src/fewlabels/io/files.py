@@ -19,6 +19,7 @@ from fewlabels.errors import FewlabelsError, InputError, one_line
 from fewlabels.io.arrays import from_arrays, matrix
 from fewlabels.io.arrow_sizes import unpacked_size
 from fewlabels.io.csvs import open_csv
+from fewlabels.io.excel import open_excel
 from fewlabels.io.jsons import open_json, open_json_lines
 from fewlabels.io.limits import Counter, depth_of_types, within_memory
 from fewlabels.io.source import Source, check_names, no_rows, table_source
@@ -37,7 +38,7 @@ _BROKEN = (
 _HEADER = 10_000  # bytes of the header of an array, which NumPy evaluates
 ENDINGS = (
     ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow",
-    ".jsonl", ".ndjson", ".json", ".npz", ".npy",
+    ".jsonl", ".ndjson", ".json", ".npz", ".npy", ".xlsx",
 )  # fmt: skip
 """How the names of files that can be read end."""
 
@@ -55,6 +56,7 @@ def open_file(path: Path, name: str, within: Limits) -> Source:
         ".json": open_json,
         ".npz": _open_npz,
         ".npy": _open_npy,
+        ".xlsx": open_excel,
     }
     packed = path.suffix.lower() == ".gz"
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
@@ -63,7 +65,7 @@ def open_file(path: Path, name: str, within: Limits) -> Source:
     if not path.exists():
         raise InputError(f"there is no file {name}. Check the path.")
     if suffix not in ways or (packed and ways[suffix] is not open_csv):
-        sheet = "Save it as CSV in UTF-8. " if suffix in {".xlsx", ".xls", ".ods"} else ""
+        sheet = "Save it as .xlsx or CSV. " if suffix in {".xls", ".xlsb", ".ods"} else ""
         raise InputError(
             f"{name}: files that end in {path.suffix!r} cannot be read. {sheet}Use {', '.join(ways)} or .csv.gz."
         )

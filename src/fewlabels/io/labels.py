@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,12 +136,22 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
 
 
 def plain(name: str) -> str:
-    """Reduce a class name to what somebody in a hurry types, without case and spaces.
+    """Reduce a class name to what somebody in a hurry types, without case, and with spaces for _ and -.
 
-    >>> plain(" Wild  DOG")
-    'wild dog'
+    >>> plain(" Wild  DOG"), plain("wild_dog")
+    ('wild dog', 'wild dog')
     """
-    return " ".join(name.split()).casefold()
+    return " ".join(re.sub("[_-]", " ", name).split()).casefold()
+
+
+def as_classes(classes: Sequence[str]) -> dict[str, str]:
+    """The class that each way of writing means, if it can mean no other.
+
+    >>> as_classes(["password_reset", "A", "a"])
+    {'password reset': 'password_reset'}
+    """
+    alike = Counter(map(plain, classes))
+    return {plain(name): name for name in classes if alike[plain(name)] == 1}
 
 
 def skip_reason(label: str, classes: Collection[str]) -> str | None:
@@ -161,6 +172,9 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     classes = set(pool.classes)
     if any(row.item.startswith("'") or row.label.startswith("'") for row in rows):
         rows = _without_apostrophes(rows, pool)
+    if any(row.label not in classes for row in rows):
+        meant = as_classes(pool.choices)
+        rows = [row if row.label in classes else _as_meant(row, meant) for row in rows]
     strangers = _strangers(rows, pool)
     labels: dict[str, str] = {}
     wrong: dict[tuple[int, str], _Trouble] = {}
@@ -178,6 +192,11 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     if wrong:
         raise _refusal(list(wrong.values()), pool, _MARK if skips else "")
     return labels
+
+
+def _as_meant(row: LabelRow, meant: Mapping[str, str]) -> LabelRow:
+    """The row with the class that it means, in whatever case and with whatever spaces it was typed."""
+    return replace(row, label=meant.get(plain(row.label), row.label))
 
 
 def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]:

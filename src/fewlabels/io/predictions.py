@@ -43,7 +43,7 @@ def read_pool(
     Parameters
     ----------
     source
-        A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .json, .jsonl, .npz, .npy), a pandas, Polars or
+        A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .json, .jsonl, .npz, .npy, .xlsx), a pandas, Polars or
         Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
         For several models, a mapping of their names to any of these or to pools, which are joined by id; or one
         source with `models`.

@@ -1,0 +1,130 @@
+"""Excel workbooks: the first sheet as a source, and rows as a workbook with the classes to choose from."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fewlabels.errors import InputError, needs, one_line
+from fewlabels.io.source import Source, no_rows, table_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+    from fewlabels.io.limits import Limits
+
+_LONGEST = 32_767  # characters in a cell
+_CHOICES = "classes"  # the sheet with the classes
+# What openpyxl raises about a damaged workbook, beside what every reader of files expects.
+_DAMAGED = (AttributeError, IndexError, AssertionError, UnicodeError, RuntimeError)
+
+
+def _openpyxl() -> ModuleType:
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(needs("an Excel workbook", "openpyxl", "excel") + ". Or save it as CSV in UTF-8.") from None
+    return openpyxl
+
+
+def open_excel(path: Path, name: str, within: Limits) -> Source:
+    """Open the first sheet that has rows; the names of the columns are in its first row."""
+    with zipfile.ZipFile(path) as archive:
+        within.check_bytes(path, name, sum(member.file_size for member in archive.infolist()))
+    try:
+        book = _openpyxl().load_workbook(path, read_only=True, data_only=True)
+        try:
+            sheets = [[*sheet.iter_rows(values_only=True)] for sheet in book.worksheets if sheet.title != _CHOICES]
+        finally:
+            book.close()
+    except _DAMAGED as error:
+        raise InputError(f"{name} is not a complete .xlsx file: {one_line(error)}. Save it again.") from None
+    rows = next((kept for sheet in sheets if (kept := [row for row in sheet if _filled(row)])), [])
+    if len(rows) < 2:
+        raise no_rows(name)
+    width = max(i + 1 for row in rows for i, value in enumerate(row) if value is not None)
+    within.check_columns(name, width)
+    head = [_text(value) for value in [*rows[0], *[None] * width][:width]]
+    named = [i for i, column in enumerate(head) if column]
+    columns = {i: [row[i] if i < len(row) else None for row in rows[1:]] for i in range(width)}
+    nameless = [i for i, values in columns.items() if i not in named and any(value is not None for value in values)]
+    if nameless:
+        raise InputError(f"{name}: column {nameless[0] + 1} has values but no name in the first row. Give it one.")
+    if len({head[i] for i in named}) < len(named):
+        twice = next(head[i] for i in named if head.count(head[i]) > 1)
+        raise InputError(f"{name} has two columns called {twice!r}. Rename one of them.")
+    return table_source(name, pa.table({str(head[i]): _column(columns[i]) for i in named}))
+
+
+def _filled(row: Sequence[Any]) -> bool:
+    return any(value is not None and value != "" for value in row)
+
+
+def _column(values: list[Any]) -> pa.Array[Any]:
+    """The values with the type that all of them share: numbers, times or true and false; else as text."""
+    there = [value for value in values if value is not None]
+    kinds = {type(value) for value in there}
+    if kinds <= {int} or kinds <= {bool} or kinds <= {int, float} or kinds <= {datetime}:
+        try:
+            return pa.array([float(v) if kinds == {int, float} and v is not None else v for v in values])
+        except (pa.ArrowException, OverflowError):  # whole numbers of more than 64 bits
+            pass
+    return pa.array([_text(value) for value in values], pa.string())
+
+
+def _text(value: object) -> str | None:
+    """A cell as the text that a person sees: 7 for 7.0."""
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value.isoformat() if isinstance(value, (date, time)) else str(value).strip()
+
+
+def workbook(rows: Sequence[Mapping[str, object]], columns: Sequence[str], choices: Sequence[str] = ()) -> bytes:
+    """A workbook with the rows. With `choices`, the column "label" offers them in a list.
+
+    A text that begins with = stays a text: nothing in a workbook of ours runs as a formula.
+    """
+    excel = _openpyxl()
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    book = excel.Workbook(write_only=True)
+    sheet = book.create_sheet("items")
+    sheet.freeze_panes = "A2"
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, datetime):
+            value = value.isoformat()
+        text = isinstance(value, str)
+        made = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", str(value))[:_LONGEST] if text else value)
+        if text:
+            made.data_type = "s"
+        return made
+
+    for place, name in enumerate(columns, 1):
+        sheet.column_dimensions[excel.utils.get_column_letter(place)].width = 60 if name == "content" else 18
+    if choices and "label" in columns:
+        letter = excel.utils.get_column_letter(list(columns).index("label") + 1)
+        allowed = DataValidation("list", f"={_CHOICES}!$A$1:$A${len(choices)}", allow_blank=True)
+        allowed.error, allowed.errorTitle = "Choose one of the classes, or write (skip).", "Not a class"
+        allowed.errorStyle = "warning"  # a mark such as (skip: too dark) can be typed
+        allowed.add(f"{letter}2:{letter}{len(rows) + 1}")
+        sheet.data_validations.append(allowed)
+    for row in ({name: name for name in columns}, *rows):
+        sheet.append([cell(row.get(name)) for name in columns])
+    if choices:
+        listed = book.create_sheet(_CHOICES)
+        for name in choices:
+            listed.append([cell(name)])
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()

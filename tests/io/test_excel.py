@@ -1,0 +1,117 @@
+"""Workbooks: a batch goes out with its classes and comes back filled in, and predictions are read."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import openpyxl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fewlabels as fl
+from fewlabels.cli.main import cli
+from fewlabels.io import limits
+from fewlabels.io.excel import workbook
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAYS = [datetime.fromisoformat(f"2026-01-0{day}") for day in range(1, 7)]
+PREDICTIONS = [{"id": f"t{i}", "predicted": ["password_reset", "Billing"][i % 2], "confidence": 0.9} for i in range(8)]
+
+
+def saved(path: Path, rows: list[list[object]]) -> Path:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+def test_predictions_are_read(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["id", "predicted", "confidence", "when", "n"]]
+    rows += [[i, "ab"[i % 2], 0.5 + i / 20, DAYS[i], 1.0] for i in range(6)]
+    pool = fl.read_pool(saved(tmp_path / "p.xlsx", [*rows, [None] * 5]))
+    assert pool.ids.to_pylist() == [str(i) for i in range(6)]
+    assert pool.confidence == pytest.approx([0.5 + i / 20 for i in range(6)])
+    assert pool.column("when")[1].as_py() == DAYS[1]
+
+
+def test_a_batch_there_and_back(tmp_path: Path) -> None:
+    pool = fl.read_pool({name: [row[name] for row in PREDICTIONS] for name in PREDICTIONS[0]})
+    address, file = f"{tmp_path}/a.db", tmp_path / "batch.xlsx"
+    fl.create(address, "tickets", pool).close()
+    assert CliRunner().invoke(cli, ["ask", address, "-n", "4", "-o", str(file)]).exit_code == 0
+    book = openpyxl.load_workbook(file)
+    sheet = book["items"]
+    (allowed,) = sheet.data_validations.dataValidation
+    assert [row[0].value for row in book["classes"]] == list(pool.choices)
+    assert (allowed.formula1, str(allowed.sqref)) == ("=classes!$A$1:$A$2", "B2:B5")
+    written = ["Password Reset", "BILLING", "password-reset", "(skip: no idea)"]
+    for row, label in enumerate(written, 2):
+        sheet.cell(row, 2).value = label
+    book.save(file)
+    told = CliRunner().invoke(cli, ["tell", address, str(file)])
+    assert told.exit_code == 0, told.output
+    audit = fl.load(address, "tickets")
+    assert sorted(audit.labels().values()) == ["Billing", "password_reset", "password_reset"]
+    audit.close()
+
+
+def test_a_text_is_never_a_formula() -> None:
+    made = workbook([{"id": "=1+1", "label": "\x07bell"}], ["id", "label"])
+    sheet = openpyxl.load_workbook(io.BytesIO(made))["items"]
+    assert (sheet["A2"].value, sheet["A2"].data_type) == ("=1+1", "s")
+    assert sheet["B2"].value == "bell"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([["id", "predicted"]], "no rows"),
+        ([["id", "id"], [1, 2]], "two columns called 'id'"),
+        ([["id", None], [1, 2]], "column 2 has values but no name"),
+    ],
+)
+def test_what_is_wrong_is_said(rows: list[list[object]], said: str, tmp_path: Path) -> None:
+    with pytest.raises(fl.InputError, match=said):
+        fl.read_pool(saved(tmp_path / "p.xlsx", rows))
+
+
+def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path / "p.xlsx", [["id", "predicted"], ["a", "b"]])
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/more.xml", b" " * 1_000_000)
+    monkeypatch.setattr(limits, "LIMITS", limits.Limits(unpacked=100_000, ratio=10))
+    with pytest.raises(fl.InputError, match="unpacks to"):
+        fl.read_pool(path)
+
+
+SOUND = workbook(PREDICTIONS, ["id", "predicted", "confidence"])
+
+
+@settings(max_examples=150)
+@given(at=st.integers(0, len(SOUND) - 1), byte=st.integers(0, 255), cut=st.booleans())
+def test_damage_is_an_input_error(at: int, byte: int, cut: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.xlsx"
+    path.write_bytes(SOUND[:at] if cut else SOUND[:at] + bytes([byte]) + SOUND[at + 1 :])
+    try:
+        pool = fl.read_pool(path)
+    except fl.InputError as error:
+        assert path.name in str(error)  # noqa: PT017
+    else:
+        assert len(pool) == len(PREDICTIONS)
+
+
+def test_two_classes_that_look_alike_are_not_mixed_up() -> None:
+    audit = fl.create(None, "x", fl.read_pool({"predicted": ["A b", "a_b", "c"] * 3}))
+    ids = audit.ask(3).ids
+    with pytest.raises(fl.LabelError, match="It could be 'A b' or 'a_b'"):
+        audit.tell({ids[0]: "a-b"})
+    assert audit.tell({ids[0]: "A b", ids[1]: " C "}) == 2
+    assert set(audit.labels().values()) == {"A b", "c"}
