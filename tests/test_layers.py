@@ -16,6 +16,8 @@ ORDER = (
     "checks",
     "wording",
     "parts",
+    "special",
+    "arrow",
     "table",
     "pool",
     "partition",
@@ -58,9 +60,15 @@ ASIDE = {"data": {"errors"}}
 UPWARDS = {"assessment": {"findings", "gate", "plots", "report"}, "store": {"labelling"}}
 # The functional core: NumPy in, NumPy out; no files, no clock, no hidden randomness.
 PURE = ORDER[: ORDER.index("stopping") + 1]
-PURE_MAY_IMPORT = {"numpy", "scipy.special"}
+PURE_MAY_IMPORT = {"numpy"}
 # Arrow where columns of items are held; frames where a result is handed over.
-LAYER_MAY_IMPORT = {"pool": {"pyarrow"}, "partition": {"pyarrow"}, "table": {"pyarrow", "pandas", "polars"}}
+LAYER_MAY_IMPORT = {
+    "special": {"scipy"},
+    "arrow": {"pyarrow"},
+    "pool": {"pyarrow"},
+    "partition": {"pyarrow"},
+    "table": {"pyarrow", "pandas", "polars"},
+}
 IMPURE = (
     {"os", "io", "pathlib", "shutil", "tempfile", "sqlite3", "socket", "logging"}
     | {"subprocess", "threading", "multiprocessing", "asyncio"}
@@ -169,8 +177,8 @@ def test_a_wrong_import_is_found(module: str, source: str, said: str) -> None:
         ("", "from fewlabels.cli import main"),
         ("partition", "from fewlabels.pool import Pool\nimport pyarrow as pa"),
         ("metrics.accuracy", "from fewlabels.metrics.base import Metric\nfrom .base import Metric"),
-        ("belief", "import numpy as np\nfrom scipy.special import betainc\nfrom numpy.typing import NDArray"),
-        ("belief", "from scipy import special\nfrom dataclasses import dataclass"),
+        ("belief", "import numpy as np\nfrom fewlabels.special import betainc\nfrom numpy.typing import NDArray"),
+        ("special", "from scipy import special\nfrom dataclasses import dataclass"),
         ("store", "import os\nimport sqlalchemy"),
         ("data", "from fewlabels.errors import InputError\nimport numpy"),
         ("cli.demo", "from fewlabels.data import load_digits"),

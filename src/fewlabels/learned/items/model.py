@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+
+from fewlabels.special import expit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
