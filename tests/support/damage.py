@@ -31,7 +31,18 @@ MEMORY = 4 * 2**30
 FORMATS = (
     *("csv", "csv.gz", "tsv", "json", "columns.json", "jsonl", "npz", "packed.npz", "npy", "parquet", "zstd.parquet"),
     *("arrow", "stream.arrow", "feather", "labels.csv", "labels.json", "labels.parquet", "studio.json", "rules.toml"),
+    *("inspect.eval", "inspect.json", "lm.jsonl", "promptfoo.json", "deepeval.json", "traces.jsonl", "table.json"),
 )
+# Formats of other programs, recorded: the damage is done to a part of each file, which is large.
+RECORDED = {
+    "inspect.eval": "inspect-sums.eval",
+    "inspect.json": "inspect.json",
+    "lm.jsonl": "lm-eval-tickets.jsonl",
+    "promptfoo.json": "promptfoo.json",
+    "deepeval.json": "deepeval.json",
+    "traces.jsonl": "mlflow-traces.jsonl",
+    "table.json": "mlflow-table.json",
+}
 # What a text is made of, and what its readers stumble over.
 TOKENS = (
     *(
@@ -75,6 +86,8 @@ def _table() -> pa.Table:
 
 def sound(kind: str) -> bytes:
     """A sound file of a format."""
+    if kind in RECORDED:
+        return (Path(__file__).parents[1] / "fixtures" / "bridges" / RECORDED[kind]).read_bytes()
     table = _table()
     flat = table.drop_columns(["map", "more"])
     rows = [{**row, "when": str(row["when"])} for row in flat.to_pylist()]
@@ -214,7 +227,7 @@ def spoilt(kind: str, whole: bytes, rng: np.random.Generator) -> bytes:
     """A damaged file: of JSON, half of them are still JSON."""
     if "json" not in kind or rng.random() < 0.5:
         return damaged(whole, rng)
-    if kind == "jsonl":
+    if kind.endswith("jsonl"):
         rows = misshapen([json.loads(line) for line in whole.splitlines()], rng)
         return "\n".join(map(json.dumps, rows if isinstance(rows, list) else [rows])).encode()
     return json.dumps(misshapen(json.loads(whole), rng), ensure_ascii=bool(rng.integers(2))).encode(
