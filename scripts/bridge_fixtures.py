@@ -231,7 +231,7 @@ def promptfoo(folder: Path) -> None:
 
 
 def argilla(folder: Path) -> None:
-    """Records of Argilla as a dataset exports them: two people have answered, and the first has skipped the last."""
+    """Records of Argilla as a dataset exports them: some have two answers, and the last has none."""
     import uuid
 
     from argilla import Record, Response
@@ -246,9 +246,36 @@ def argilla(folder: Path) -> None:
     JsonIO.to_json(records, folder / "argilla.json")
 
 
+def prodigy(folder: Path) -> None:
+    """What `prodigy db-out` writes after two people have seen tasks of fewlabels: from the documented format."""
+    options = [{"id": name, "text": name} for name in TEAMS]
+    rows = [
+        {"text": ticket(i), "options": options, "item_id": f"t{i}", "_input_hash": 7 * i - 99, "_task_hash": 3 * i - 99,
+         "_view_id": "choice", "accept": [] if i == COUNT - 1 else [team(i)],
+         "answer": "ignore" if i == COUNT - 1 else "accept", "_timestamp": 1794809903 + i,
+         "_annotator_id": f"tickets-{'ann' if i % 2 else 'bob'}", "_session_id": f"tickets-{'ann' if i % 2 else 'bob'}"}
+        for i in range(COUNT)
+    ]  # fmt: skip
+    (folder / "prodigy.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def doccano(folder: Path) -> None:
+    """What doccano exports as JSONL, where the last text has no label yet: from its source."""
+    rows = [
+        {
+            "id": 1001 + i,
+            "text": ticket(i),
+            "item_id": f"t{i}",
+            "label": [] if i == COUNT - 1 else [team(i)],
+            "Comments": [],
+        }
+        for i in range(COUNT)
+    ]
+    (folder / "doccano.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
 if __name__ == "__main__":
+    _ALL = (inspect, lm_eval, datasets, deepeval, mlflow, promptfoo, argilla, prodigy, doccano)
     which, into = sys.argv[1:]
     Path(into).mkdir(parents=True, exist_ok=True)
-    {one.__name__: one for one in (inspect, lm_eval, datasets, deepeval, mlflow, promptfoo, argilla)}[which](
-        Path(into).resolve()
-    )
+    {one.__name__: one for one in _ALL}[which](Path(into).resolve())

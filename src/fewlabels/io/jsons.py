@@ -55,6 +55,18 @@ def parsed(text: str, name: str, within: Limits = LIMITS) -> tuple[Any, bool]:
     return data, end < len(text.rstrip())
 
 
+def read_values(path: Path, name: str, within: Limits = LIMITS) -> Any:
+    """The value of a JSON file; of a file with a value on each line, the list of them."""
+    try:
+        value, is_more = read_json(path, name, within)
+        if not is_more and path.suffix.lower() not in (".jsonl", ".ndjson"):
+            return value
+        with path.open(encoding="utf-8-sig") as stream:
+            return [_row(text, Place(name, lines=(n,)), within) for n, text in enumerate(stream, 1) if text.strip()]
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}. Check the path.") from None
+
+
 def open_json(path: Path, name: str, within: Limits) -> Source:
     """Read a list of objects, alone or as "rows" (as `--json` prints it), lists by column, or labels by id."""
     data, is_more = read_json(path, name, within)
