@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from fewlabels.data import load_digits as load_digits
     from fewlabels.data import load_fashion as load_fashion
     from fewlabels.interop import pool_from_estimator as pool_from_estimator
+    from fewlabels.interop import read_annotations as read_annotations
     from fewlabels.interop import read_label_studio as read_label_studio
+    from fewlabels.interop import tell_annotations as tell_annotations
     from fewlabels.interop import to_datatree as to_datatree
     from fewlabels.interop import write_label_studio as write_label_studio
+    from fewlabels.interop import write_tasks as write_tasks
     from fewlabels.io import read_labels as read_labels
     from fewlabels.io import read_pool as read_pool
     from fewlabels.labelling.batch import Batch as Batch
@@ -61,7 +64,16 @@ _NAMES = {
     "belief": ("Belief",),
     "data": ("load_digits", "load_fashion"),
     "errors": ("FewlabelsError", "InputError", "LabelError", "PoolChangedError", "SpecError", "StoreError"),
-    "interop": ("pool_from_estimator", "read_label_studio", "to_datatree", "write_label_studio"),
+    "interop": (
+        "Annotation",
+        "pool_from_estimator",
+        "read_annotations",
+        "read_label_studio",
+        "tell_annotations",
+        "to_datatree",
+        "write_label_studio",
+        "write_tasks",
+    ),
     "io": ("read_labels", "read_pool"),
     "labelling.batch": ("Batch", "Request"),
     "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),

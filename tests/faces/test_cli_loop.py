@@ -338,7 +338,7 @@ def test_label_studio_and_back(folder) -> None:
     run("new", "audit.db", "predictions.csv")
     assert "-o tasks.json" in run("ask", "audit.db", "--label-studio", code=2).stderr
     assert fl.load("audit.db", "predictions").pending() == []
-    assert "tasks.xml" in run("ask", "audit.db", "-n", 3, "--label-studio", "-o", "tasks.json").stderr
+    assert "tasks.xml" in run("ask", "audit.db", "-n", 3, "--for", "label-studio", "-o", "tasks.json").stderr
     tasks = json.loads((folder / "tasks.json").read_text())
     for task, label in zip(tasks, ("ant", "cat", None), strict=True):
         chosen = [{"type": "choices", "value": {"choices": [label]}}] if label else []

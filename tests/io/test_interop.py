@@ -12,7 +12,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.errors import InputError, LabelError
-from fewlabels.interop.label_studio import Annotation, tell_annotations
+from fewlabels.interop.annotations import Annotation, tell_annotations
 from tests.support.web import SCRIPT, pool_of_texts
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fewlabels.errors import InputError
 from fewlabels.gate.rules import read_rules
 from fewlabels.io import limits
 from fewlabels.io.finder import guess
-from tests.support.damage import FORMATS
+from tests.support.damage import FORMATS, RECORDED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,10 +31,11 @@ def try_damaged(first: int, count: int, *kinds: str) -> None:
     assert done.returncode == 0, f"the process died: {done.stderr[-1000:]}"
     outcomes = json.loads(done.stdout)
     assert list(outcomes) == list(kinds)
-    for outcome in outcomes.values():
+    for kind, outcome in outcomes.items():
         assert outcome["wrong"] == []
         assert outcome["read"] + outcome["refused"] == count
-        assert outcome["refused"] > 0.5 * count  # the damage is worth the name
+        # The damage is worth the name; of what other programs write, much is never read.
+        assert outcome["refused"] > (0.2 if kind in RECORDED else 0.5) * count
 
 
 def test_damaged_files_are_read_or_refused() -> None:

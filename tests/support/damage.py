@@ -31,7 +31,22 @@ MEMORY = 4 * 2**30
 FORMATS = (
     *("csv", "csv.gz", "tsv", "json", "columns.json", "jsonl", "npz", "packed.npz", "npy", "parquet", "zstd.parquet"),
     *("arrow", "stream.arrow", "feather", "labels.csv", "labels.json", "labels.parquet", "studio.json", "rules.toml"),
+    *("inspect.eval", "inspect.json", "lm.jsonl", "promptfoo.json", "deepeval.json", "traces.jsonl", "table.json"),
+    *("prodigy.jsonl", "doccano.jsonl", "argilla.json"),
 )
+# Formats of other programs, recorded: the damage is done to a part of each file, which is large.
+RECORDED = {
+    "inspect.eval": "inspect-sums.eval",
+    "inspect.json": "inspect.json",
+    "lm.jsonl": "lm-eval-tickets.jsonl",
+    "promptfoo.json": "promptfoo.json",
+    "deepeval.json": "deepeval.json",
+    "traces.jsonl": "mlflow-traces.jsonl",
+    "table.json": "mlflow-table.json",
+    "prodigy.jsonl": "prodigy.jsonl",
+    "doccano.jsonl": "doccano.jsonl",
+    "argilla.json": "argilla.json",
+}
 # What a text is made of, and what its readers stumble over.
 TOKENS = (
     *(
@@ -75,6 +90,8 @@ def _table() -> pa.Table:
 
 def sound(kind: str) -> bytes:
     """A sound file of a format."""
+    if kind in RECORDED:
+        return (Path(__file__).parents[1] / "fixtures" / "bridges" / RECORDED[kind]).read_bytes()
     table = _table()
     flat = table.drop_columns(["map", "more"])
     rows = [{**row, "when": str(row["when"])} for row in flat.to_pylist()]
@@ -214,7 +231,7 @@ def spoilt(kind: str, whole: bytes, rng: np.random.Generator) -> bytes:
     """A damaged file: of JSON, half of them are still JSON."""
     if "json" not in kind or rng.random() < 0.5:
         return damaged(whole, rng)
-    if kind == "jsonl":
+    if kind.endswith("jsonl"):
         rows = misshapen([json.loads(line) for line in whole.splitlines()], rng)
         return "\n".join(map(json.dumps, rows if isinstance(rows, list) else [rows])).encode()
     return json.dumps(misshapen(json.loads(whole), rng), ensure_ascii=bool(rng.integers(2))).encode(
@@ -225,7 +242,7 @@ def spoilt(kind: str, whole: bytes, rng: np.random.Generator) -> bytes:
 def reader(kind: str) -> Callable[[Path], object]:
     """What reads the files of a format, to the end."""
     from fewlabels.gate.rules import read_rules
-    from fewlabels.interop import read_label_studio
+    from fewlabels.interop import read_annotations, read_label_studio
     from fewlabels.io import read_labels, read_pool
     from fewlabels.io.finder import guess
     from fewlabels.store.archive import pack_pool
@@ -237,7 +254,12 @@ def reader(kind: str) -> Callable[[Path], object]:
             raise AssertionError("a predicted class is not one of the classes")
         return made.fingerprint, pack_pool(made)
 
-    special = {"studio.json": read_label_studio, "rules.toml": read_rules}
+    exports = dict.fromkeys(("prodigy.jsonl", "doccano.jsonl", "argilla.json"), read_annotations)
+    special: dict[str, Callable[[Path], object]] = {
+        **exports,
+        "studio.json": read_label_studio,
+        "rules.toml": read_rules,
+    }
     return special.get(kind, read_labels if kind.startswith("labels") else pool)
 
 

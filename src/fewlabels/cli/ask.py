@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fewlabels.cli.common import assessment_arguments, json_option
+from fewlabels.cli.common import PROGRAMS, assessment_arguments, json_option
 from fewlabels.cli.output import output_options
 from fewlabels.wording import counted
 
@@ -29,7 +29,8 @@ Examples:
   fewlabels ask audit.db -n 20 > batch.csv
   fewlabels ask audit.db worst -n 50 --annotator ann -o batch.jsonl
   fewlabels ask audit.db -n 20 -o batch.xlsx
-  fewlabels ask audit.db -n 50 --label-studio -o tasks.json
+  fewlabels ask audit.db -n 50 --for label-studio -o tasks.json
+  fewlabels ask audit.db -n 50 --for prodigy -o tasks.jsonl
 """
 
 
@@ -38,7 +39,8 @@ Examples:
 @click.option("-n", "count", default=10, type=click.IntRange(1), show_default=True, help="How many items.")
 @click.option("--annotator", metavar="WHO", help="Who will label the items.")
 @click.option("--with-group", is_flag=True, help="Also write the group and the reason; for you, not for annotators.")
-@click.option("--label-studio", is_flag=True, help="Write tasks for Label Studio, and its configuration beside them.")
+@click.option("--for", "program", type=click.Choice(PROGRAMS), help="Write tasks for a labelling program.")
+@click.option("--label-studio", is_flag=True, hidden=True)  # its name before there were others
 @click.option("--overwrite", is_flag=True, help="Overwrite FILE if it exists.")
 @output_options
 @json_option
@@ -49,6 +51,7 @@ def ask(
     count: int,
     annotator: str | None,
     with_group: bool,
+    program: str | None,
     label_studio: bool,
     overwrite: bool,
     output: str | None,
@@ -62,17 +65,17 @@ def ask(
     from fewlabels.errors import InputError
 
     style = check_output(output, format_)
+    program = "label-studio" if label_studio else program
     if output is not None and output != "-" and Path(output).is_file() and not overwrite:
         raise InputError(
             f"{output} already exists. Read its labels with fewlabels tell first, choose another name, or add "
             "--overwrite."
         )
-    if label_studio and (style != "json" or output in (None, "-")):
-        raise InputError("--label-studio writes two files: name the first one with -o, such as -o tasks.json.")
+    _check_tasks(program, output)
     audit = open_assessment(address, name)
     batch = audit.ask(count, annotator=annotator)
-    if label_studio and output is not None:
-        talk(_for_label_studio(audit, batch, address, output))
+    if program is not None and output is not None:
+        talk(_for_program(program, audit, batch, address, output))
         return
     columns = ["id", *(["content"] if audit.pool.content else []), "label", *(["group", "why"] * with_group)]
     rows = [{"id": r.id, "content": r.content, "label": "", "group": r.group, "why": r.why} for r in batch]
@@ -83,16 +86,29 @@ def ask(
     talk(_summary(audit, batch, count, address, output))
 
 
-def _for_label_studio(audit: Assessment, batch: Batch, address: str, output: str) -> str:
-    """Write the batch for Label Studio, and say what to do with it."""
-    from fewlabels.cli.common import quoted, shown
-    from fewlabels.interop.label_studio import write_label_studio
+def _check_tasks(program: str | None, output: str | None) -> None:
+    """Refuse tasks without a file, or with a name that the labelling program would not take."""
+    from fewlabels.errors import InputError
+    from fewlabels.interop.labelling_programs import named
 
-    config = write_label_studio(batch, output, audit.pool.choices)
+    if program is not None:
+        ending = named(program).ending
+        if output is None or output == "-" or Path(output).suffix.lower() != ending:
+            raise InputError(f"--for {program} writes files: name the first one with -o, such as -o tasks{ending}.")
+
+
+def _for_program(program: str, audit: Assessment, batch: Batch, address: str, output: str) -> str:
+    """Write the batch for a labelling program, and say what to do with it."""
+    from fewlabels.cli.common import quoted, shown
+    from fewlabels.interop.labelling_programs import named
+
+    to = named(program)
+    beside = to.write(batch, Path(output), audit.pool.choices)
     where = f"{shown(address)} {quoted(audit.name)}"
+    then = to.then.format(tasks=output, beside=str(beside))
     return (
-        f"{counted(len(batch), 'item')} in {output}: import it into a project with the configuration {config}. "
-        f"Export the project as JSON, then: fewlabels tell {where} export.json --label-studio"
+        f"{counted(len(batch), 'item')} for {to.title} in {output}. Next: {then}. "
+        f"Then: fewlabels tell {where} export{to.ending}"
     )
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Control characters that JSON may contain as they are, and marks that turn the direction of writing.
 _UNSHOWN = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+PROGRAMS = ("label-studio", "argilla", "prodigy", "doccano")  # as in interop, which is slow to import
+
 # --- options and arguments that look the same everywhere
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")

@@ -30,6 +30,10 @@ Several files are the predictions of several models for the same items, joined b
 of its model. One file with a column of answers for each model does as well: --models gpt_a,gpt_b. Then the question is
 which model is best, unless you ask another.
 
+Results of other programs are recognised by their content: logs of Inspect (.eval, .json), samples of
+lm-evaluation-harness (.jsonl), the output of promptfoo (.json), test runs of DeepEval (.json), traces and tables of
+MLflow (.jsonl, .json), and folders of datasets that Hugging Face's library has saved to disk.
+
 The columns of ids, scores, predicted classes and content are guessed from their names and values, and printed. If a
 guess is wrong, use the option printed beside it. --dry-run only prints, and writes nothing.
 
@@ -41,6 +45,7 @@ Examples:
   fewlabels new audit.db predictions.csv --certify 'accuracy >= 0.9' --sure 0.95
   fewlabels new audit.db old.csv new.csv --best
   fewlabels new audit.db answers.csv --models gpt_a,gpt_b --compare-models gpt_b,gpt_a --rope 0.01
+  fewlabels new audit.db logs/run.eval
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
 """
 _SMALL = 5  # a group with fewer items is too small to look for
@@ -131,9 +136,10 @@ def _name_and_files(address: str, words: Sequence[str]) -> tuple[str, list[str]]
 
 def _is_file(word: str) -> bool:
     """Whether a word is a file of predictions and not the name of an assessment: by its ending, or since it exists."""
+    from fewlabels.interop.saved_dataset import is_saved
     from fewlabels.io.files import ENDINGS
 
-    return Path(word).name.endswith(tuple(ENDINGS)) or Path(word).is_file()
+    return Path(word).name.endswith(tuple(ENDINGS)) or Path(word).is_file() or is_saved(Path(word))
 
 
 def _content(text: str | None) -> list[str] | None:

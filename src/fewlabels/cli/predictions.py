@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
@@ -136,7 +136,8 @@ def read_predictions(
     if guessed.truth not in (None, guessed.predicted, *groups):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = _unused(source, guessed, [*groups, *(content or ())])
-    return pool, [*_understood(dataclasses.replace(guessed, positive=positive), pool, options), *_left(unused)]
+    understood = _understood(dataclasses.replace(guessed, positive=positive), pool, options)
+    return pool, [*_formats([source]), *understood, *_left(unused)]
 
 
 def _several(
@@ -173,7 +174,7 @@ def _several_sources(
         columns=columns,
         groups=groups,
     )
-    return _shown(pool, lines, unused, content)
+    return _shown(pool, [*_formats(sources.values()), *lines], unused, content)
 
 
 def _wide(
@@ -197,7 +198,13 @@ def _wide(
         columns=columns,
         groups=columns_for_groups(options.get("groups") or ""),
     )
-    return _shown(pool, lines, unused, content)
+    return _shown(pool, [*_formats([source]), *lines], unused, content)
+
+
+def _formats(sources: Iterable[Source]) -> list[Understood]:
+    """Lines about the files of other programs: what they are, and what of them is taken."""
+    told = dict.fromkeys(source.told for source in sources if source.told)
+    return [Understood("format", "", "--predicted", tuple(words.split(" "))) for words in told]
 
 
 def _shown(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fewlabels.cli.common import complete_names, json_option
+from fewlabels.cli.common import PROGRAMS, complete_names, json_option
 from fewlabels.cli.predictions import any_size_option
 from fewlabels.wording import counted
 
@@ -29,6 +29,9 @@ from the command line as ID=LABEL. Rows without a label are left out. If nobody 
 (skip: reason): the item then waits for your decision. If one label is refused, none is taken. A second label for an
 item replaces the first, which stays in the log. NAME can be left out if the database has only one assessment.
 
+Exports of Label Studio and Argilla (.json), Prodigy and doccano (.jsonl) are recognised by their content, and each
+answer is told by the person who gave it.
+
 \b
 Examples:
   fewlabels tell audit.db batch.csv
@@ -36,7 +39,7 @@ Examples:
   fewlabels tell audit.db img_17=lizard img_18=frog
   fewlabels tell audit.db old-labels.csv --adopt      items that were never asked for
   cat batch.csv | fewlabels tell audit.db -
-  fewlabels tell audit.db export.json --label-studio
+  fewlabels tell audit.db export.json                 what people said in a labelling program
 """
 
 
@@ -47,7 +50,8 @@ Examples:
 @click.option("--note", metavar="TEXT", help="A note to keep in the log with the labels.")
 @click.option("--adopt", is_flag=True, help="Also take labels of items that were never asked for.")
 @click.option("--decide", is_flag=True, help="Take them as the owner's decision, which counts whatever others said.")
-@click.option("--label-studio", is_flag=True, help="FILE is Label Studio's export as JSON.")
+@click.option("--from", "program", type=click.Choice(PROGRAMS), help="FILE is an export of this labelling program.")
+@click.option("--label-studio", is_flag=True, hidden=True)  # its name before there were others
 @click.option("--id", "id_", default="id", metavar="NAME", show_default=True, help="Column of ids.")
 @click.option("--label", default="label", metavar="NAME", show_default=True, help="Column of labels.")
 @any_size_option
@@ -60,6 +64,7 @@ def tell(
     note: str | None,
     adopt: bool,
     decide: bool,
+    program: str | None,
     label_studio: bool,
     id_: str,
     label: str,
@@ -75,8 +80,10 @@ def tell(
     if not rest:
         raise InputError("no labels were given: add a file, - for stdin, or ID=LABEL.")
     audit = open_assessment(address, name)
-    if label_studio:
-        _tell_label_studio(audit, rest, adopt=adopt)
+    if exported := _exports(rest, "label-studio" if label_studio else program, columns=(id_, label)):
+        if decide:
+            raise InputError("--decide takes a table of id and label, not an export of a labelling program.")
+        _tell_annotations(audit, exported, annotator=annotator, adopt=adopt, as_json=as_json)
         return
     ids = {str(item) for item in audit.pool.ids.to_pylist()}
     rows = [row for word in rest for row in _rows(word, ids, id_, label, any_size=any_size)]
@@ -106,18 +113,51 @@ def tell(
         emit_json(counts)
 
 
-def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) -> None:
-    """Read labels and skips, with the names of those who gave them."""
-    from fewlabels.cli.common import talk
-    from fewlabels.errors import InputError
-    from fewlabels.interop.label_studio import read_label_studio, tell_annotations
+def _exports(words: Sequence[str], given: str | None, *, columns: tuple[str, str]) -> dict[str, str]:
+    """The files that are exports of labelling programs, with the program of each; empty if none is.
 
-    for file in files:
-        if not Path(file).is_file():
-            raise InputError(f"there is no file {file}. Export the project from Label Studio as JSON.")
-    annotations = [annotation for file in files for annotation in read_label_studio(file)]
-    told, skipped = tell_annotations(audit, annotations, adopt=adopt)
+    An export is recognised by its content. If one word is an export, all must be.
+    """
+    from fewlabels.errors import InputError
+    from fewlabels.interop.labelling_programs import of_export
+    from fewlabels.io.jsons import read_values
+
+    found: dict[str, str] = {}
+    for word in words:
+        path = Path(word)
+        if given is not None and not path.is_file():
+            raise InputError(f"there is no file {word}. Export it from the labelling program first.")
+        looks = path.suffix.lower() in (".json", ".jsonl", ".ndjson") and path.is_file() and path.stat().st_size > 0
+        if given is not None:
+            found[word] = given
+        elif looks and columns == ("id", "label") and (program := of_export(read_values(path, word))) is not None:
+            found[word] = program.name
+    if found and len(found) < len(words):
+        other = next(word for word in words if word not in found)
+        raise InputError(
+            f"{next(iter(found))} is an export of a labelling program, and {other!r} is not. Tell them apart."
+        )
+    return found
+
+
+def _tell_annotations(
+    audit: Assessment, exports: dict[str, str], *, annotator: str | None, adopt: bool, as_json: bool
+) -> None:
+    """Read labels and skips, with the names of those who gave them."""
+    from fewlabels.cli.common import emit_json, talk
+    from fewlabels.interop.annotations import tell_annotations
+    from fewlabels.interop.labelling_programs import named, read_annotations
+
+    annotations = []
+    for file, program in exports.items():
+        read = read_annotations(file, program=program)
+        talk(f"{file} is an export of {named(program).title} with {counted(len(read), 'answer')}.")
+        annotations += [replace(one, annotator=one.annotator or annotator) for one in read]
+    title = named(next(iter(exports.values()))).title
+    told, skipped = tell_annotations(audit, annotations, adopt=adopt, program=title)
     talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(audit.labelled, 'label')} so far.")
+    if as_json:
+        emit_json({"told": told, "skipped": skipped, "labels": audit.labelled, "pending": len(audit.pending())})
 
 
 def _rows(word: str, ids: AbstractSet[str], id_: str, label: str, *, any_size: bool) -> list[LabelRow]:

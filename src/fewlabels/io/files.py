@@ -19,6 +19,7 @@ from fewlabels.io.arrays import from_arrays, matrix
 from fewlabels.io.arrow_sizes import unpacked_size
 from fewlabels.io.csvs import open_csv
 from fewlabels.io.excel import open_excel
+from fewlabels.io.foreign import open_archive, open_folder
 from fewlabels.io.jsons import open_json, open_json_lines
 from fewlabels.io.limits import Counter, depth_of_types, within_memory
 from fewlabels.io.source import Source, check_names, no_rows, table_source
@@ -37,7 +38,7 @@ _BROKEN = (
 _HEADER = 10_000  # bytes of the header of an array, which NumPy evaluates
 ENDINGS = (
     ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".arrow",
-    ".jsonl", ".ndjson", ".json", ".npz", ".npy", ".xlsx",
+    ".jsonl", ".ndjson", ".json", ".npz", ".npy", ".xlsx", ".eval",
 )  # fmt: skip
 """How the names of files that can be read end."""
 
@@ -56,11 +57,12 @@ def open_file(path: Path, name: str, within: Limits) -> Source:
         ".npz": _open_npz,
         ".npy": _open_npy,
         ".xlsx": open_excel,
+        ".eval": open_archive,
     }
     packed = path.suffix.lower() == ".gz"
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
     if path.is_dir():
-        raise InputError(f"{name} is a directory. Name one file in it.")
+        return open_folder(path, name, within)
     if not path.exists():
         raise InputError(f"there is no file {name}. Check the path.")
     if suffix not in ways or (packed and ways[suffix] is not open_csv):

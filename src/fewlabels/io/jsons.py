@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.errors import InputError, Place
 from fewlabels.io.arrays import from_arrays
 from fewlabels.io.csvs import check_encoding, check_start
+from fewlabels.io.foreign import foreign
 from fewlabels.io.limits import LIMITS, depth_of_json
 from fewlabels.io.source import Source, no_rows
 
@@ -37,7 +38,11 @@ def read_json(path: Path, name: str, within: Limits = LIMITS) -> tuple[Any, bool
     """The first value of a JSON file, and whether there is more text behind it."""
     check_start(path, name, within)
     check_encoding(path, name, within)
-    text = path.read_text(encoding="utf-8-sig")
+    return parsed(path.read_text(encoding="utf-8-sig"), name, within)
+
+
+def parsed(text: str, name: str, within: Limits = LIMITS) -> tuple[Any, bool]:
+    """The first value of a JSON text, and whether there is more text behind it."""
     try:
         data, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip()))
     except json.JSONDecodeError as error:
@@ -50,11 +55,25 @@ def read_json(path: Path, name: str, within: Limits = LIMITS) -> tuple[Any, bool
     return data, end < len(text.rstrip())
 
 
+def read_values(path: Path, name: str, within: Limits = LIMITS) -> Any:
+    """The value of a JSON file; of a file with a value on each line, the list of them."""
+    try:
+        value, is_more = read_json(path, name, within)
+        if not is_more and path.suffix.lower() not in (".jsonl", ".ndjson"):
+            return value
+        with path.open(encoding="utf-8-sig") as stream:
+            return [_row(text, Place(name, lines=(n,)), within) for n, text in enumerate(stream, 1) if text.strip()]
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}. Check the path.") from None
+
+
 def open_json(path: Path, name: str, within: Limits) -> Source:
     """Read a list of objects, alone or as "rows" (as `--json` prints it), lists by column, or labels by id."""
     data, is_more = read_json(path, name, within)
     if is_more:  # more than one value: one on each line
         return open_json_lines(path, name, within)
+    if (source := foreign(data, name)) is not None:
+        return source
     rows = data.get("rows", data) if isinstance(data, dict) else data
     if isinstance(rows, dict) and all(isinstance(column, list) for column in rows.values()):
         within.check_columns(name, len(rows))
@@ -76,6 +95,8 @@ def open_json_lines(path: Path, name: str, within: Limits) -> Source:
             if line.strip():
                 rows.append(_row(line, Place(name, lines=(number,)), within))
                 lines.append(number)
+    if (source := foreign(rows, name)) is not None:
+        return source
     opened = _from_rows(path, name, rows, within)
     return Source(name, opened.schema, opened.reader, lambda row: lines[row - 1])
 

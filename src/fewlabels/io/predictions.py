@@ -45,6 +45,8 @@ def read_pool(
     source
         A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .json, .jsonl, .npz, .npy, .xlsx), a pandas, Polars or
         Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
+        Results of Inspect, lm-evaluation-harness, promptfoo, DeepEval and MLflow are recognised by their content, and
+        so are the folders of saved datasets: see docs/bridges.md.
         For several models, a mapping of their names to any of these or to pools, which are joined by id; or one
         source with `models`.
     id

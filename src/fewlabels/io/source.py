@@ -41,6 +41,8 @@ class Source:
         Whether numbers that are text have a decimal comma.
     percent
         The columns whose numbers have a percent sign.
+    told
+        What the source says about itself: its format, if another program has one of its own, and how it was taken.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Source:
     comma: bool = False
     percent: frozenset[str] = frozenset()
     models: tuple[str, ...] | None = None
+    told: str = ""
 
     @property
     def columns(self) -> list[str]:
