@@ -17,6 +17,7 @@ ORDER = (
     "wording",
     "parts",
     "table",
+    "evidence",
     "pool",
     "partition",
     "belief",
@@ -60,7 +61,12 @@ UPWARDS = {"assessment": {"findings", "gate", "plots", "report"}, "store": {"lab
 PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy", "scipy.special"}
 # Arrow where columns of items are held; frames where a result is handed over.
-LAYER_MAY_IMPORT = {"pool": {"pyarrow"}, "partition": {"pyarrow"}, "table": {"pyarrow", "pandas", "polars"}}
+LAYER_MAY_IMPORT = {
+    "evidence": {"pyarrow"},
+    "pool": {"pyarrow"},
+    "partition": {"pyarrow"},
+    "table": {"pyarrow", "pandas", "polars"},
+}
 IMPURE = (
     {"os", "io", "pathlib", "shutil", "tempfile", "sqlite3", "socket", "logging"}
     | {"subprocess", "threading", "multiprocessing", "asyncio"}

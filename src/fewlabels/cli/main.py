@@ -68,7 +68,7 @@ _PLACES = {name: place for section in COMMANDS.values() for name, place in secti
 # The arguments of Python functions that are also options of the command line, under the same name.
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
-    "normalize", "logits", "adopt", "models", "model", "unlisted",
+    "normalize", "logits", "adopt", "models", "model", "unlisted", "evidence",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
+_EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
 
 
 any_size_option = click.option("--any-size", is_flag=True, help="Read a file that unpacks to very much.")
@@ -35,6 +36,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
+        click.option("--evidence", metavar="NAMES", help=_EVIDENCE),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
         any_size_option,
@@ -92,7 +94,7 @@ def read_predictions(
     source = opened(file, any_size=options["any_size"]) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
         options, source = options | {"confidence": None}, _without_confidence(source)
-    groups = group_columns(options.get("groups") or "", source)
+    groups, evidence = group_columns(options.get("groups") or "", source), split_names(options["evidence"]) or []
     single = content[0] if content and len(content) == 1 else None
     models = split_names(options["models"])
     guessed = guess(
@@ -103,6 +105,7 @@ def read_predictions(
         confidence=options["confidence"],
         content=single,
         not_content=groups,
+        evidence=evidence,
     )
     if content is not None and single is None:
         guessed = dataclasses.replace(guessed, content=None)
@@ -126,12 +129,13 @@ def read_predictions(
         normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
         logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
         unlisted=options["unlisted"],
+        evidence=evidence,
     )
     if content and single is None:
         pool = _with_card(pool, content)
-    if guessed.truth not in (None, guessed.predicted, *groups):
+    if guessed.truth not in (None, guessed.predicted, *groups, *evidence):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
-    unused = _unused(source, guessed, [*groups, *(content or ())])
+    unused = _unused(source, guessed, [*groups, *evidence, *(content or ())])
     return pool, [*_understood(guessed, pool, options), *_left(unused)]
 
 
@@ -158,6 +162,9 @@ def _several_sources(
     """Read a source for each of several models."""
     from fewlabels.cli.models import read_files
     from fewlabels.cli.parsing import columns_for_groups
+    from fewlabels.io.predictions import check_one_model
+
+    check_one_model(split_names(options["evidence"]) or ())
 
     groups = columns_for_groups(options.get("groups") or "")
     single = content[0] if content and len(content) == 1 else None
@@ -183,7 +190,9 @@ def _wide(
     """Read one file with the answers of several models."""
     from fewlabels.cli.models import read_wide
     from fewlabels.cli.parsing import columns_for_groups
+    from fewlabels.io.predictions import check_one_model
 
+    check_one_model(split_names(options["evidence"]) or ())
     pool, lines, unused = read_wide(
         source,
         models,
@@ -348,6 +357,8 @@ def _understood(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Und
     elif pool.score_sums is None:
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
+    if pool.evidence:
+        lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"

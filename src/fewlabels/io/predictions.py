@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.errors import Argument, InputError
@@ -31,6 +32,7 @@ def read_pool(
     logits: bool = False,
     models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
+    evidence: Sequence[str] = (),
     any_size: bool = False,
 ) -> Pool:
     """Read the predictions of a classifier, or of several, and check them.
@@ -80,6 +82,9 @@ def read_pool(
     unlisted
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
+    evidence
+        Columns from which the learned prior may learn how probably an answer is right, beside its confidence: the
+        verdicts of judges, scores, lengths. They are numbers, true or false, or a few words; values may be missing.
 
     An item that one of several models did not answer stays in the pool: that model is wrong there. The classes are
     those of all models together. Columns that two files do not agree about are kept apart, as old_note and new_note.
@@ -113,19 +118,54 @@ def read_pool(
         "columns": columns,
         "content": content,
     }
+    if isinstance(evidence, str):
+        raise InputError(Argument("evidence"), " must be a list. Write ", Argument("evidence", [evidence]), ".")
     if (sources := by_model(source)) is not None:
+        check_one_model(evidence)
         if models is not None:
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")
         each = _asked_of_each(sources, asked, any_size=any_size)
         return read_models({name: (*one, manner) for name, one in each.items()})
     opened = open_source(source, any_size=any_size) if models is None else open_answers(source, any_size=any_size)
+    if models is not None or has_several(opened, models):
+        check_one_model(evidence)
     if isinstance(models, str):
         return read_models({name: (one, asked, manner) for name, one in split_by(opened, models).items()})
     if has_several(opened, models):
         opened, roles = roles_by_model(opened, models, **asked)
         pools = {name: read_one(opened, its, content, manner, gaps=True) for name, its in roles.items()}
         return join(pools, named=next(iter(roles.values())).classes is not None)
-    return read_one(opened, find_roles(opened, **asked), content, manner)
+    return _read_with_evidence(opened, asked, manner, tuple(evidence))
+
+
+def check_one_model(evidence: Sequence[str]) -> None:
+    """Refuse evidence columns beside several models."""
+    if evidence:
+        raise InputError(
+            "evidence columns say how probably the answer of one model is right, and here are several models. Read one "
+            "of them, or leave out ",
+            Argument("evidence"),
+            ".",
+        )
+
+
+def _read_with_evidence(source: Source, asked: dict[str, Any], manner: Manner, evidence: tuple[str, ...]) -> Pool:
+    """Read the predictions of one model, and keep the evidence columns among the further ones."""
+    for name in evidence:
+        source.need(name, "evidence")
+    if asked["columns"] is not None and not isinstance(asked["columns"], str):
+        asked = asked | {"columns": [*asked["columns"], *evidence]}
+    roles = find_roles(source, **asked)
+    if taken := [name for name in evidence if name in (roles.id, roles.predicted, roles.confidence, *roles.scores)]:
+        raise InputError(
+            f"{taken[0]!r} is the prediction itself, its confidence or the id, so it is not further evidence. Leave it "
+            "out of ",
+            Argument("evidence"),
+            ".",
+        )
+    pool = replace(read_one(source, roles, asked["content"], manner), evidence=tuple(dict.fromkeys(evidence)))
+    _ = pool.known  # refuse what cannot be evidence here, and not at the first label
+    return pool
 
 
 def read_models(sources: Mapping[str, tuple[Source | Pool, dict[str, Any], Manner]]) -> Pool:
