@@ -20,6 +20,7 @@ MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
+_NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all; again for more."
 _EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
 
 
@@ -36,6 +37,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
+        click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
         click.option("--evidence", metavar="NAMES", help=_EVIDENCE),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
@@ -129,6 +131,7 @@ def read_predictions(
         normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
         logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
         unlisted=options["unlisted"],
+        never_right=options["never_right"],
         evidence=evidence,
     )
     if content and single is None:
@@ -136,7 +139,7 @@ def read_predictions(
     if guessed.truth not in (None, guessed.predicted, *groups, *evidence):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = _unused(source, guessed, [*groups, *evidence, *(content or ())])
-    return pool, [*_understood(guessed, pool, options), *_left(unused)]
+    return pool, [*_understood(guessed, pool, options), *_never(source, guessed, pool, options), *_left(unused)]
 
 
 def _several(
@@ -322,6 +325,28 @@ def _unused(source: Source, guessed: Guess, others: Sequence[str]) -> list[str]:
     used = {guessed.id, guessed.predicted, guessed.confidence, guessed.content, guessed.truth, guessed.verbal, *others}
     used |= set(columns_of(source, guessed.scores))
     return [name for name in source.columns if name not in used]
+
+
+def _never(source: Source, guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
+    """The line about answers that are never right, with the most frequent of them."""
+    from collections import Counter
+
+    from fewlabels.io.never_right import never_right
+    from fewlabels.io.source import listed_pieces
+    from fewlabels.wording import counted, shortened
+
+    if not (options["never_right"] or pool.unanswered):
+        return []
+    count = int((pool.predicted >= len(pool.choices)).sum())
+    words = f"{counted(count, 'item')}, counted as wrong"
+    examples: tuple[str, ...] = ()
+    if guessed.predicted is not None and guessed.scores is None and options["never_right"]:
+        is_never, answers = never_right(options["never_right"]), source.table([guessed.predicted]).column(0).to_pylist()
+        said = Counter(str(answer).strip() for answer in answers if answer is not None)
+        found = {answer: n for answer, n in said.most_common() if is_never(answer)}
+        said_so = [f"{shortened(answer, 40)} ({n:,}×)" for answer, n in found.items()]
+        examples = tuple(listed_pieces(said_so, 3)) if said_so else ()
+    return [Understood("never right", f"{words}: " if examples else words, "--never-right TEXT", examples)]
 
 
 def _left(unused: Sequence[str]) -> list[Understood]:

@@ -160,6 +160,7 @@ def grounds_of(reading: Reading) -> Grounds:
         answer=reading.answer,
         rows=rows,
         overall=over_all(reading, rows),
+        unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
         confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
     )
 

@@ -9,6 +9,7 @@ from fewlabels.errors import Argument, InputError
 from fewlabels.io.finder import find_roles
 from fewlabels.io.finder.models import has_several, roles_by_model, split_by
 from fewlabels.io.joining import join
+from fewlabels.io.never_right import patterns_of
 from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
 from fewlabels.io.source import Source
@@ -32,6 +33,7 @@ def read_pool(
     logits: bool = False,
     models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
+    never_right: Sequence[str] = (),
     evidence: Sequence[str] = (),
     any_size: bool = False,
 ) -> Pool:
@@ -82,6 +84,9 @@ def read_pool(
     unlisted
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
+    never_right
+        Answers that can never be right, such as ["I'm sorry*", "cannot determine", ""]: * stands for any text, and ""
+        for an empty answer; letter case does not matter. They count as no answer. With scores, they are class names.
     evidence
         Columns from which the learned prior may learn how probably an answer is right, beside its confidence: the
         verdicts of judges, scores, lengths. They are numbers, true or false, or a few words; values may be missing.
@@ -108,7 +113,7 @@ def read_pool(
     """
     if unlisted not in ("refuse", "wrong"):
         raise InputError(Argument("unlisted"), f" must be 'refuse' or 'wrong'. Got {unlisted!r} instead.")
-    manner = Manner(normalize, logits, unlisted == "wrong")
+    manner = Manner(normalize, logits, unlisted == "wrong", patterns_of(never_right))
     asked: dict[str, Any] = {
         "id": id,
         "scores": scores,

@@ -194,6 +194,8 @@ class Grounds:
         Accuracy over all items.
     confusions
         The pairs of classes that are mixed up most; empty unless the metric is a confusion matrix.
+    unanswered
+        The number of items whose answer is missing or never right.
     """
 
     noun: str
@@ -203,6 +205,7 @@ class Grounds:
     rows: tuple[GroupRow, ...]
     overall: Overall
     confusions: tuple[Confused, ...] = ()
+    unanswered: int = 0
 
     @property
     def nouns(self) -> str:
