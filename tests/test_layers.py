@@ -19,6 +19,7 @@ ORDER = (
     "special",
     "arrow",
     "table",
+    "evidence",
     "pool",
     "partition",
     "belief",
@@ -65,6 +66,7 @@ PURE_MAY_IMPORT = {"numpy"}
 LAYER_MAY_IMPORT = {
     "special": {"scipy"},
     "arrow": {"pyarrow"},
+    "evidence": {"pyarrow"},
     "pool": {"pyarrow"},
     "partition": {"pyarrow"},
     "table": {"pyarrow", "pandas", "polars"},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.errors import Argument, InputError, LabelError, sentence
+from fewlabels.evidence import coded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,6 +69,8 @@ class Pool:
     unanswered
         Whether the last class is `NO_ANSWER`: some model gave no answer to some item. It is a prediction that is
         never right (with confidence 0), and no label can be it: labels are one of `choices`.
+    evidence
+        The names of further columns from which the learned prior may learn, such as the verdicts of judges.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class Pool:
     models: tuple[str, ...] = ()
     rest: tuple[Predictions, ...] = ()
     unanswered: bool = False
+    evidence: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -106,6 +110,20 @@ class Pool:
     def choices(self) -> tuple[str, ...]:
         """The classes that a label can be: all but `NO_ANSWER`."""
         return self.classes[:-1] if self.unanswered else self.classes
+
+    @cached_property
+    def known(self) -> NDArray[np.float64] | None:
+        """What the evidence columns say of each item, as numbers, shape (items, numbers); None without any.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> said = {"predicted": ["cat", "dog", "eel", "cat"], "judge": [True, True, False, True]}
+        >>> fl.read_pool(said, evidence=["judge"]).known.ravel()
+        array([ 0.5,  0.5, -1.5,  0.5])
+        """
+        values = coded({name: self.column(name) for name in self.evidence}, self.predicted, self.choices)
+        return values if values.shape[1] else None
 
     @cached_property
     def answers(self) -> NDArray[np.int32]:
@@ -187,7 +205,10 @@ class Pool:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of ids, predictions, scores and columns; equal pools from different files have the same."""
+        """The SHA-256 of ids, predictions, scores, columns and the names of evidence.
+
+        Equal pools from different files have the same.
+        """
         digest = hashlib.sha256(_framed(str(len(self.classes)).encode()))
         for name in self.classes:
             digest.update(_framed(name.encode()))
@@ -204,6 +225,8 @@ class Pool:
             for one in self.rest:
                 for array in (one.predicted, one.confidence, one.score_sums):
                     digest.update(_framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
+        if self.evidence:  # and one without evidence too
+            digest.update(_framed(b"evidence") + b"".join(_framed(name.encode()) for name in self.evidence))
         return digest.hexdigest()
 
     @cached_property
@@ -317,6 +340,9 @@ class Pool:
             changes.append(f"{gone:,} items gone and {new:,} new" if gone or new else "the same items in another order")
         else:
             changes.extend(self._changed_predictions(other))
+        if self.evidence != other.evidence:
+            before, now = (_shortened(pool.evidence) or "none" for pool in (self, other))
+            changes.append(f"the evidence was {before} and is {now}")
         return "; ".join(changes) or "the further columns changed"
 
     def _changed_predictions(self, other: Pool) -> list[str]:

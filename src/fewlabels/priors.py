@@ -279,11 +279,11 @@ def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Strip
     In a cell without answers all items are kept: a cell needs a strip, and its share right is set to 0 afterwards.
     """
     if cells.answered is None:
-        return strips(cells.scores, cells.cell, factors)
+        return strips(cells.scores, cells.cell, factors, cells.evidence)
     some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
     kept = cells.answered | ~some[cells.cell]
-    scores = None if cells.scores is None else cells.scores[kept]
-    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors])
+    scores, evidence = (None if one is None else one[kept] for one in (cells.scores, cells.evidence))
+    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors], evidence)
     strip = np.full(len(kept), -1, dtype=np.int64)
     strip[kept & cells.answered] = made.strip[cells.answered[kept]]
     return replace(made, strip=strip)
@@ -346,7 +346,7 @@ def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Rows:
     classes = cells.mistaken.shape[1]
     used, row = np.unique(cells.cell.astype(np.int64) * classes + cells.predicted, return_inverse=True)
     cell, predicted = used // classes, used % classes
-    made = strips(cells.scores, row.astype(np.int32), factors)
+    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence)
     mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
     return Rows(row, cell, cells.right[cell], np.bincount(row), made, mistaken)
 

@@ -45,7 +45,7 @@ BAD_CSV = {
     ),
     "missing predicted": (PREDICTED + "3,,0.5\n", {}, ["row 3 (line 4)", "'predicted'", "missing", "Fill it in"]),
     "several missing predicted": (
-        PREDICTED + "3,,0.5\n4,a,1\n5,,1\n", {}, ["rows 3, 5 (lines 4, 6)", "class of its own such as '(none)'"],
+        PREDICTED + "3,,0.5\n4,a,1\n5,,1\n", {}, ["rows 3, 5 (lines 4, 6)", "count it as wrong with never_right=['']"],
     ),
     "many missing confidences": (
         PREDICTED + "".join(f"{i},a,\n" for i in range(3, 15)), {},

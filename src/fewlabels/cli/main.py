@@ -72,6 +72,7 @@ _PLACES = {name: place for section in COMMANDS.values() for name, place in secti
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
     "normalize", "logits", "adopt", "models", "model", "unlisted", "positive",
+    "evidence", "never_right",
 )  # fmt: skip
 
 
@@ -154,11 +155,12 @@ def as_options(part: Argument | Call) -> str:
         return " ".join(map(as_options, part.arguments))
     if part.name not in _OPTIONS:
         return str(part)
+    option = f"--{part.name.replace('_', '-')}"
     if part.value is None or part.value is True:
-        return f"--{part.name}"
+        return option
     names = [part.value] if isinstance(part.value, str) else part.value
     assert isinstance(names, Iterable)
-    return f"--{part.name} {shlex.quote(','.join(map(str, names)))}"
+    return f"{option} {shlex.quote(','.join(map(str, names)))}"
 
 
 def _with_usage(error: click.ClickException) -> str:

@@ -129,6 +129,7 @@ def _manner(found: Guess, options: dict[str, Any]) -> Manner:
         normalize=bool(options["normalize"] if given else found.normalize),
         logits=bool(options["logits"] if given else found.logits),
         unlisted=options["unlisted"] == "wrong",
+        never=tuple(options["never_right"]),
     )
 
 
@@ -183,7 +184,12 @@ def read_wide(
     pools = {}
     for name, one in roles.items():
         percent = one.confidence is not None and look.unit(None, one.confidence) == "percent"
-        manner = Manner(bool(options["normalize"]) or percent, bool(options["logits"]), options["unlisted"] == "wrong")
+        manner = Manner(
+            normalize=bool(options["normalize"]) or percent,
+            logits=bool(options["logits"]),
+            unlisted=options["unlisted"] == "wrong",
+            never=tuple(options["never_right"]),
+        )
         pools[name] = read_one(source, one, found.content, manner, gaps=True)
     pool = join(pools, named=next(iter(roles.values())).classes is not None)
     lines = [

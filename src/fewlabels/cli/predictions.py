@@ -21,6 +21,8 @@ NOTHING = "none"  # the word for "no such column, whatever it looks like"
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _POSITIVE = "Two classes, one column of probabilities: the class that they are about."
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
+_NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all; again for more."
+_EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
 
 
 any_size_option = click.option("--any-size", is_flag=True, help="Read a file that unpacks to very much.")
@@ -37,6 +39,8 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--models", metavar="NAMES", help=_MODELS),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--positive", metavar="CLASS", help=_POSITIVE),
+        click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
+        click.option("--evidence", metavar="NAMES", help=_EVIDENCE),
         click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
         any_size_option,
@@ -94,7 +98,7 @@ def read_predictions(
     source = opened(file, any_size=options["any_size"]) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
         options, source = options | {"confidence": None}, _without_confidence(source)
-    groups = group_columns(options.get("groups") or "", source)
+    groups, evidence = group_columns(options.get("groups") or "", source), split_names(options["evidence"]) or []
     single = content[0] if content and len(content) == 1 else None
     models = split_names(options["models"])
     guessed = guess(
@@ -105,6 +109,7 @@ def read_predictions(
         confidence=options["confidence"],
         content=single,
         not_content=groups,
+        evidence=evidence,
     )
     if content is not None and single is None:
         guessed = dataclasses.replace(guessed, content=None)
@@ -130,14 +135,16 @@ def read_predictions(
         logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
         unlisted=options["unlisted"],
         positive=positive,
+        never_right=options["never_right"],
+        evidence=evidence,
     )
     if content and single is None:
         pool = _with_card(pool, content)
-    if guessed.truth not in (None, guessed.predicted, *groups):
+    if guessed.truth not in (None, guessed.predicted, *groups, *evidence):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
-    unused = _unused(source, guessed, [*groups, *(content or ())])
+    unused = _unused(source, guessed, [*groups, *evidence, *(content or ())])
     understood = _understood(dataclasses.replace(guessed, positive=positive), pool, options)
-    return pool, [*_formats([source]), *understood, *_left(unused)]
+    return pool, [*_formats([source]), *understood, *_never(source, guessed, pool, options), *_left(unused)]
 
 
 def _several(
@@ -163,6 +170,9 @@ def _several_sources(
     """Read a source for each of several models."""
     from fewlabels.cli.models import read_files
     from fewlabels.cli.parsing import columns_for_groups
+    from fewlabels.io.predictions import check_one_model
+
+    check_one_model(split_names(options["evidence"]) or ())
 
     groups = columns_for_groups(options.get("groups") or "")
     single = content[0] if content and len(content) == 1 else None
@@ -188,7 +198,9 @@ def _wide(
     """Read one file with the answers of several models."""
     from fewlabels.cli.models import read_wide
     from fewlabels.cli.parsing import columns_for_groups
+    from fewlabels.io.predictions import check_one_model
 
+    check_one_model(split_names(options["evidence"]) or ())
     pool, lines, unused = read_wide(
         source,
         models,
@@ -328,6 +340,28 @@ def _unused(source: Source, guessed: Guess, others: Sequence[str]) -> list[str]:
     return [name for name in source.columns if name not in used]
 
 
+def _never(source: Source, guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
+    """The line about answers that are never right, with the most frequent of them."""
+    from collections import Counter
+
+    from fewlabels.io.never_right import never_right
+    from fewlabels.io.source import listed_pieces
+    from fewlabels.wording import counted, shortened
+
+    if not (options["never_right"] or pool.unanswered):
+        return []
+    count = int((pool.predicted >= len(pool.choices)).sum())
+    words = f"{counted(count, 'item')}, counted as wrong"
+    examples: tuple[str, ...] = ()
+    if guessed.predicted is not None and guessed.scores is None and options["never_right"]:
+        is_never, answers = never_right(options["never_right"]), source.table([guessed.predicted]).column(0).to_pylist()
+        said = Counter(str(answer).strip() for answer in answers if answer is not None)
+        found = {answer: n for answer, n in said.most_common() if is_never(answer)}
+        said_so = [f"{shortened(answer, 40)} ({n:,}×)" for answer, n in found.items()]
+        examples = tuple(listed_pieces(said_so, 3)) if said_so else ()
+    return [Understood("never right", f"{words}: " if examples else words, "--never-right TEXT", examples)]
+
+
 def _left(unused: Sequence[str]) -> list[Understood]:
     """The line about columns that are not used, if there are any."""
     from fewlabels.io.source import listed_pieces
@@ -367,6 +401,8 @@ def _understood(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Und
     elif pool.score_sums is None:
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
+    if pool.evidence:
+        lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"

@@ -16,8 +16,13 @@ _INSTEAD = "If it is what you need, ask for it: an assessment with --groups whol
 
 
 def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
-    """List the caveats: too few labels, no overall number, labels from elsewhere, and missing items."""
+    """List the caveats: no answers, too few labels, no overall number, labels from elsewhere, and missing items."""
     sentences = []
+    if grounds.unanswered:
+        sentences.append(
+            f"{counted(grounds.unanswered, 'item')} of {grounds.items:,} have no answer, or one that can never be "
+            "right such as a refusal: counted as wrong."
+        )
     if labels.labelled:
         sentences += _few(grounds)
         # If the task looks for no group, the headline itself is about all items.

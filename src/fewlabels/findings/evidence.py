@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fewlabels.findings.measures import FEW, is_thin
 from fewlabels.priors import Learned
+from fewlabels.wording import listed
 
 if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
+    from fewlabels.pool import Pool
     from fewlabels.tasks.grounds import Evidence
 
 LEARNED_FROM = 30
@@ -16,13 +20,17 @@ LEARNED_FROM = 30
 
 NOTES: dict[Evidence, str] = {
     "enough": "",
-    "scores": "mostly from scores",
+    "scores": "mostly from {beside}",
+    "evidence": "mostly from {beside}",
     "others": "mostly from other {nouns}",
+    "never": "never right",
     "few": "too few labels",
     "unasked": "not part of the question",
     "empty": "no items",
 }
 """The note beside a number, by its evidence."""
+LEARNED: tuple[Evidence, ...] = ("scores", "evidence", "others")
+"""The evidence with which a number rests on what was learned elsewhere."""
 HEADINGS: dict[Evidence, str] = {
     "few": "Not enough labels to say",
     "unasked": "Not part of the question",
@@ -39,6 +47,17 @@ _LEARNED = (
 )
 
 
+def beside(pool: Pool) -> str:
+    """Say what the learned prior learns from beside labels; empty if there is nothing.
+
+    >>> import fewlabels as fl
+    >>> beside(fl.read_pool({"predicted": ["a", "b"], "confidence": [0.9, 0.8], "judge": [1, 0]}, evidence=["judge"]))
+    'scores and the column judge'
+    """
+    names = f"the column{'s' if len(pool.evidence) > 1 else ''} {listed(list(pool.evidence))}" if pool.evidence else ""
+    return " and ".join(filter(None, ("" if pool.confidence is None else "scores", names)))
+
+
 def rule(reading: Reading) -> str:
     """Explain in words when a number is shown."""
     audit = reading.audit
@@ -49,8 +68,9 @@ def rule(reading: Reading) -> str:
         )
     if not isinstance(audit.spec.prior, Learned):
         return _RULE.format(noun=reading.noun)
-    unscored = audit.pool.confidence is None
-    what = "how often the classifier is right" if unscored else "what the classifier's scores turned out to mean"
+    known = beside(audit.pool)
+    known = known.replace("scores", "the classifier's scores", 1) if audit.pool.confidence is not None else known
+    what = f"what {known} turned out to mean" if known else "how often the classifier is right"
     return f"{_RULE} {_LEARNED}".format(noun=reading.noun, nouns=reading.nouns, what=what)
 
 
@@ -69,15 +89,27 @@ def judge(reading: Reading) -> list[Evidence]:
     asked = audit.spec.task.askable(reading.cells).tolist()
     elsewhere: Evidence = "few"
     if isinstance(audit.spec.prior, Learned) and sum(estimates["labelled"]) >= LEARNED_FROM:
-        elsewhere = "others" if audit.pool.confidence is None else "scores"
+        elsewhere = "scores" if audit.pool.confidence is not None else "evidence" if audit.pool.evidence else "others"
+    never = _never_right(reading)
     kinds: list[Evidence] = []
-    for row, is_asked, is_long in zip(estimates.rows(), asked, reading.too_long, strict=True):
+    for g, (row, is_asked, is_long) in enumerate(zip(estimates.rows(), asked, reading.too_long, strict=True)):
         if not row["n"]:
             kinds.append("empty")
         elif not is_asked:
             kinds.append("unasked")
+        elif g in never:
+            kinds.append("never")
         elif is_long:
             kinds.append("few")
         else:
             kinds.append(elsewhere if is_thin(row["labelled"], row["n"], audit.spec.target) else "enough")
     return kinds
+
+
+def _never_right(reading: Reading) -> set[int]:
+    """The groups in which no answer can be right, if the number is the share right."""
+    pool, groups = reading.audit.pool, reading.audit.groups
+    if not (pool.unanswered and reading.audit.spec.task.metric.marginal) or reading.audit.spec.task.of_models:
+        return set()
+    answered = np.bincount(groups.group, pool.predicted < len(pool.choices), minlength=len(groups))
+    return set(np.flatnonzero((answered == 0) & (groups.sizes > 0)).tolist())

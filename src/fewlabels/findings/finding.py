@@ -14,8 +14,9 @@ from fewlabels.findings.labels import Tally, tally
 from fewlabels.findings.overall import over_all
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import answer_table, estimates_table
+from fewlabels.priors import Learned
 from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall
-from fewlabels.wording import counted
+from fewlabels.wording import counted, listed
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -132,7 +133,7 @@ def found_in(reading: Reading) -> Finding:
         level=reading.level,
         question=phrases.question(audit),
         headline=task.headline(grounds) if labels.labelled else _NOTHING,
-        basis=_basis(task, grounds.rows, labels.labelled) if labels.labelled else "",
+        basis=_basis(audit, grounds.rows, labels.labelled) if labels.labelled else "",
         doubts=doubts(task, grounds, labels),
         answer=grounds.answer,
         estimates=estimates_table(reading.estimates, grounds.rows),
@@ -159,12 +160,14 @@ def grounds_of(reading: Reading) -> Grounds:
         answer=reading.answer,
         rows=rows,
         overall=over_all(reading, rows),
+        unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
         confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
     )
 
 
-def _basis(task: Task, rows: tuple[GroupRow, ...], labels: int) -> str:
-    """State the number of labels that the answer is based on."""
+def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:
+    """State the number of labels that the answer is based on, and what else is known of every item."""
+    task = audit.spec.task
     if task.of_models:
         return f"Based on {counted(labels, 'label')}, each of which counts for every model."
     if task.pair is not None:
@@ -173,4 +176,6 @@ def _basis(task: Task, rows: tuple[GroupRow, ...], labels: int) -> str:
         return f"Based on labels: {', '.join(f'{row.short} {row.support}' for row in sides)}."
     labelled, right = sum(row.labelled for row in rows), [row.right for row in rows if row.right is not None]
     counts = f" ({sum(right):,} right)" if right else ""
-    return f"Based on {counted(labelled, 'label')}{counts}."
+    evidence = audit.pool.evidence if isinstance(audit.spec.prior, Learned) else ()
+    known = f", and on {listed(list(evidence))}, known of all {counted(len(audit.pool), 'item')}" if evidence else ""
+    return f"Based on {counted(labelled, 'label')}{counts}{known}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.findings.evidence import NOTES, judge
+from fewlabels.findings.evidence import NOTES, beside, judge
 from fewlabels.tasks.grounds import GroupRow
 from fewlabels.wording import NONE
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
     from fewlabels.tasks.grounds import Evidence
 
-_ORDER: dict[Evidence, int] = {"enough": 0, "scores": 0, "others": 0, "few": 1, "unasked": 2, "empty": 3}
+_ORDER: dict[Evidence, int] = {"few": 1, "unasked": 2, "empty": 3}
 _PLACES = ("chance", "rank", "rank_low", "rank_high", "reaches", "verdict")
 
 
@@ -27,12 +27,15 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
     for row, evidence, prior in zip(reading.measured.rows(), judge(reading), reading.prior_shares, strict=True):
         name = row["group"]
         places: dict[str, Any] = {column: ranked[name].get(column) for column in _PLACES} if name in ranked else {}
-        note = NOTES[evidence].format(nouns=reading.nouns)
+        note = NOTES[evidence].format(nouns=reading.nouns, beside=beside(reading.audit.pool))
         right = None if reading.right is None else reading.right[name]
         rows.append(GroupRow(**row, evidence=evidence, note=note, right=right, prior=prior, **places))
     sign = -1 if task.metric.high_is_bad else 1
     return tuple(
-        sorted(rows, key=lambda row: (_ORDER[row.evidence], position.get(row.group, len(rows)), sign * (row.mean or 0)))
+        sorted(
+            rows,
+            key=lambda row: (_ORDER.get(row.evidence, 0), position.get(row.group, len(rows)), sign * (row.mean or 0)),
+        )
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fewlabels.findings.evidence import LEARNED, beside
 from fewlabels.findings.measures import FEW
 from fewlabels.findings.prior_pull import asks_everywhere, is_random_sample
 from fewlabels.metrics import Accuracy
@@ -43,7 +44,7 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
     doubt = "" if spoken_for else _doubt(reading)
     if doubt and basis:
         doubt = f"{doubt}; {basis}"
-    analogous = sum(r.n for r in rows if r.evidence in ("scores", "others")) / max(len(audit.pool), 1)
+    analogous = sum(r.n for r in rows if r.evidence in LEARNED) / max(len(audit.pool), 1)
     why = ""
     if row["labelled"] < FEW:
         why = "no item has a label yet" if not row["labelled"] else f"fewer than {FEW} items have a label"
@@ -72,8 +73,8 @@ def rests(audit: Assessment, labelled: int) -> tuple[str, bool]:
 def _doubt(reading: Reading) -> str:
     """Explain why the number is doubtful even if its interval is short; empty if no group was favoured."""
     audit = reading.audit
-    unscored = audit.pool.confidence is None or isinstance(audit.spec.prior, Uniform)
-    depends_on = "what was assumed before any label" if unscored else "the scores"
+    known = "" if isinstance(audit.spec.prior, Uniform) else beside(audit.pool)
+    depends_on = known.replace("scores", "the scores", 1) if known else "what was assumed before any label"
     return audit.spec.task.overall_doubt(
         reading.nouns,
         depends_on,

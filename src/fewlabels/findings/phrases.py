@@ -10,7 +10,7 @@ from fewlabels.findings.measures import measure
 from fewlabels.findings.reading import noun_of
 from fewlabels.metrics import Accuracy
 from fewlabels.priors import Learned
-from fewlabels.wording import Style, chosen, percent, plural, shortened
+from fewlabels.wording import Style, chosen, listed, percent, plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +48,10 @@ _UNSCORED = (
     "How often the classifier is right was learned from the labels of all {nouns} together, so that {nouns} with few "
     "labels benefit from the others. A {noun} that is unlike the others can have too short a range until it has labels "
     "of its own, especially if labels went to only a few {nouns}."
+)
+_BESIDE = (
+    " What {names} says about right and wrong was learned from the labels too. It is known of every item, so it can "
+    "make the ranges shorter; if it tells nothing, that is soon learned, and it costs next to nothing."
 )
 _ANCHORS = (
     "About {share} of the labels were drawn at random from all items instead, so that they can speak for all of them."
@@ -129,7 +133,10 @@ def prior(audit: Assessment) -> str:
     if audit.spec.task.of_models:
         return _TOGETHER
     unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
-    return _filled(_UNSCORED if unscored else audit.spec.prior.phrase, audit) or f"{audit.spec.prior!r}."
+    words = _filled(_UNSCORED if unscored else audit.spec.prior.phrase, audit) or f"{audit.spec.prior!r}."
+    if audit.pool.evidence and isinstance(audit.spec.prior, Learned):
+        words += _BESIDE.format(names=listed([f"the column {name}" for name in audit.pool.evidence]))
+    return words
 
 
 def _filled(phrase: str, audit: Assessment) -> str:

@@ -14,11 +14,12 @@ from fewlabels import pool as pools
 from fewlabels.errors import Argument, InputError, Place
 from fewlabels.io.columns import as_text
 from fewlabels.io.finder import MOST_SCORE_COLUMNS
+from fewlabels.io.never_right import check_classes, never_right
 from fewlabels.io.scores import vector_width
-from fewlabels.io.source import NO_ANSWER, listed
+from fewlabels.io.source import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,12 +31,19 @@ _MARKS = re.compile(r"""[.,;:!?"'`´*()\[\]{}<>_]""")
 
 
 def classes_and_predicted(
-    source: Source, roles: Roles, table: pa.Table | None, *, gaps: bool = False, unlisted: bool = False
+    source: Source,
+    roles: Roles,
+    table: pa.Table | None,
+    *,
+    gaps: bool = False,
+    unlisted: bool = False,
+    never: Sequence[str] = (),
 ) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
     """The class names, and if a column has the predicted classes their positions, shape (items,).
 
     A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
-    may name others. With `unlisted` an answer that is not in the list of classes counts as none.
+    may name others. With `unlisted` an answer that is not in the list of classes counts as none, and so does one that
+    is `never` right.
     """
     known = roles.classes
     if roles.vector and known is None:
@@ -49,12 +57,8 @@ def classes_and_predicted(
     if roles.predicted is None or table is None:
         assert known is not None
         return known, None
-    name = roles.predicted
-    # Spaces around a class are a slip in the file, and labels are read without them too.
-    text = pc.utf8_trim_whitespace(as_text(source, name, table[name]).combine_chunks())
-    text = pc.if_else(pc.is_in(text, pa.array(["", *([pools.NO_ANSWER] if gaps or unlisted else [])])), None, text)
-    if text.null_count and not (gaps or unlisted):
-        raise InputError(f"the predicted class is missing. Fill it in. {NO_ANSWER}.", at=source.at(_gaps(text), name))
+    name, is_never = roles.predicted, never_right(never)
+    text = _answers(source, name, table, is_never, gaps=gaps, unlisted=unlisted)
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
@@ -67,6 +71,9 @@ def classes_and_predicted(
             )
         known = in_order(distinct)
         _check_alike(source, name, text, known)
+    every, known = known, tuple(one for one in known if not is_never(one))
+    if not gaps:
+        check_classes(known, never)
     if len(known) < 2 and not gaps:
         raise InputError(
             f"all items are predicted as {known[0]!r}, so the other classes are unknown. Pass ",
@@ -75,12 +82,32 @@ def classes_and_predicted(
             at=source.at(column=name),
         )
     _check_spaces(source.at(column=name), known)
-    place = _class_places(distinct, known)
+    left = {one: k for k, one in enumerate(known)}
+    place = {value: left.get(every[k], -1) for value, k in _class_places(distinct, every).items()}
     code = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     if (strange := [value for value in distinct if place.get(value) is None]) and not unlisted:
         row = int(np.flatnonzero(code == distinct.index(strange[0]))[0]) + 1
         raise _unknown_class(source.at(row, name), strange[0], known)
     return known, np.array([*(place.get(value, -1) for value in distinct), -1], dtype=np.int32)[code]
+
+
+def _answers(
+    source: Source, name: str, table: pa.Table, is_never: Callable[[str], bool], *, gaps: bool, unlisted: bool
+) -> pa.Array[Any]:
+    """The answers as text, missing where there is none or one that is never right."""
+    # Spaces around a class are a slip in the file, and labels are read without them too.
+    text = pc.utf8_trim_whitespace(as_text(source, name, table[name]).combine_chunks())
+    text = pc.if_else(pc.is_in(text, pa.array(["", *([pools.NO_ANSWER] if gaps or unlisted else [])])), None, text)
+    if text.null_count and not (gaps or unlisted or is_never("")):
+        raise InputError(
+            "the predicted class is missing. Fill it in; or, if the classifier gave no answer there, count it as "
+            "wrong with ",
+            Argument("never_right", [""]),
+            ".",
+            at=source.at(_gaps(text), name),
+        )
+    refused = [value for value in text.unique().to_pylist() if value is not None and is_never(str(value))]
+    return pc.if_else(pc.is_in(text, pa.array(refused)), None, text) if refused else text
 
 
 def in_order(classes: Iterable[str]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from fewlabels.errors import Argument, InputError, Part
 from fewlabels.io.answers import classes_and_predicted
 from fewlabels.io.columns import as_numbers, as_text, kept
 from fewlabels.io.finder.apart import looks_like_one_class
+from fewlabels.io.never_right import check_classes, merged
 from fewlabels.io.scores import EDGE, summarise
 from fewlabels.io.source import NO_ANSWER, Source
 
@@ -30,6 +31,7 @@ class Manner:
     normalize: bool = False
     logits: bool = False
     unlisted: bool = False  # whether an answer that is not in the list of classes counts as none
+    never: tuple[str, ...] = ()  # the patterns of answers that are never right, which count as none too
 
     def __post_init__(self) -> None:
         if self.normalize and self.logits:
@@ -56,11 +58,14 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
     table = source.table(roles.whole) if roles.whole else None
     ids = _ids(source, roles.id, table)
     gaps = gaps and not roles.scores
-    names, answers = classes_and_predicted(source, roles, table, gaps=gaps, unlisted=manner.unlisted)
+    never = () if roles.scores else manner.never
+    names, answers = classes_and_predicted(source, roles, table, gaps=gaps, unlisted=manner.unlisted, never=never)
     certainty, sums = None, None
     if roles.scores:
         summary = summarise(source, roles, answers, normalize=normalize, logits=logits)
         answers, certainty, sums = summary.predicted, summary.confidence, summary.sums
+        names, answers, certainty, sums = merged(names, answers, certainty, sums, manner.never)
+        check_classes(names, manner.never)
     elif roles.confidence is not None and table is not None:
         shares = roles.confidence in source.percent  # read as shares already
         unit = 100.0 if normalize and not shares else 1.0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.finder import find_roles
 from fewlabels.io.finder.models import has_several, roles_by_model, split_by
 from fewlabels.io.joining import join
+from fewlabels.io.never_right import patterns_of
 from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
 from fewlabels.io.positive import of_one_class
@@ -33,6 +35,8 @@ def read_pool(
     models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
     positive: str | None = None,
+    never_right: Sequence[str] = (),
+    evidence: Sequence[str] = (),
     any_size: bool = False,
 ) -> Pool:
     """Read the predictions of a classifier, or of several, and check them.
@@ -88,6 +92,12 @@ def read_pool(
         For two classes with one column of probabilities: the class that they are about. `scores` (or `confidence`)
         names the column, unless it has a usual name such as y_prob. The other class is named by `classes`, by the
         predicted classes, or "no" beside "yes", "0" beside "1", and "not spam" beside "spam".
+    never_right
+        Answers that can never be right, such as ["I'm sorry*", "cannot determine", ""]: * stands for any text, and ""
+        for an empty answer; letter case does not matter. They count as no answer. With scores, they are class names.
+    evidence
+        Columns from which the learned prior may learn how probably an answer is right, beside its confidence: the
+        verdicts of judges, scores, lengths. They are numbers, true or false, or a few words; values may be missing.
 
     An item that one of several models did not answer stays in the pool: that model is wrong there. The classes are
     those of all models together. Columns that two files do not agree about are kept apart, as old_note and new_note.
@@ -114,7 +124,7 @@ def read_pool(
     """
     if unlisted not in ("refuse", "wrong"):
         raise InputError(Argument("unlisted"), f" must be 'refuse' or 'wrong'. Got {unlisted!r} instead.")
-    manner = Manner(normalize, logits, unlisted == "wrong")
+    manner = Manner(normalize, logits, unlisted == "wrong", patterns_of(never_right))
     asked: dict[str, Any] = {
         "id": id,
         "scores": scores,
@@ -124,6 +134,8 @@ def read_pool(
         "columns": columns,
         "content": content,
     }
+    if isinstance(evidence, str):
+        raise InputError(Argument("evidence"), " must be a list. Write ", Argument("evidence", [evidence]), ".")
     sources = by_model(source)
     if positive is not None and (sources is not None or models is not None):
         raise InputError(
@@ -132,6 +144,7 @@ def read_pool(
             " is about the column of one. Read one of them, or give each a column of predicted classes.",
         )
     if sources is not None:
+        check_one_model(evidence)
         if models is not None:
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")
         each = _asked_of_each(sources, asked, any_size=any_size)
@@ -139,13 +152,45 @@ def read_pool(
     opened = open_source(source, any_size=any_size) if models is None else open_answers(source, any_size=any_size)
     if positive is not None:
         opened, asked = of_one_class(opened, asked, positive, percent=normalize)
+    if models is not None or has_several(opened, models):
+        check_one_model(evidence)
     if isinstance(models, str):
         return read_models({name: (one, asked, manner) for name, one in split_by(opened, models).items()})
     if has_several(opened, models):
         opened, roles = roles_by_model(opened, models, **asked)
         pools = {name: read_one(opened, its, content, manner, gaps=True) for name, its in roles.items()}
         return join(pools, named=next(iter(roles.values())).classes is not None)
-    return read_one(opened, find_roles(opened, **asked), content, manner)
+    return _read_with_evidence(opened, asked, manner, tuple(evidence))
+
+
+def check_one_model(evidence: Sequence[str]) -> None:
+    """Refuse evidence columns beside several models."""
+    if evidence:
+        raise InputError(
+            "evidence columns say how probably the answer of one model is right, and here are several models. Read one "
+            "of them, or leave out ",
+            Argument("evidence"),
+            ".",
+        )
+
+
+def _read_with_evidence(source: Source, asked: dict[str, Any], manner: Manner, evidence: tuple[str, ...]) -> Pool:
+    """Read the predictions of one model, and keep the evidence columns among the further ones."""
+    for name in evidence:
+        source.need(name, "evidence")
+    if asked["columns"] is not None and not isinstance(asked["columns"], str):
+        asked = asked | {"columns": [*asked["columns"], *evidence]}
+    roles = find_roles(source, **asked)
+    if taken := [name for name in evidence if name in (roles.id, roles.predicted, roles.confidence, *roles.scores)]:
+        raise InputError(
+            f"{taken[0]!r} is the prediction itself, its confidence or the id, so it is not further evidence. Leave it "
+            "out of ",
+            Argument("evidence"),
+            ".",
+        )
+    pool = replace(read_one(source, roles, asked["content"], manner), evidence=tuple(dict.fromkeys(evidence)))
+    _ = pool.known  # refuse what cannot be evidence here, and not at the first label
+    return pool
 
 
 def read_models(sources: Mapping[str, tuple[Source | Pool, dict[str, Any], Manner]]) -> Pool:

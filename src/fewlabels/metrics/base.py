@@ -133,6 +133,7 @@ def right_or_wrong(pool: Pool, partition: Partition, key: NDArray[np.int32] | No
         confidence=confidence,
         scores=pool.confidence,
         answered=None if answered.all() else answered,
+        evidence=pool.known,
     )
 
 
@@ -186,4 +187,5 @@ def true_classes(
         right=shares(np.eye(k)).argmax(axis=1),
         mistaken=np.stack([by_class((even if pool.profile is None else pool.profile) * wrong), by_class(even * wrong)]),
         predicted=pool.predicted,
+        evidence=pool.known,
     )

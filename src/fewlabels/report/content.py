@@ -173,4 +173,5 @@ def _source(audit: Assessment) -> dict[str, Any]:
         else "none",
         "mean_confidence": None if pool.confidence is None else float(pool.confidence.mean()),
         "models": list(audit.whole.models),
+        "evidence": list(pool.evidence),
     }

@@ -30,6 +30,7 @@ def settings(report: Report) -> list[KeyFigure]:
         ),
         *([KeyFigure("models", ", ".join(pool["models"]))] if pool["models"] else []),
         KeyFigure("certainty of the predictions", pool["scores"]),
+        *([KeyFigure("evidence columns", ", ".join(pool["evidence"]))] if pool["evidence"] else []),
         KeyFigure("level of the ranges", chosen(report.level)),
         KeyFigure(
             "draws behind the ranges",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MAGIC = b"fewlabels pool 1\n"
 _SEVERAL = b"fewlabels pool 2\n"  # of several models, or with missing answers: older versions must not misread it
+_EVIDENCE = b"fewlabels pool 3\n"  # with evidence columns, so the same
 _DIGEST = hashlib.sha256().digest_size
 _ABOUT = b"fewlabels"
 
@@ -61,6 +62,8 @@ def pack_pool(pool: Pool) -> bytes:
     if several:
         rest = [{"confidence": one.confidence is not None, "score_sums": one.score_sums is not None} for one in each]
         about |= {"models": pool.models, "unanswered": pool.unanswered, "rest": rest[1:]}
+    if pool.evidence:
+        about["evidence"] = pool.evidence
     items = pa.Table.from_arrays(columns, names=names)
     sink = pa.BufferOutputStream()
     _write(sink, items.replace_schema_metadata({_ABOUT: json.dumps(about)}))
@@ -68,7 +71,8 @@ def pack_pool(pool: Pool) -> bytes:
         if one.score_sums is not None:
             _write(sink, pa.table({"score_sums": column_of(one.score_sums.ravel())}))
     data = sink.getvalue()
-    return b"".join((_SEVERAL if several else _MAGIC, hashlib.sha256(data).digest(), data))
+    first = _EVIDENCE if pool.evidence else _SEVERAL if several else _MAGIC
+    return b"".join((first, hashlib.sha256(data).digest(), data))
 
 
 def unpack_pool(data: bytes) -> Pool:
@@ -85,7 +89,7 @@ def unpack_pool(data: bytes) -> Pool:
     """
     head = len(_MAGIC) + _DIGEST
     body = memoryview(data)[head:]
-    if not data.startswith((_MAGIC, _SEVERAL)) or hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
+    if not data.startswith((_MAGIC, _SEVERAL, _EVIDENCE)) or hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
         raise PoolChangedError(
             "the stored pool is damaged: its bytes are not those that were written. Restore the database "
             "from a backup, or create the assessment again from the file of predictions."
@@ -107,6 +111,7 @@ def unpack_pool(data: bytes) -> Pool:
         models=tuple(about.get("models", ())),
         rest=tuple(predictions[1:]),
         unanswered=about.get("unanswered", False),
+        evidence=tuple(about.get("evidence", ())),
     )
 
 

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from fewlabels.belief import Target
     from fewlabels.tasks.base import Answer
 
-Evidence = Literal["enough", "scores", "others", "few", "unasked", "empty"]
+Evidence = Literal["enough", "scores", "evidence", "others", "never", "few", "unasked", "empty"]
 """The evidence for the number of a group: labels of its own; few of its own, and what was learned elsewhere about the
-scores, or about the other groups if there are no scores; too few for a number; not part of the question; no items."""
+scores, or about evidence columns if there are no scores, or about the other groups if there is neither; all its answers
+are never right; too few labels for a number; not part of the question; no items."""
 
-KNOWN: tuple[Evidence, ...] = ("enough", "scores", "others")
+KNOWN: tuple[Evidence, ...] = ("enough", "scores", "evidence", "others", "never")
 """The evidence with which the number of a group is shown."""
 SAFE = 0.8
 """An answer that is less probable is not stated as a fact."""
@@ -193,6 +194,8 @@ class Grounds:
         Accuracy over all items.
     confusions
         The pairs of classes that are mixed up most; empty unless the metric is a confusion matrix.
+    unanswered
+        The number of items whose answer is missing or never right.
     """
 
     noun: str
@@ -202,6 +205,7 @@ class Grounds:
     rows: tuple[GroupRow, ...]
     overall: Overall
     confusions: tuple[Confused, ...] = ()
+    unanswered: int = 0
 
     @property
     def nouns(self) -> str:

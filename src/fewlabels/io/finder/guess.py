@@ -61,12 +61,16 @@ def guess(
     confidence: str | None = None,
     content: str | None = None,
     not_content: Sequence[str] = (),
+    evidence: Sequence[str] = (),
 ) -> Guess:
-    """Guess the columns that are not given. Columns that look like labels are never taken for predictions."""
+    """Guess the columns that are not given. Columns that look like labels are never taken for predictions.
+
+    Nor are the evidence columns taken for anything else.
+    """
     look = Look(open_source(source))
     look.source.need_all(id=id, predicted=predicted, confidence=confidence, content=content)
-    truth = look.named(names.TRUTH)
-    taken = {id, predicted, confidence, content, truth}
+    truth = look.named(names.TRUTH, without={*evidence})
+    taken = {id, predicted, confidence, content, truth, *evidence}
     stated = look.named(names.CONFIDENCE, without=taken)
     if predicted is None and scores is None:
         predicted = look.named(names.PREDICTED, without=taken)

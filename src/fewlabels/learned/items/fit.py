@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.learned.items.beside import SCALE_PRIOR, SCALES
 from fewlabels.learned.items.model import Trust
 from fewlabels.learned.items.strips import Sums
 
@@ -55,15 +56,18 @@ class Fit:
         self.right, self.labels, self.design = right, labels, strips.design[:, seen]
         self.levels, self.at = np.unique(strips.effect[seen], return_inverse=True)
         self.total = Sums(self.at)
-        more = len(self.design) - 3  # crossed effects
+        beside, more = len(strips.evidence), len(self.design) - strips.own  # evidence, crossed effects
         taus, omegas = (CROSSED_TAU_PRIOR, OMEGA_PRIOR) if more else (TAU_PRIOR, np.ones(1))
-        prior = strips.kinds[:, 0, None, None] * taus[:, None] * omegas
-        kind, tau, omega = np.nonzero(prior > (_RARE if more < _MANY else _RARE_IF_MANY))
+        scales = SCALE_PRIOR if beside else np.ones(1)
+        prior = strips.kinds[:, 0, None, None, None] * taus[:, None, None] * omegas[:, None] * scales
+        kind, tau, omega, scale = np.nonzero(prior > (_RARE if more < _MANY else _RARE_IF_MANY))
         self.tau = strips.scale[0] * TAUS[tau]
-        self.log_prior = np.log(prior[kind, tau, omega])
-        self.mean = np.pad(strips.kinds[kind, 1::2], ((0, 0), (0, more)))
+        self.log_prior = np.log(prior[kind, tau, omega, scale])
+        self.mean = np.pad(strips.kinds[kind, 1::2], ((0, 0), (0, beside + more)))
+        self.mean[:, 0] += strips.lift[kind, scale] if beside else 0.0
         sd = OMEGAS[omega, None] * np.repeat(strips.scale[1:], [int(levels.max()) + 1 for levels in strips.crossed])
-        self.inverse = 1 / np.column_stack([strips.kinds[kind, 2::2], sd]) ** 2
+        beside_sd = np.repeat(SCALES[scale, None], beside, axis=1)
+        self.inverse = 1 / np.column_stack([strips.kinds[kind, 2::2], beside_sd, sd]) ** 2
         self.shared = self.mean.copy()
         self.u = np.zeros((len(self.tau), len(self.levels)))
         self.chance, fits = self.look(self.shared, self.u)

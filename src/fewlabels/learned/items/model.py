@@ -71,7 +71,7 @@ class Trust:
 
     def newcomer(self) -> Trust:
         """What is believed of one more group with the confidences of the whole pool and no label."""
-        one = np.zeros_like(self.strips.cell)
+        one, own = np.zeros_like(self.strips.cell), self.strips.own
         strips = replace(
             self.strips, cell=one, effect=one, crossed=self.strips.crossed[:0], between=np.zeros_like(self.strips.x)
         )
@@ -79,11 +79,11 @@ class Trust:
         return replace(
             self,
             strips=strips,
-            mode=self.mode[:, :3],
-            precision=np.linalg.inv(self._covariance[:, :3, :3]).astype(np.float64),
+            mode=self.mode[:, :own],
+            precision=np.linalg.inv(self._covariance[:, :own, :own]).astype(np.float64),
             effect=nothing,
             spread=self.tau[:, None] ** 2,
-            lean=np.zeros((len(self.tau), 3, 1)),
+            lean=np.zeros((len(self.tau), own, 1)),
         )
 
     # --- in closed form

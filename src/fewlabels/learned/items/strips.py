@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.learned.items.beside import by_group, lifts, patterns
 from fewlabels.special import expit, logit
 
 if TYPE_CHECKING:
@@ -90,6 +91,10 @@ class Strips:
         How much the levels of each factor differ compared with groups, the first one's first, shape (1 + factors,).
     said
         The mean confidence of all items, or None without confidences.
+    evidence
+        The mean of each evidence column in each strip, shape (columns, strips).
+    lift
+        What is added to the mean of a at each kind and each s of the evidence, shape (kinds, scales).
     """
 
     strip: NDArray[np.int64]
@@ -102,6 +107,8 @@ class Strips:
     kinds: NDArray[np.float64]
     scale: NDArray[np.float64]
     said: float | None = None
+    evidence: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    lift: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, 1)))
 
     @cached_property
     def by_cell(self) -> Sums:
@@ -117,17 +124,27 @@ class Strips:
 
     @cached_property
     def design(self) -> NDArray[np.float64]:
-        """What a, b, g and the crossed effects v are multiplied by in each strip, shape (3 + effects, strips)."""
+        """What a, b, g, the b of evidence and the crossed v are multiplied by, shape (own + effects, strips)."""
         ones = [levels == np.arange(int(levels.max()) + 1)[:, None] for levels in self.crossed]
-        return np.concatenate([[np.ones_like(self.x), self.x, self.between], *ones]).astype(float)
+        first = [np.ones_like(self.x), self.x, self.between, *self.evidence]
+        return np.concatenate([first, *ones]).astype(float)
+
+    @property
+    def own(self) -> int:
+        """How many shared effects are not those of a crossed factor: a, b, g, and one for each evidence column."""
+        return 3 + len(self.evidence)
 
 
 def strips(
-    confidence: NDArray[np.float64] | None, cell: NDArray[np.int32], factors: Sequence[NDArray[np.int64]]
+    confidence: NDArray[np.float64] | None,
+    cell: NDArray[np.int32],
+    factors: Sequence[NDArray[np.int64]],
+    evidence: NDArray[np.float64] | None = None,
 ) -> Strips:
-    """Sort the items of cells by confidence.
+    """Sort the items of cells by confidence, and by what else is known of them.
 
-    x0 is the mean of logit s weighted by s(1−s), so that a change of b alone hardly changes the overall accuracy.
+    x0 is the mean of logit s weighted by s(1−s), so that a change of b alone hardly changes the overall accuracy; and
+    evidence is counted from such a mean too.
 
     Parameters
     ----------
@@ -136,6 +153,8 @@ def strips(
     factors
         What has effects of its own: the level of each item, shape (items,) each. The first is the groups whose
         confidences are compared.
+    evidence
+        What else is known of each item, shape (items, columns).
 
     >>> import numpy as np
     >>> cell = np.array([0, 0, 1], dtype=np.int32)
@@ -145,11 +164,13 @@ def strips(
     """
     ordered = _ordered(factors)
     levels = [*ordered, cell.astype(np.int64)]
+    alike = [] if evidence is None else [patterns(evidence)]
     if confidence is None:
-        strip, first = _pieces(levels)
+        strip, first = _pieces([*levels, *alike])
         nothing = np.zeros(len(first))
         usual = np.ones(len(ordered))
-        return Strips(strip, *_at(levels, first), nothing, nothing, np.bincount(strip), _NO_CONFIDENCE, usual)
+        made = Strips(strip, *_at(levels, first), nothing, nothing, np.bincount(strip), _NO_CONFIDENCE, usual)
+        return _beside(made, evidence, factors[0], np.ones(len(cell)), expit(_NO_CONFIDENCE[:, 1]))
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s)
     x -= doubt @ x / doubt.sum()
@@ -157,14 +178,33 @@ def strips(
     order = np.argsort(x, kind="stable")
     mass = np.cumsum(0.5 / len(x) + 0.5 * doubt[order] / doubt.sum())
     edges = np.unique(x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)])
-    strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right")])
+    strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right"), *alike])
     size = np.bincount(strip)
     middle = np.bincount(strip, x) / size
     between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt)[factors[0][first]]
     scale = np.array([_SMOOTH if _within(s, factor) <= 0.5 else 1.0 for factor in ordered])
     kinds = KINDS.copy()
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(s.mean()))
-    return Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()))
+    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()))
+    return _beside(made, evidence, factors[0], doubt, np.full(len(kinds), s.mean()))
+
+
+def _beside(
+    made: Strips,
+    evidence: NDArray[np.float64] | None,
+    group: NDArray[np.int64],
+    doubt: NDArray[np.float64],
+    goal: NDArray[np.float64],
+) -> Strips:
+    """Strips with the evidence of their items and groups; `goal` is the share right expected of each kind, (kinds,)."""
+    if evidence is None:
+        return made
+    evidence = np.column_stack([evidence, by_group(evidence, group)])
+    centred = evidence - doubt @ evidence / doubt.sum()
+    values = np.array([np.bincount(made.strip, column) / made.size for column in centred.T])
+    rest = made.kinds[:, [3, 5]] @ np.stack([made.x, made.between])
+    flat = lifts(rest, values, made.size, goal)
+    return replace(made, evidence=values, lift=flat - lifts(rest, 0 * values, made.size, goal)[:, :1])
 
 
 def _ordered(factors: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:

@@ -1,0 +1,123 @@
+"""Evidence columns: what is known of every item beside the classifier's scores, as numbers that a model can use.
+
+The verdict of a judge, a retrieval score, the length of a text. A number is standardised. Of two values, such as the
+verdicts pass and fail, the one is 2·(1 − its share) and the other −2·its share: 2 apart, and 0 on average. Several
+words are one such column each. A column that holds class names says whether it agrees with the prediction. Where a
+value is missing it is 0, and that it is missing is a column of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+MOST_WORDS = 20
+"""A column with more different texts than this is not evidence."""
+_FAR = 3.0  # standard deviations from the mean, beyond which a number tells nothing more
+
+
+def coded(
+    columns: Mapping[str, pa.ChunkedArray[Any]], predicted: NDArray[np.int32], choices: Sequence[str]
+) -> NDArray[np.float64]:
+    """The evidence of each item, shape (items, numbers); a column that cannot be evidence is an InputError.
+
+    Where there are two classes, a column may say which class is the true one rather than whether the prediction is
+    right: then its meaning turns with the prediction, so each number is there a second time, with the other sign where
+    the second class is predicted.
+
+    >>> import pyarrow as pa
+    >>> judge = pa.chunked_array([["good", "good", "bad", None]])
+    >>> coded({"judge": judge}, np.zeros(4, dtype=np.int32), ["a", "b", "c"]).round(2)
+    array([[-0.67, -0.5 ],
+           [-0.67, -0.5 ],
+           [ 1.33, -0.5 ],
+           [ 0.  ,  1.5 ]])
+    """
+    found = [values for name, column in columns.items() for values in _numbers(name, column, predicted, choices)]
+    if len(choices) == 2:
+        side = np.where(predicted == 1, -1.0, 1.0)
+        turned = [values * side for values in found]
+        found += [values - values.mean() for values in turned if np.ptp(values) > 0]
+    return np.column_stack(found) if found else np.empty((len(predicted), 0))
+
+
+def verdicts(column: pa.ChunkedArray[Any], choices: Sequence[str]) -> NDArray[np.int64] | None:
+    """The positions of a column's values in a list of classes, −1 where it has none; None if it holds other values.
+
+    Letter case and spaces around a value do not matter. Numbers are class names only where there are two classes: among
+    more, they could be counts or positions.
+
+    >>> import pyarrow as pa
+    >>> verdicts(pa.chunked_array([["Pass", "fail", None]]), ["fail", "pass"])
+    array([ 1,  0, -1])
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_temporal(kind) or pa.types.is_floating(kind) or (pa.types.is_integer(kind) and len(choices) != 2):
+        return None
+    place = {name.strip().casefold(): k for k, name in enumerate(choices)}
+    encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    known = [place.get(str(word).strip().casefold()) for word in encoded.dictionary.to_pylist()]
+    if not known or any(k is None for k in known) or len(place) < len(choices):
+        return None
+    code = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+    return np.array([*known, -1], dtype=np.int64)[code]
+
+
+def _numbers(
+    name: str, column: pa.ChunkedArray[Any], predicted: NDArray[np.int32], choices: Sequence[str]
+) -> list[NDArray[np.float64]]:
+    """One column as numbers, each of shape (items,); none if it says the same of every item."""
+    import pyarrow as pa
+
+    missing = column.is_null().to_numpy()
+    gaps = [_apart(missing, np.ones_like(missing))] if 0 < missing.sum() < len(missing) else []
+    said = verdicts(column, choices)
+    if said is not None:
+        return [*_some(_apart(said == predicted, ~missing)), *gaps]
+    if pa.types.is_temporal(column.type):
+        raise InputError(f"the column {name!r} holds times, and evidence is numbers or words. Turn them into numbers.")
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        values = column.cast(pa.float64(), safe=False).to_numpy()
+        missing = missing | ~np.isfinite(values)
+        if len(distinct := np.unique(values[~missing])) > 2:
+            return [_standardised(values, ~missing), *gaps]
+        return [*_some(_apart(values == distinct.max(initial=np.nan), ~missing)), *gaps]
+    words = [None if value is None else value.strip().casefold() for value in column.cast(pa.string()).to_pylist()]
+    levels = sorted({word for word in words if word is not None})
+    if len(levels) > MOST_WORDS:
+        raise InputError(
+            f"the column {name!r} has {len(levels):,} different texts, and evidence is numbers or up to {MOST_WORDS} "
+            "different words, such as pass and fail. Name another column."
+        )
+    text = np.array(words, dtype=object)
+    told = levels[:1] if len(levels) == 2 else levels  # of two words, the one says what the other does
+    return [*(one for level in told for one in _some(_apart(text == level, ~missing))), *gaps]
+
+
+def _apart(yes: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """2·(yes − its share) where it is known, else 0; shape (items,)."""
+    share = yes[known].mean() if known.any() else 0.0
+    return np.where(known, 2 * (yes - share), 0.0)
+
+
+def _some(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """The values, unless all are equal."""
+    return [values] if np.ptp(values) > 0 else []
+
+
+def _standardised(values: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Numbers in standard deviations from their mean, at most three; 0 where unknown."""
+    own = values[known]
+    scaled = (values - own.mean()) / max(float(own.std()), 1e-300)
+    return np.clip(np.where(known, scaled, 0.0), -_FAR, _FAR)

@@ -1,0 +1,84 @@
+"""Answers that are never right: refusals, "cannot determine", nothing at all. They become the class `NO_ANSWER`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.errors import Argument, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
+
+
+def patterns_of(given: object) -> tuple[str, ...]:
+    """Check the patterns that a caller gives: a list of texts."""
+    if isinstance(given, str) or not all(isinstance(one, str) for one in given):  # type: ignore[attr-defined]
+        raise InputError(
+            Argument("never_right"), " must be a list of texts, such as ", Argument("never_right", ["I'm sorry*"]), "."
+        )
+    return tuple(given)  # type: ignore[arg-type]
+
+
+def never_right(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """A function that says whether an answer is one of these, where * stands for any text.
+
+    Letter case, spaces and the shape of quotes do not matter. The pattern "" is an empty answer. "?" and "[refused]"
+    are answers of language models, so nothing but * is special.
+
+    >>> refused = never_right(["I'm sorry*", "[refused]", ""])
+    >>> [refused(text) for text in ("I’m sorry, but I cannot.", "[Refused]", "", "sorry")]
+    [True, True, True, False]
+    """
+    any_text = [".*".join(map(re.escape, _plain(pattern).split("*"))) for pattern in patterns]
+    whole = [re.compile(pattern, re.DOTALL) for pattern in any_text]
+    return lambda text: any(one.fullmatch(_plain(text)) for one in whole)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.translate(_QUOTES).casefold().split())
+
+
+def merged(
+    names: tuple[str, ...],
+    answers: NDArray[np.int32],
+    certainty: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    patterns: Sequence[str],
+) -> tuple[tuple[str, ...], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """Take classes that are never right out of scored predictions: such an answer is −1, with the confidence 0.
+
+    The sums keep a last row and column for them, if such an answer occurs.
+    """
+    is_never = never_right(patterns)
+    never = np.array([is_never(name) for name in names])
+    if not never.any():
+        return names, answers, certainty, sums
+    left = int((~never).sum())
+    place = np.where(never, left, np.cumsum(~never) - 1)
+    joined = np.zeros((left + 1, left + 1))
+    np.add.at(joined, (place[:, None], place), sums)
+    refused = never[answers]
+    answers = np.where(refused, -1, place[answers]).astype(np.int32)
+    kept = left + 1 if refused.any() else left
+    names = tuple(name for name, one in zip(names, never, strict=True) if not one)
+    return names, answers, np.where(refused, 0.0, certainty), joined[:kept, :kept]
+
+
+def check_classes(left: Sequence[str], patterns: Sequence[str]) -> None:
+    """Refuse patterns that leave fewer than two classes."""
+    if patterns and len(left) < 2:
+        what = f"only {left[0]!r}" if left else "no class"
+        raise InputError(
+            f"{what} is left besides the answers that are never right. Name the classes with ",
+            Argument("classes"),
+            ", or correct ",
+            Argument("never_right"),
+            ".",
+        )

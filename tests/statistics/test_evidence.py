@@ -1,0 +1,232 @@
+"""Evidence columns in the learned prior: against slow versions and known answers, and the promises that are made."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+import fewlabels as fl
+from fewlabels.evidence import coded
+from fewlabels.learned.items import TrustBelief
+from fewlabels.learned.items.beside import SCALE_PRIOR, SCALES, patterns
+from fewlabels.learned.items.fit import TAU_PRIOR, TAUS
+from fewlabels.outcomes import Outcomes
+
+CLASSES = ["a", "b", "c"]
+
+
+def pool_of(right, confidence=None, sites=None, **evidence):
+    """A pool that always predicts "a", with evidence columns."""
+    columns = {"predicted": ["a"] * len(right), **evidence}
+    if confidence is not None:
+        columns["confidence"] = confidence
+    if sites is not None:
+        columns["site"] = [f"site {g:02d}" for g in sites]
+    return fl.read_pool(columns, classes=CLASSES, evidence=list(evidence))
+
+
+def belief(pool, right, items, groups=None, target="pool"):
+    """The belief once some items are labelled."""
+    cells = fl.Accuracy().cells(pool, groups or fl.whole(pool))
+    return fl.Learned().on(cells, target).belief(Outcomes.of(cells, items, (~right[items]).astype(np.int64)))
+
+
+def test_one_verdict_agrees_with_brute_force():
+    """P(right) for each verdict, by sums over a grid of (a + u, b) for every τ and s."""
+    rng = np.random.default_rng(1)
+    verdict = np.repeat([True, False], [300, 100])
+    right = rng.random(400) < np.where(verdict, 0.9, 0.4)
+    pool, items = pool_of(right, judge=verdict), rng.choice(400, 60, replace=False)
+    found = belief(pool, right, items).model
+    z = pool.known[:, 0]
+    values, seen = np.unique(z[items], return_inverse=True)
+    n, k = np.bincount(seen), np.bincount(seen, right[items])
+    means, weights = [], []
+    for tau, tau_prior in zip(TAUS, TAU_PRIOR, strict=True):
+        for j, (s, s_prior) in enumerate(zip(SCALES, SCALE_PRIOR, strict=True)):
+            sd = np.hypot(1.5, tau)
+            a = np.linspace(-5 * sd, 5 * sd, 401)[:, None] + 1.0 + found.strips.lift[0, j]
+            b = np.linspace(-5 * s, 5 * s, 401)
+            prior = stats.norm.pdf(a, a.mean(), sd) * stats.norm.pdf(b, 0, s)
+            chance = expit(a[..., None] + b[:, None] * values)
+            mass = prior * np.prod(chance**k * (1 - chance) ** (n - k), axis=-1)
+            step = (a[1, 0] - a[0, 0]) * (b[1] - b[0])
+            weights.append(tau_prior * s_prior * mass.sum() * step)
+            means.append(np.tensordot(mass, chance, 2) / mass.sum())
+    exact = np.array(weights) @ np.array(means) / np.sum(weights)
+    strip = [int(found.strips.strip[np.flatnonzero(np.isclose(z, value))[0]]) for value in values]
+    draws = found.draws(np.random.default_rng(2), 40_000)[:, strip]
+    # The Gaussian at the mode is off by up to a point, and draws by 4.5 standard errors.
+    np.testing.assert_allclose(draws.mean(axis=0), exact, atol=0.012 + 4.5 * 0.1 / 200)
+
+
+def test_an_inverted_judge_is_worth_as_much_as_the_judge():
+    rng = np.random.default_rng(3)
+    right = rng.random(600) < 0.8
+    judge = np.where(rng.random(600) < 0.1, ~right, right)
+    items, confidence = rng.choice(600, 50, replace=False), rng.uniform(0.5, 1, 600)
+    one, other = (belief(pool_of(right, confidence, judge=column), right, items) for column in (judge, ~judge))
+    np.testing.assert_allclose(one.alpha, other.alpha, rtol=1e-6)
+
+
+def test_a_judge_that_is_named_twice_counts_little_more_than_once():
+    """It is a regression and not a product of likelihoods: a copy adds nothing, but b may be larger beforehand."""
+    rng = np.random.default_rng(4)
+    right = rng.random(800) < 0.75
+    judge = np.where(rng.random(800) < 0.2, ~right, right)
+    items = rng.choice(800, 100, replace=False)
+    once, twice = (
+        belief(pool_of(right, **dict.fromkeys(names, judge)), right, items) for names in (["j"], ["j", "copy", "again"])
+    )
+    assert twice.mean()[0, 0] == pytest.approx(once.mean()[0, 0], abs=0.01)
+    assert twice.variance()[0, 0] == pytest.approx(once.variance()[0, 0], rel=0.15)
+
+
+def errors(runs, judge_of, *, accuracy=0.8, flip=None, confidence=False, items=1500, sites=10, labels=100):
+    """The RMSE of groups over runs, without evidence and with it."""
+    squares = np.zeros(2)
+    for run in range(runs):
+        rng = np.random.default_rng([run, 7])
+        site = rng.integers(0, sites, items)
+        rate = expit(np.log(accuracy / (1 - accuracy)) + rng.normal(0, 0.8, sites))
+        right = rng.random(items) < rate[site]
+        sure = rng.uniform(0.5, 1, items) if confidence else None
+        chosen = rng.choice(items, labels, replace=False)
+        known = pool_of(right, sure, site, judge=judge_of(rng, right))
+        for j, pool in enumerate((pool_of(right, sure, site), known)):
+            groups = fl.by_column(pool, "site")
+            mean = belief(pool, right, chosen, groups).mean()[:, 0]
+            squares[j] += ((mean - np.bincount(groups.group, right) / groups.sizes) ** 2).mean()
+    return np.sqrt(squares / runs)
+
+
+def good(rng, right):
+    return np.where(rng.random(len(right)) < 0.1, ~right, right)
+
+
+def test_a_good_judge_halves_the_error_of_groups_at_100_labels():
+    without, with_judge = errors(12, good)
+    assert with_judge < 0.5 * without
+
+
+def test_a_useless_judge_costs_at_most_a_twentieth():
+    without, with_judge = errors(25, lambda rng, right: rng.random(len(right)) < 0.7, confidence=True)
+    assert with_judge < 1.05 * without
+
+
+def rank_of(run):
+    """A world from the hyper-prior without confidences, labelled at random: the rank of its true values, (groups + 1,).
+
+    Two evidence columns, a verdict and a number, are as worthless or telling as s says.
+    """
+    rng = np.random.default_rng([run, 11])
+    sites, each = 12, 25
+    site = np.repeat(np.arange(sites), each)
+    verdict, number = rng.random(sites * each) < 0.6, rng.normal(size=sites * each)
+    blank = pool_of(np.ones(sites * each, bool), sites=site, judge=verdict, number=number)
+    groups = fl.by_column(blank, "site")
+    cells = fl.Accuracy().cells(blank, groups)
+    prepared = fl.Learned().on(cells, "pool")
+    blank_belief = prepared.blank()
+    assert isinstance(blank_belief, TrustBelief)
+    strips = blank_belief.model.strips
+    j = rng.choice(len(SCALES), p=SCALE_PRIOR)
+    tau = rng.choice(TAUS, p=TAU_PRIOR)
+    b = rng.normal(0, SCALES[j], len(strips.evidence))
+    odds = rng.normal(1.0, 1.5) + strips.lift[0, j] + b @ strips.evidence[:, strips.strip]
+    right = rng.random(sites * each) < expit(odds + rng.normal(0, tau, sites)[site])
+    items = rng.choice(sites * each, int(rng.choice([15, 60, 150])), replace=False)
+    draws = prepared.belief(Outcomes.of(cells, items, (~right[items]).astype(np.int64))).draws(rng, 199)[..., 0]
+    real = np.append(np.bincount(site, right) / each, right.mean())
+    draws = np.column_stack([draws, draws.mean(axis=1)])
+    # Shares of few items are discrete: a value that ties with draws has a rank drawn among them.
+    return (draws < real - 1e-9).mean(axis=0) + rng.random(sites + 1) * (np.abs(draws - real) < 1e-9).mean(axis=0)
+
+
+def test_ranks_are_uniform_in_worlds_from_the_hyper_prior():
+    """Simulation-based calibration: means of ranks, and the shares in central intervals, within 4.5 standard errors.
+
+    Those of one world are not independent, so a world counts once. A Gaussian at the mode is not exact: a further
+    two points of each share are allowed.
+    """
+    runs = 250
+    ranks = np.array([rank_of(run) for run in range(runs)])
+    for rank in (ranks[:, :-1], ranks[:, -1:]):
+        each = rank.mean(axis=1)
+        assert abs(each.mean() - 0.5) < 4.5 * each.std() / np.sqrt(runs) + 0.01
+        for level in (0.5, 0.8, 0.95):
+            inside = (np.abs(rank - 0.5) < level / 2).mean(axis=1)
+            assert abs(inside.mean() - level) < 4.5 * inside.std() / np.sqrt(runs) + 0.02, level
+
+
+def test_other_priors_and_promises_do_not_use_it():
+    rng = np.random.default_rng(5)
+    right = rng.random(400) < 0.7
+    with_it, without = (pool_of(right, **more) for more in ({"judge": right}, {}))
+    labels = {str(i): "a" if right[i] else "b" for i in range(400)}
+    cases: list[tuple[dict, Literal["anytime"] | None]] = [
+        ({"prior": fl.Uniform()}, None),
+        ({"policy": fl.UniformItems()}, "anytime"),
+    ]
+    for settings, guarantee in cases:
+        rows = []
+        for pool in (with_it, without):
+            audit = fl.create(None, "x", pool, fl.whole(pool), seed=3, **settings)
+            audit.tell({item: labels[item] for item in audit.ask(60).ids})
+            (row,) = audit.estimates(guarantee=guarantee).rows()
+            rows.append((row["low"], row["high"]))
+        assert rows[0] == rows[1]
+
+
+def test_strips_of_a_large_pool_stay_few():
+    rng = np.random.default_rng(6)
+    values = np.column_stack([rng.normal(size=(20_000, 3)), rng.random((20_000, 2)) < 0.5])
+    pattern = patterns(values)
+    assert len(np.unique(pattern)) == 16
+    verdicts = (rng.random((500, 4)) < 0.4).astype(float)
+    own = patterns(verdicts)
+    assert all(len(np.unique(verdicts[own == p], axis=0)) == 1 for p in np.unique(own))
+
+
+def test_columns_as_numbers():
+    predicted = np.array([0, 1, 2, 0], dtype=np.int32)
+    pool = fl.read_pool(
+        {
+            "predicted": ["a", "b", "c", "a"],
+            "other": ["A", "c ", "c", None],
+            "stars": [1.0, 2.0, np.nan, 3.0],
+            "same": [1, 1, 1, 1],
+        },
+        classes=CLASSES,
+        evidence=["other", "stars", "same"],
+    )
+    agrees, silent, stars, unrated = pool.known.T
+    np.testing.assert_array_equal(pool.predicted, predicted)
+    np.testing.assert_allclose(agrees, [2 / 3, -4 / 3, 2 / 3, 0])
+    np.testing.assert_allclose(silent, [-0.5, -0.5, -0.5, 1.5])
+    np.testing.assert_allclose(stars, [-np.sqrt(1.5), 0, 0, np.sqrt(1.5)], atol=1e-12)
+    np.testing.assert_allclose(unrated, [-0.5, -0.5, 1.5, -0.5])
+
+
+def test_with_two_classes_a_column_may_speak_of_the_class():
+    """A spam score says what an item is: it speaks for the prediction spam, and against the prediction ham."""
+    rng = np.random.default_rng(8)
+    spam = rng.random(1500) < 0.5
+    said = np.where(rng.random(1500) < 0.25, ~spam, spam)
+    score = spam + 0.4 * rng.normal(size=1500)
+    names = np.array(["ham", "spam"])
+    pool = fl.read_pool({"predicted": names[said.astype(int)], "score": score}, evidence=["score"])
+    assert pool.known.shape == (1500, 2)
+    items, right = rng.choice(1500, 120, replace=False), said == spam
+    plain = fl.read_pool({"predicted": names[said.astype(int)]})
+    with_it, without = (belief(one, right, items).variance()[0, 0] for one in (pool, plain))
+    assert with_it < 0.6 * without
+
+
+def test_a_pool_without_telling_columns_has_no_evidence():
+    assert pool_of([True] * 4, judge=[1, 1, 1, 1]).known is None
+    assert coded({}, np.zeros(3, np.int32), ["a", "b"]).shape == (3, 0)
