@@ -52,7 +52,7 @@ def _refusals() -> list[tuple[Callable[[], object], str, str]]:
     several = (fl.whole(SCORED), by_kind(SCORED), fl.by_score(SCORED))
     cases += [(_create(fl.Estimate(confusion), g), "a group here contains several", "by_predicted") for g in several]
     for rate in RATES:
-        way_out = r"Accuracy\(\) by predicted class, .*whole\(pool\)"
+        way_out = r"accuracy by predicted class, .*audit\.classes\(\)"
         cases.append((_create(fl.Estimate(rate())), "only one predicted class", way_out))
         unknown = _create(fl.Estimate(rate("yak")), fl.whole(SCORED))
         cases.append((unknown, "Got 'yak'", "a class of the pool .*'ant'"))

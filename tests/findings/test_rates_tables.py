@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import fewlabels as fl
+from fewlabels import plots
 from fewlabels.cli.main import cli
 
 CLASSES = ["no", "yes", "maybe"]
@@ -164,3 +165,19 @@ def test_both_commands(tmp_path: object) -> None:
     wrong = CliRunner().invoke(cli, ["fairness", address, "--groups", "column:sex", "--reference", "w"])
     assert wrong.exit_code == 2
     assert "there is no group 'w'" in wrong.output
+
+
+def test_headings_of_pictures_claim_nothing_about_groups_without_labels() -> None:
+    pool, truth = made()
+    blank = fl.create(None, "x", pool)
+    for plot in plots.read_all(blank).values():
+        assert plot.finding() == plot.title or plot.name == "calibration"
+    audit = labelled(pool, truth, 150, task=fl.Identify(fl.Accuracy(), lowest=1))
+    found = plots.read_all(audit)
+    forest = found["forest"]
+    assert forest.finding().startswith("Best guesses of accuracy run from ")
+    assert all(
+        f"({name})" not in forest.finding() or n >= 5
+        for name, n in zip(audit.groups.names, audit.by_group()["labelled"], strict=True)
+    )
+    assert "has the lowest accuracy with a probability of" in found["chances"].finding()

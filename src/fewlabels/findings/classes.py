@@ -12,9 +12,9 @@ from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.measures import FEW, is_thin
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
-from fewlabels.partition import whole
+from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
-from fewlabels.wording import Style, percent, probability
+from fewlabels.wording import Style, percent, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,17 +69,22 @@ def read_classes(
 ) -> ClassReport:
     """Read precision TP/PP, recall TP/T and F1 = 2·TP/(PP + T) of every class from the same draws.
 
-    PP is known; TP and T are drawn. The average over classes ("macro") leaves out what is 0/0 in a draw; the one by
-    size ("weighted") weighs each class by T. Its recall is the accuracy, and so are all three averages over items
-    ("micro"), so these are the number over all items that every other table shows.
+    PP is known; TP and T are drawn, and TP/PP is the accuracy among the items predicted as the class. The average over
+    classes ("macro") leaves out what is 0/0 in a draw; the one by size ("weighted") weighs each class by T. Its recall
+    is the accuracy, and so are all three averages over items ("micro"), so these are the number over all items that
+    every other table shows.
     """
     check_level(level)
     pool = audit.pool_of(model)
     hit, true = np.moveaxis(audit.draws(draws, metric=Hits(), groups=whole(pool), model=model)[:, 0], 1, 0)
     hit, true = hit[:, : len(pool.choices)], true[:, : len(pool.choices)]
+    # Under every prior, the precision of a class is the accuracy by predicted class that other tables show.
+    by = by_predicted(pool)
+    own = audit.estimates(level=level, metric=Accuracy(), groups=by, draws=draws, model=model).head(len(pool.choices))
+    right = audit.draws(draws, metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
     predicted = np.bincount(pool.predicted, minlength=len(pool.classes))[: len(pool.choices)] / max(len(pool), 1)
     values = {
-        "precision": _ratio(hit, np.broadcast_to(predicted, hit.shape)),
+        "precision": np.where(predicted > 0, right, np.nan),
         "recall": _ratio(hit, true),
         "f1": _ratio(2 * hit, predicted + true),
     }
@@ -87,6 +92,8 @@ def read_classes(
     settings = {"level": level, "target": audit.spec.target, "draws": len(hit), "labels": overall["labelled"]}
     counts = _counts(audit, model)
     table = Table(_rows(pool.choices, values, true * len(pool), counts, level, audit.spec.target), settings)
+    for name, column in (("precision", "mean"), ("precision_low", "low"), ("precision_high", "high")):
+        table = table.with_column(name, own[column])
     averages = _averages(values, true, overall, level, settings)
     return ClassReport(table, averages, tuple(_worst(table, values)) if overall["labelled"] else ())
 
@@ -176,20 +183,21 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
         filled = np.where(np.isfinite(drawn) & there, drawn, np.inf)
         chance = np.bincount(filled.argmin(axis=1), minlength=len(table)) / len(drawn)
         worst = int(chance.argmax())
-        value = Style(share=True).range(table[f"{name}_low"][worst], table[f"{name}_high"][worst])
+        noun, group = name.replace("f1", "F1"), shortened(table["class"][worst], 60)
         sure = float(chance[worst])
-        begin = f"{table['class'][worst]!r} {has_it(sure)} the lowest {name.replace('f1', 'F1')}"
         among = "" if there.all() else f" Only the {int(there.sum())} classes with five labels or more are compared."
+        if sure < 0.5:
+            sentences.append(
+                f"It is too early to say which class has the lowest {noun}. The most likely is {group}, with a "
+                f"probability of {probability(sure)}.{among}"
+            )
+            continue
+        value = Style(share=True).range(table[f"{name}_low"][worst], table[f"{name}_high"][worst])
         sentences.append(
-            f"{begin}, {percent(table[name][worst])} ({value}): {_WORDS[name]}. The probability is "
-            f"{probability(sure)}.{among}"
+            f"{group} {'has' if sure >= 0.95 else 'probably has'} the lowest {noun}, {percent(table[name][worst])} "
+            f"({value}): {_WORDS[name]}. The probability is {probability(sure)}.{among}"
         )
     return sentences
-
-
-def has_it(sure: float) -> str:
-    """How a sentence says that something has a property, by the probability that it has it."""
-    return "has" if sure >= 0.95 else "probably has" if sure >= 0.5 else "may have"
 
 
 def readable_classes(table: Table) -> Table:

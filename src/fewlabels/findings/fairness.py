@@ -16,7 +16,7 @@ from fewlabels.io.opposites import positive_of
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.table import Table
-from fewlabels.wording import Style, counted, percent, probability
+from fewlabels.wording import Style, counted, percent, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,7 +246,9 @@ def _gap(
 def _gap_words(gap: Mapping[str, Any]) -> str:
     """The largest gap in a sentence."""
     (low, high), sure = gap["ends"], gap["probability"]
-    lower, higher = f"{gap['lowest']!r} ({percent(low)})", f"{gap['highest']!r} ({percent(high)})"
+    lower, higher = (
+        f"{shortened(gap[name], 60)} ({percent(value)})" for name, value in (("lowest", low), ("highest", high))
+    )
     if sure is None:
         return f"The largest gap in {gap['measure']} is between {lower} and {higher}. This is counted, not estimated."
     by = f"by {Style(share=True).change(gap['gap'])} ({_signed(gap['low'], gap['high'])})"

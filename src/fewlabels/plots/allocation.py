@@ -74,6 +74,14 @@ class Allocation(Plot):
             "worth more to the question."
         )
 
+    def finding(self) -> str:
+        """The group with most labels, and how many a random sample would give it."""
+        if len(self.rows) < 2 or not self.labels:
+            return self.title
+        first = self.rows[0]
+        usual = f"a random sample would give it about {first.expected:,.0f}"
+        return f"{shortened(first.group, 40)} has {first.labelled:,} of {self.labels:,} labels; {usual}"
+
     def picture(self) -> Picture:
         """Draw a bar for each group."""
         longest = max((max(row.labelled, row.expected) for row in self.rows), default=1)

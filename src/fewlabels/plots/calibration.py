@@ -71,6 +71,10 @@ class Calibration(Plot):
             "With few labels, the error looks larger than it is."
         )
 
+    def finding(self) -> str:
+        """The error with its interval."""
+        return f"Calibration error {percent(self.mean)} ({percent(self.low)} – {percent(self.high)})"
+
     def picture(self) -> Picture:
         """Draw the density."""
         spread = (self.mean, self.low, self.high)

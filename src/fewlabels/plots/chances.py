@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from fewlabels.findings.measures import FEW
 from fewlabels.plots.drawing.picture import Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_order
@@ -93,6 +94,14 @@ class Chances(Plot):
             "The probability, given the labels so far, that a group " + " or ".join(s.end for s in self.sides) + ". "
             "A long bar is a high chance; many short bars mean that the labels do not show it yet."
         )
+
+    def finding(self) -> str:
+        """The group that is most probably looked for, if it has labels."""
+        side = self.sides[0]
+        if not side.rows or side.rows[0].labelled < FEW:
+            return self.title
+        first = side.rows[0]
+        return f"{shortened(first.group, 40)} {side.end} with a probability of {probability(first.chance)}"
 
     def picture(self) -> Picture:
         """Draw a bar for each of the most probable groups, and one line for the others."""

@@ -145,6 +145,15 @@ class Confusions(Plot):
             f"probability {chosen(self.level)}. A hollow dot means fewer than {FEW} labels for the predicted class."
         )
 
+    def finding(self) -> str:
+        """The mistake that affects most items even at the low end of its interval, of classes with labels."""
+        worst = max((pair for pair in self.pairs if not pair.thin), key=lambda pair: pair.low * pair.n, default=None)
+        if worst is None:
+            return self.title
+        said, true = shortened(worst.predicted, 40), shortened(worst.true, 40)
+        ends = f"{percent(worst.low)} – {percent(worst.high)}"
+        return f"When it says {said}, {percent(worst.mean)} ({ends}) are {true}"
+
     def picture(self) -> Picture:
         """Draw the matrix, or rows of mistakes."""
         return Picture((self._matrix() if self.rows else self._largest(),))

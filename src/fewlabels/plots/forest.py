@@ -82,6 +82,15 @@ class Forest(Plot):
         words += " The dashed line is the average of the groups, weighted by size." if self.average is not None else ""
         return words + (f" {counted(empty, 'group')} without items." if empty else "")
 
+    def finding(self) -> str:
+        """The lowest and the highest best guess, of groups with labels of their own."""
+        known = sorted((row.mean, row.group) for row in self.rows if row.mean is not None and not row.thin)
+        if len(known) < 2:
+            return self.title
+        style, ((low, first), *_, (high, last)) = Style(self.measure.share), known
+        begin = f"Best guesses of {self.measure.name} run from {style.value(low)} ({shortened(first, 40)})"
+        return f"{begin} to {style.value(high)} ({shortened(last, 40)})"
+
     def picture(self) -> Picture:
         """Draw a row for each group."""
         present = [row for row in self.rows if row.mean is not None]

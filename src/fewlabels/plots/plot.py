@@ -64,13 +64,23 @@ class Plot(ABC):
     def caption(self) -> str:
         """Explain how to read the plot, in a sentence or two."""
 
+    def finding(self) -> str:
+        """What the plot shows here, as a heading no stronger than the labels; the title if that is nothing."""
+        return self.title
+
     @abstractmethod
     def picture(self) -> Picture:
         """Return the picture: panels of marks."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as plain JSON values."""
-        return {"plot": self.name, "title": self.title, "caption": self.caption(), **asdict(self)}
+        return {
+            "plot": self.name,
+            "title": self.title,
+            "finding": self.finding(),
+            "caption": self.caption(),
+            **asdict(self),
+        }
 
 
 def lacks_values(audit: Assessment) -> str:

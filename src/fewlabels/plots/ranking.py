@@ -87,6 +87,15 @@ class Ranking(Plot):
             "Groups whose lines overlap cannot be told apart yet."
         )
 
+    def finding(self) -> str:
+        """The place of the group that is most extreme, if it has labels."""
+        first = next((row for row in self.rows if not row.thin), None)
+        if first is None or first is not self.rows[0]:
+            return self.title
+        low, high = round(first.low), round(first.high)
+        place = f"place {low}" if low == high else f"a place from {low} to {high}"
+        return f"{shortened(first.group, 40)} has {place} of {len(self.rows):,}, counted from the {self.end}"
+
     def picture(self) -> Picture:
         """Draw a row for each group."""
         axis = counting(len(self.rows), f"rank (1 is the {self.end})")

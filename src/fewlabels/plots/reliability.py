@@ -84,6 +84,23 @@ class Reliability(Plot):
             f"{chosen(self.level)}. The bars below count the items."
         )
 
+    def finding(self) -> str:
+        """The bin in which the claim is furthest from the truth, if its interval leaves the claim out."""
+        off = [
+            (abs(b.confidence - b.mean), b.confidence, b.mean, b.low, b.high)
+            for b in self.bins
+            if not b.thin
+            and b.confidence is not None
+            and b.mean is not None
+            and b.low is not None
+            and b.high is not None
+            if not b.low <= b.confidence <= b.high
+        ]
+        if not off:
+            return self.title
+        _, claimed, mean, low, high = max(off)
+        return f"Where it claims {percent(claimed)}, it is right in {percent(mean)} ({percent(low)} – {percent(high)})"
+
     def picture(self) -> Picture:
         """Draw the diagram, and the histogram below it."""
         full = scale(0, 1, share=True, most=5)

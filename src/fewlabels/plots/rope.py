@@ -81,6 +81,12 @@ class Rope(Plot):
             f"inside it with {probability(self.equal)}, and above it with {probability(self.more)}."
         )
 
+    def finding(self) -> str:
+        """The difference with its interval."""
+        style = Style(self.measure.share)
+        ends = f"{style.difference(self.low)} to {style.difference(self.high)}"
+        return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {style.difference(self.mean)} ({ends})"
+
     def picture(self) -> Picture:
         """Draw a density over the rope."""
         share = self.measure.share

@@ -107,8 +107,13 @@ class Verdicts(Plot):
         holds = f"with probability {chosen(self.level)}" + (", however often you look" if self.guarantee else "")
         words = f"Each line contains the {self.measure} of a group {holds}; the mark is its estimate. "
         words += f"The dashed line is what must be reached: {side} {self._style.value(self.line)}. "
+        return f"{words}{self.finding()}."
+
+    def finding(self) -> str:
+        """How many groups pass, fail and are open."""
         counts = [(kind, sum(row.verdict == kind for row in self.rows)) for kind in SHORT]
-        return words + ", ".join(f"{counted(n, 'group')} {_verb(kind, n)}" for kind, n in counts if n) + "."
+        said = ", ".join(f"{counted(n, 'group')} {_verb(kind, n)}" for kind, n in counts if n)
+        return said or self.title
 
     def picture(self) -> Picture:
         """Draw a row for each group, and the line."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fewlabels import plots
 from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
+from fewlabels.findings.classes import ClassReport, read_classes
 from fewlabels.findings.finding import Finding, found_in
 from fewlabels.findings.labels import Labels, Mistake, count_labels, find_mistakes
 from fewlabels.findings.learned import Band, bands
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fewlabels.gate import Check, Rule
     from fewlabels.plots import Plot
 
+_MOST_CLASSES = 50  # more would take seconds to draw together
 FORMAT = "fewlabels-report/1"
 """The layout of `to_json`. Fields may be added under the same number; removing or changing one needs a new one."""
 
@@ -49,8 +51,10 @@ class Report(Finding):
         What the scores mean according to the learned prior; empty without one.
     checks
         Rules that were put to the labels, each with its verdict.
-    plots
-        The numbers of each plot, by name.
+    plots, main_plot
+        The numbers of each plot, by name; and the name of the one that shows the answer.
+    classes
+        Precision, recall and F1 of every class; None if there are too many classes, or too few labels.
     settings, pool
         Everything that defines the assessment, and the origin of its items, as plain JSON values.
     """
@@ -65,6 +69,8 @@ class Report(Finding):
     learned: tuple[Band, ...]
     checks: tuple[Check, ...]
     plots: Mapping[str, Plot]
+    main_plot: str
+    classes: ClassReport | None
     settings: Mapping[str, Any]
     pool: Mapping[str, Any]
 
@@ -84,6 +90,7 @@ class Report(Finding):
             "checks": [check.to_json() for check in self.checks],
             "settings": dict(self.settings),
             "pool": dict(self.pool),
+            "classes": None if self.classes is None else self.classes.to_json(),
             "plots": {name: plot.to_json() for name, plot in self.plots.items()},
         }
 
@@ -152,9 +159,19 @@ def read(
         learned=bands(audit, level),
         checks=tuple(check(audit, rule, foresee=foresee, draws=draws, level=level) for rule in rules),
         plots={name: plots.PLOTS[name].read(reading) for name in plots.suited(audit)} if labels.labelled else {},
+        main_plot=plots.main_kind(audit),
+        classes=_classes(audit, level) if labels.labelled else None,
         settings=audit.spec.to_json(),
         pool=_source(audit),
     )
+
+
+def _classes(audit: Assessment, level: float) -> ClassReport | None:
+    """Read precision, recall and F1 of every class, where all of them were asked about."""
+    task = audit.spec.task
+    if task.of_models or task.pair or len(audit.pool.choices) > _MOST_CLASSES:
+        return None
+    return read_classes(audit, level=level)
 
 
 def _source(audit: Assessment) -> dict[str, Any]:

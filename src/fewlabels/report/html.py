@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fewlabels import plots
+from fewlabels.findings.classes import readable_averages, readable_classes
 from fewlabels.findings.evidence import HEADINGS
 from fewlabels.findings.groups import place
 from fewlabels.findings.key_figures import key_figures
@@ -63,8 +64,10 @@ def html(report: Report) -> str:
         checks=[_checked(check) for check in report.checks],
         place={row.group: place(row, len(report.groups)) for row in report.groups},
         key_figures=key_figures(report),
+        classes=None if report.classes is None else readable_classes(report.classes.classes),
+        averages=None if report.classes is None else readable_averages(report.classes.averages),
         settings=settings(report),
-        drawings=[(plot, Markup(plots.figure(plot))) for plot in report.plots.values()],  # noqa: S704
+        **_drawings(report),
         fold=FOLD,
         version=report.version,
         css=Markup(style),  # noqa: S704  (a file of the package)
@@ -80,6 +83,13 @@ def html(report: Report) -> str:
             ]
         ),
     )
+
+
+def _drawings(report: Report) -> dict[str, Any]:
+    """Return the plot that shows the answer, or none, and the others."""
+    drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
+    first = [one for one in drawn if one[0].name == report.main_plot]
+    return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
 
 
 def _chance(row: GroupRow | Mapping[str, Any]) -> str:

@@ -64,3 +64,7 @@ if (everything().length > 15) {
   });
 }
 fold();
+// What is folded on a screen is part of what is printed, and of what a link into it leads to.
+window.addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll("details")) part.open = true;
+});
