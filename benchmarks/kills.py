@@ -230,7 +230,7 @@ def main() -> None:
     parser.add_argument("--control", action="store_true", help="Do not sync, and see that `power` finds losses.")
     options = parser.parse_args()
     if options.control:
-        database._set_up_sqlite = without_syncs  # noqa: SLF001
+        database._set_up_sqlite = without_syncs  # type: ignore[assignment]  # noqa: SLF001
     mounts = hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("mkfs.ext4") is not None
     with tempfile.TemporaryDirectory(dir=options.folder) as made:
         folder = Path(made)
