@@ -29,7 +29,7 @@ import psutil  # type: ignore[import-untyped]
 
 HERE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HERE))
-from benchmarks.web import NAME, make  # noqa: E402
+from benchmarks.web import NAME  # noqa: E402
 
 
 class Annotator(threading.Thread):
@@ -77,6 +77,25 @@ class Annotator(threading.Thread):
         return json.loads(text)
 
 
+def made_by(source: Path, address: str, options: argparse.Namespace) -> list[str]:
+    """The tokens of a new database, made by that version: an older one cannot open what a newer one has made."""
+    code = (
+        "import json, sys; from benchmarks.web import make; "
+        "print(json.dumps(make(sys.argv[1], *map(int, sys.argv[2:]))))"
+    )
+    numbers = map(str, (options.items, options.groups, options.annotators))
+    paths = os.pathsep.join([str(source), str(HERE)])
+    ended = subprocess.run(
+        [sys.executable, "-c", code, address, *numbers],
+        env=os.environ | {"PYTHONPATH": paths},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    tokens: list[str] = json.loads(ended.stdout)
+    return tokens
+
+
 def serve(source: Path, address: str, port: int) -> subprocess.Popen[bytes]:
     """The server of a version, once it answers."""
     command = [sys.executable, "-m", "fewlabels", "serve", address, "--port", str(port)]
@@ -99,7 +118,7 @@ def run(source: Path, options: argparse.Namespace, *, in_one: bool) -> float:
     """Run one version on a new database, print what it did, and return the CPU time of a label in milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         address = options.address or str(Path(folder) / "audit.db")
-        tokens = make(address, options.items, options.groups, options.annotators)
+        tokens = made_by(source, address, options)
         server = serve(source, address, options.port)
         try:
             share = options.labels // options.annotators
