@@ -4,9 +4,9 @@
     python benchmarks/web_cpu.py --old ../before/src --labels 2000     both in turn, and the ratio
     python benchmarks/web_cpu.py --thought 1 --labels 1000             with a second of thought: latencies
 
-`--old` names the folder that contains the package `fewlabels` of another version, such as a checkout of an earlier
-commit. Its annotators ask and tell in two calls, as its page did; those of this version tell and get the next item in
-one call. The two take turns, so that whatever else the machine does slows both down. Nothing may be lost or doubled.
+`--old` names the folder `src` in a checkout of an earlier commit, whose benchmarks/web.py makes its database. Its
+annotators ask and tell in two calls, as its page did; those of this version tell and get the next item in one call. The
+two take turns, so that whatever else the machine does slows both down. Nothing may be lost or doubled.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ def made_by(source: Path, address: str, options: argparse.Namespace) -> list[str
         "print(json.dumps(make(sys.argv[1], *map(int, sys.argv[2:]))))"
     )
     numbers = map(str, (options.items, options.groups, options.annotators))
-    paths = os.pathsep.join([str(source), str(HERE)])
     ended = subprocess.run(
         [sys.executable, "-c", code, address, *numbers],
-        env=os.environ | {"PYTHONPATH": paths},
+        cwd=source.parent,
+        env=os.environ | {"PYTHONPATH": str(source)},
         check=True,
         capture_output=True,
         text=True,
