@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 DIST := .venv-dist
 AUDIT := .venv-audit
 
-.PHONY: env demo quick test lowest audit lint format docs bench dist clean
+.PHONY: env demo quick test long lowest audit lint format docs bench dist clean
 
 env: $(READY)
 
@@ -31,9 +31,13 @@ demo: $(CORE)
 quick: env lint
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2
 
-# Before a merge, and in continuous integration: everything.
+# Before a merge, and in continuous integration: everything but the tests marked long.
 test: env lint
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest -m "not long" --numprocesses 2
+
+# After a change to a guarantee, and before a release: minutes of Monte Carlo about claims that `make test` samples.
+long: env
+	$(BIN)/python -m pytest -m long --numprocesses 2
 
 # The quick tests with the lowest versions that pyproject.toml allows, in an environment of their own. Old versions use
 # what their own dependencies have deprecated since, which is not our concern here.

@@ -4,9 +4,9 @@
     python benchmarks/web_cpu.py --old ../before/src --labels 2000     both in turn, and the ratio
     python benchmarks/web_cpu.py --thought 1 --labels 1000             with a second of thought: latencies
 
-`--old` names the folder that contains the package `fewlabels` of another version, such as a checkout of an earlier
-commit. Its annotators ask and tell in two calls, as its page did; those of this version tell and get the next item in
-one call. The two take turns, so that whatever else the machine does slows both down. Nothing may be lost or doubled.
+`--old` names the folder `src` in a checkout of an earlier commit, whose benchmarks/web.py makes its database. Its
+annotators ask and tell in two calls, as its page did; those of this version tell and get the next item in one call. The
+two take turns, so that whatever else the machine does slows both down. Nothing may be lost or doubled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import psutil  # type: ignore[import-untyped]
 
 HERE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HERE))
-from benchmarks.web import NAME, make  # noqa: E402
+from benchmarks.web import NAME  # noqa: E402
 
 
 class Annotator(threading.Thread):
@@ -77,6 +77,25 @@ class Annotator(threading.Thread):
         return json.loads(text)
 
 
+def made_by(source: Path, address: str, options: argparse.Namespace) -> list[str]:
+    """The tokens of a new database, made by that version: an older one cannot open what a newer one has made."""
+    code = (
+        "import json, sys; from benchmarks.web import make; "
+        "print(json.dumps(make(sys.argv[1], *map(int, sys.argv[2:]))))"
+    )
+    numbers = map(str, (options.items, options.groups, options.annotators))
+    ended = subprocess.run(
+        [sys.executable, "-c", code, address, *numbers],
+        cwd=source.parent,
+        env=os.environ | {"PYTHONPATH": str(source)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    tokens: list[str] = json.loads(ended.stdout)
+    return tokens
+
+
 def serve(source: Path, address: str, port: int) -> subprocess.Popen[bytes]:
     """The server of a version, once it answers."""
     command = [sys.executable, "-m", "fewlabels", "serve", address, "--port", str(port)]
@@ -99,7 +118,7 @@ def run(source: Path, options: argparse.Namespace, *, in_one: bool) -> float:
     """Run one version on a new database, print what it did, and return the CPU time of a label in milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         address = options.address or str(Path(folder) / "audit.db")
-        tokens = make(address, options.items, options.groups, options.annotators)
+        tokens = made_by(source, address, options)
         server = serve(source, address, options.port)
         try:
             share = options.labels // options.annotators

@@ -227,6 +227,7 @@ def test_a_comparison_is_guaranteed_by_two_sequences() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long  # test_anytime_stops.py has a shorter one
 def test_two_groups_that_are_alike_are_told_apart_as_rarely_as_promised() -> None:
     """Both at 0.8, no rope, a look after every fourth label, 100 runs: a wrong region at some look."""
     items, _ = pool()

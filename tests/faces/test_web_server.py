@@ -11,6 +11,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
+import anyio.to_thread
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -318,6 +319,42 @@ def test_only_a_trusted_proxy_is_believed() -> None:
     for odd in ("//evil.example", '/"><script>', "/../..", "lab", "https://evil.example"):
         assert seen_through(settings, ("10.0.0.8", 1), x_forwarded_prefix=odd)["root_path"] == ""
     assert seen_through(Settings(root_path="/own"), ("127.0.0.1", 1), x_forwarded_prefix="/x")["root_path"] == "/own"
+
+
+# --- load
+
+
+def test_health_is_answered_while_every_thread_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    site, at_work, go_on = make_site(), threading.Semaphore(0), threading.Event()
+
+    def slow(*_arguments: Any, **_settings: Any) -> None:
+        at_work.release()
+        go_on.wait(30)
+        raise LabelError("nothing is asked here")
+
+    monkeypatch.setattr(fl.Assessment, "ask", slow)
+    with client_of(site) as client:
+
+        async def few_threads() -> None:
+            anyio.to_thread.current_default_thread_limiter().total_tokens = 2
+
+        assert client.portal is not None
+        client.portal.call(few_threads)
+        crowd = [
+            threading.Thread(target=client.post, args=[f"{ONE}/ask"], kwargs={"json": {}, "headers": bearer(site.ann)})
+            for _ in range(4)
+        ]
+        for one in crowd:
+            one.start()
+        assert at_work.acquire(timeout=20)
+        assert at_work.acquire(timeout=20)  # both threads have work, and two requests wait
+        began = time.monotonic()
+        assert client.get("/healthz").status_code == 200
+        took = time.monotonic() - began
+        go_on.set()
+        for one in crowd:
+            one.join()
+    assert took < 10
 
 
 # --- a lost database

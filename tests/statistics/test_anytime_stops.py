@@ -14,7 +14,10 @@ from fewlabels.tasks import Rewards
 
 SIZE = 150
 RISK = 0.1
-POLICIES = (fl.UniformGroups(), fl.Thompson(), fl.Greedy())
+POLICIES = (
+    fl.Thompson(),
+    *(pytest.param(policy, marks=pytest.mark.long) for policy in (fl.UniformGroups(), fl.Greedy())),
+)
 
 
 def pool_of(groups: int) -> fl.Pool:

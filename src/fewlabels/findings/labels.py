@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.partition import Partition
+    from fewlabels.table import Table
 
 RIGHT_OR_WRONG = ("right", "wrong")
 """The outcomes of a metric whose labels show only whether a prediction is right."""
@@ -114,10 +115,10 @@ def right_labels(
     return dict(zip(groups.names, counts.tolist(), strict=True))
 
 
-def count_labels(audit: Assessment) -> Labels:
+def count_labels(audit: Assessment, log: Table) -> Labels:
     """Count the labels and requests, with the details of the labels from the log."""
     counting = audit.labels()
-    events = [row for row in audit.log().rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
+    events = [row for row in log.rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
     agreed = audit.agreement()
     return Labels(
         **asdict(tally(audit)),

@@ -76,6 +76,11 @@ class Reading:
         return self.audit.spec.cells(self.audit.pool, self.audit.groups)
 
     @cached_property
+    def log(self) -> Table:
+        """All events of the log, which is long: it is read once."""
+        return self.audit.log()
+
+    @cached_property
     def estimates(self) -> Table:
         """The estimates of the assessment's own metric and groups; with the guarantee, if the answer has it."""
         guarantee = self.answer.settings.get("guarantee")

@@ -14,7 +14,6 @@ from fewlabels.store import Event
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fewlabels.assessment import Assessment
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.findings.reading import Reading
@@ -58,17 +57,17 @@ def replay(reading: Reading) -> tuple[Moment, ...]:
     points = POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
     moments: dict[int, Moment] = {}
-    for ledger, belief in _beliefs(audit, cells, points):
+    for ledger, belief in _beliefs(reading, cells, points):
         draws = min(reading.draws, max(_FEWEST, _NUMBERS // (points * belief.numbers)))
         moments[ledger.labelled] = _moment(reading, cells, belief, ledger, draws)
     return tuple(moments[labels] for labels in sorted(moments))
 
 
-def _beliefs(audit: Assessment, cells: Cells, points: int) -> Iterator[tuple[Ledger, Belief]]:
+def _beliefs(reading: Reading, cells: Cells, points: int) -> Iterator[tuple[Ledger, Belief]]:
     """Yield the ledger and the belief after parts of the log: first without any label, last with all."""
-    spec = audit.spec
+    audit, spec = reading.audit, reading.audit.spec
     ledger, prior = Ledger(audit.pool, spec.task.metric, cells, spec.overlap), spec.prior.on(cells, spec.target)
-    events = [Event(**row) for row in audit.log().rows()]
+    events = [Event(**row) for row in reading.log.rows()]
     told = [i for i, event in enumerate(events) if event.label is not None]
     parts = min(points - 1, len(told))
     stops = [told[len(told) * (i + 1) // parts - 1] + 1 for i in range(parts)]
