@@ -68,8 +68,10 @@ format: env
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# The documentation site, in build/site: links checked, the gallery drawn and the API written by the current code.
 docs: env
 	$(BIN)/python scripts/cli_reference.py
+	$(BIN)/python scripts/site.py
 
 bench: env
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
@@ -85,4 +87,4 @@ dist:
 	folder=$$(mktemp -d) && cd $$folder && $(CURDIR)/$(DIST)/bin/fewlabels demo && rm -rf $$folder
 
 clean:
-	rm -rf .venv $(LOWEST) $(DIST) $(AUDIT) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(DIST) $(AUDIT) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief as Belief
     from fewlabels.data import load_digits as load_digits
     from fewlabels.data import load_fashion as load_fashion
+    from fewlabels.interop import Annotation as Annotation
+    from fewlabels.interop import log_results as log_results
     from fewlabels.interop import pool_from_estimator as pool_from_estimator
     from fewlabels.interop import read_annotations as read_annotations
     from fewlabels.interop import read_label_studio as read_label_studio
@@ -66,6 +68,7 @@ _NAMES = {
     "errors": ("FewlabelsError", "InputError", "LabelError", "PoolChangedError", "SpecError", "StoreError"),
     "interop": (
         "Annotation",
+        "log_results",
         "pool_from_estimator",
         "read_annotations",
         "read_label_studio",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.store import Store
 
+TRACKERS = ("mlflow", "wandb")  # as in interop, which is slow to import
 _HELP = """Write the contents of an assessment to a file, or to stdout.
 
 \b
@@ -24,6 +25,7 @@ WHAT is one of
   log         everything that happened, in order: requests, labels, withdrawals, with time and annotator
   estimates   group, n, labelled, mean, low, high
   batch       the items that are pending, with an empty label, as `fewlabels ask` wrote them
+  results     the main numbers by name, as trackers of experiments want them; --to sends them there
   disputed    the items that wait for your decision, with people's answers, for `fewlabels tell --decide`
 
 \b
@@ -31,14 +33,18 @@ Examples:
   fewlabels export audit.db > labels.csv
   fewlabels export audit.db worst log -o log.parquet
   fewlabels export audit.db worst batch --excel -o batch.csv
+  fewlabels export audit.db worst results --to mlflow     numbers, table and report; or --to wandb
 """
 
 
 @click.command(help=_HELP, short_help="Write labels, log, estimates or open requests to a file.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, metavar="[NAME] [WHAT]", shell_complete=complete_names)
+@click.option("--to", type=click.Choice(TRACKERS), help="Log the results to the active or a new run of a tracker.")
 @output_options
-def export(address: str, words: Sequence[str], output: str | None, *, format_: str | None, excel: bool) -> None:
+def export(
+    address: str, words: Sequence[str], output: str | None, *, to: str | None, format_: str | None, excel: bool
+) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import name_and_rest, open_assessment, open_store, resolve, shown, talk
     from fewlabels.cli.output import check_output, write
@@ -52,6 +58,9 @@ def export(address: str, words: Sequence[str], output: str | None, *, format_: s
             f"{' '.join(rest)!r} is neither an assessment of {shown(address)} nor one of {', '.join(known)}. "
             f"See: fewlabels list {shown(address)}"
         )
+    if to is not None:
+        _log(open_assessment(address, name), what, to)
+        return
     style = check_output(output, format_)
     if what in STORED:
         with open_store(address) as store:
@@ -64,12 +73,32 @@ def export(address: str, words: Sequence[str], output: str | None, *, format_: s
         talk(f"{counted(len(rows), 'row')} written to {output}.")
 
 
+def _log(audit: Assessment, what: str, to: str) -> None:
+    """Log the results to a tracker of experiments."""
+    from fewlabels.cli.common import talk
+    from fewlabels.errors import InputError
+    from fewlabels.interop.tracking import log_results
+
+    if what != "results":
+        raise InputError(
+            "--to logs the results: write results before it, as in: fewlabels export audit.db results --to mlflow"
+        )
+    talk(f"The results of {audit.name!r} are in the run {log_results(audit, to)} of {to}.")
+
+
+def _results(audit: Assessment) -> dict[str, list[Any]]:
+    from fewlabels.interop.tracking import results
+
+    numbers = results(audit).numbers
+    return {"name": list(numbers), "value": list(numbers.values())}
+
+
 def _labels(store: Store, name: str) -> dict[str, list[Any]]:
     labels = store.labels(name)
     return {"id": list(labels), "label": list(labels.values())}
 
 
-def _log(store: Store, name: str) -> dict[str, list[Any]]:
+def _events(store: Store, name: str) -> dict[str, list[Any]]:
     return {column: list(values) for column, values in store.log(name).columns.items()}
 
 
@@ -94,9 +123,10 @@ def _disputed(audit: Assessment) -> dict[str, list[Any]]:
 
 
 # Labels and log come from the database itself, so they can be exported even if a part of the assessment is missing.
-STORED: dict[str, Callable[[Store, str], dict[str, list[Any]]]] = {"labels": _labels, "log": _log}
+STORED: dict[str, Callable[[Store, str], dict[str, list[Any]]]] = {"labels": _labels, "log": _events}
 EXPORTS: dict[str, Callable[[Assessment], dict[str, list[Any]]]] = {
     "estimates": _estimates,
     "batch": _batch,
+    "results": _results,
     "disputed": _disputed,
 }

@@ -1,0 +1,169 @@
+"""Build the documentation site into build/site: the pages of docs/, a gallery of every plot, and the API.
+
+    python scripts/site.py [--out build]
+
+The pages are copied to build/docs, and links that leave docs/ are put right there, so that the originals read well on a
+code host too. The pictures of the gallery are drawn by the current code. MkDocs checks every link (--strict), and needs
+no network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import fewlabels as fl
+from fewlabels import plots
+
+ROOT = Path(__file__).parents[1]
+OTHERS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")  # pages beside docs/
+_FENCE = re.compile(r"^(```+)(\w+) (\S+)$", re.MULTILINE)
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+_LIST = re.compile(r"^(?![ \t]*(?:[-*|>]|\d+\.)\s)(\S[^\n]*)\n(?=(?:[-*]|\d+\.) )", re.MULTILINE)
+
+_POOL = """import fewlabels as fl
+
+digits = fl.load_digits()
+pool = fl.read_pool({"id": digits.ids, "scores": digits.scores}, classes=digits.classes)
+truth = dict(zip(digits.ids, digits.labels))
+"""
+_LABELS = """for _ in range(15):
+    audit.tell({item: truth[item] for item in audit.ask(20).ids})
+"""
+_CREATE = 'audit = fl.create(None, "digits", pool, {})\n'
+EXAMPLES = {  # assessments to draw, each as the code that makes it
+    "the worst two": _POOL + _CREATE.format("task=fl.Identify(fl.Accuracy(), lowest=2), seed=7") + _LABELS,
+    "does each pass": _POOL + _CREATE.format("task=fl.Certify(fl.Accuracy(), at_least=0.8), seed=7") + _LABELS,
+    "two groups": _POOL
+    + _CREATE.format('task=fl.Compare(fl.Accuracy(), "eight", "nine"), policy=fl.UniformGroups(), seed=7')
+    + _LABELS,
+    "two models": """import fewlabels as fl
+
+digits = fl.load_digits()
+first = [digits.classes[k] for k in digits.scores.argmax(axis=1)]
+second = ["eight" if i % 9 == 0 else name for i, name in enumerate(first)]
+pool = fl.read_pool({"id": digits.ids, "first": first, "second": second}, models=["first", "second"])
+truth = dict(zip(digits.ids, digits.labels))
+audit = fl.create(None, "models", pool, task=fl.Best(fl.Accuracy()), seed=7)
+audit.tell({item: truth[item] for item in audit.ask(40).ids})
+""",
+}
+
+
+def prepare(folder: Path) -> None:
+    """Write every page and picture of the site."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copytree(ROOT / "docs" / "pictures", folder / "pictures")
+    pages = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
+    pages |= {name: ROOT / name for name in OTHERS} | {"index.md": ROOT / "README.md"}
+    for name, path in pages.items():
+        (folder / name).write_text(page(path.read_text(encoding="utf-8"), path.parent, set(pages)), encoding="utf-8")
+    code = (ROOT / "examples" / "mini.py").read_text(encoding="utf-8")
+    (folder / "mini.md").write_text(f"# The method in a page of NumPy\n\n```python\n{code}```\n", encoding="utf-8")
+    (folder / "gallery.md").write_text(gallery(folder / "gallery"), encoding="utf-8")
+    api(folder / "api")
+
+
+def page(text: str, folder: Path, pages: set[str]) -> str:
+    """A page as MkDocs wants it: fences with one word, lists after an empty line, and links within the site."""
+    blocks = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    for place, block in enumerate(blocks):
+        if place % 2:
+            blocks[place] = _FENCE.sub(_fence, block, count=1)
+        else:
+            blocks[place] = _LIST.sub(r"\1\n\n", _LINK.sub(lambda found: _link(found, folder, pages), block))
+    return "".join(blocks)
+
+
+def _fence(found: re.Match[str]) -> str:
+    """The opening of a block: a file's name is its title, and other words are for the tests."""
+    fence, language, word = found.groups()
+    return f'{fence}{language} title="{word}"' if "." in word else f"{fence}{language}"
+
+
+def _link(found: re.Match[str], folder: Path, pages: set[str]) -> str:
+    """A link within the site; one to a file that is not in it becomes plain text, since the project has no address."""
+    picture, words, target = found.groups()
+    if re.match(r"[a-z]+:|#", target):
+        return found[0]
+    file, mark, anchor = target.partition("#")
+    path = (folder / file).resolve()
+    inside = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else file
+    name = {"README.md": "index.md", "examples/mini.py": "mini.md"}.get(inside, inside.removeprefix("docs/"))
+    if name in pages or name == "mini.md" or name.startswith("pictures/"):
+        return f"{picture}[{words}]({name}{mark}{anchor})"
+    return words if words.strip("`") == inside else f"{words} (`{inside}`)"
+
+
+def gallery(folder: Path) -> str:
+    """Every plot, drawn by the current code, with the code that draws it."""
+    folder.mkdir()
+    audits = {name: made(code) for name, code in EXAMPLES.items()}
+    parts = ["# Gallery\n\nEvery plot, with the code that draws it. [Plots](plots.md) says what each is for.\n"]
+    for kind, plot in plots.PLOTS.items():
+        name = next((name for name, audit in audits.items() if plot.suits(audit)), None)
+        if name is None:
+            raise SystemExit(f"no example of scripts/site.py suits the plot {kind!r}: add one")
+        drawn = audits[name].plot(kind)
+        drawn.save(folder / f"{kind}.svg")
+        title, code = drawn.numbers.title, f'{EXAMPLES[name]}audit.plot("{kind}").save("{kind}.svg")\n'
+        parts.append(f"## {kind}\n\n![{title}](gallery/{kind}.svg)\n\n```python\n{code}```\n")
+    return "\n".join(parts)
+
+
+def made(code: str) -> Any:
+    """Run an example and return its assessment."""
+    space: dict[str, Any] = {}
+    exec(code, space)  # noqa: S102  (the text is above)
+    return space["audit"]
+
+
+_INHERITING = "    options:\n      inherited_members: true\n"  # ask and tell are in classes of their own
+
+
+def api(folder: Path) -> None:
+    """A page for each family of public names, from their docstrings."""
+    folder.mkdir()
+    families: dict[str, list[str]] = {}
+    for name in fl.__all__:
+        thing = getattr(fl, name)
+        families.setdefault(thing.__module__.split(".")[1], []).append(f"{thing.__module__}.{thing.__qualname__}")
+    for family, names in families.items():
+        entries = "\n".join(f"::: {name}\n{_INHERITING * name.endswith('.Assessment')}" for name in names)
+        (folder / f"{family}.md").write_text(f"# {family}\n\n{entries}", encoding="utf-8")
+
+
+def configuration(out: Path) -> str:
+    """mkdocs.yml, with the pages of the API, and with pages that it does not name at the end of "How to"."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w./-]+\.md", text))
+    new = sorted(path.name for path in (out / "docs").glob("*.md") if path.name not in named)
+    more = "".join(f"      - {name}\n" for name in new)
+    pages = "".join(f"          - api/{path.name}\n" for path in sorted((out / "docs" / "api").glob("*.md")))
+    text = text.replace("  - Gallery: gallery.md\n", f"{more}  - Gallery: gallery.md\n")
+    text = text.replace("      - reference.md\n", f"      - reference.md\n      - Python:\n{pages}")
+    return text.replace(" build/", f" {out.as_posix()}/").replace("[src]", f"[{(ROOT / 'src').as_posix()}]")
+
+
+def build(out: Path) -> Path:
+    """Prepare the pages, build the site, and return its first page."""
+    prepare(out / "docs")
+    file = out / "mkdocs.yml"
+    file.write_text(configuration(out), encoding="utf-8")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(file)]
+    # Material prints an announcement about MkDocs unless this is set.
+    subprocess.run(command, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})  # noqa: S603
+    return out / "site" / "index.html"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Build the documentation site.")
+    parser.add_argument("--out", type=Path, default=ROOT / "build")
+    print(f"wrote {build(parser.parse_args().out.resolve())}")

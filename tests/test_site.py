@@ -1,0 +1,81 @@
+"""The documentation site: pages are made ready as they should be, and the whole is built and needs no network."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import fewlabels as fl
+from fewlabels import plots
+from scripts import site
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_pages_are_made_ready() -> None:
+    text = (
+        "See [the rules](SECURITY.md), [a page](docs/web.md#people), [code](src/fewlabels/pool.py), [it](#here).\n"
+        "Words:\n- one\n- two\n\n```csv answers.csv\na,[b](c)\n```\n\n```python no-run\nx\n```\n"
+    )
+    assert site.page(text, ROOT, {"SECURITY.md", "web.md"}) == (
+        "See [the rules](SECURITY.md), [a page](web.md#people), code (`src/fewlabels/pool.py`), [it](#here).\n"
+        'Words:\n\n- one\n- two\n\n```csv title="answers.csv"\na,[b](c)\n```\n\n```python\nx\n```\n'
+    )
+
+
+def test_every_page_that_is_named_exists() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w-]+\.md", text)) - {"index.md", "gallery.md", "mini.md"}
+    there = {path.name for path in [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]}
+    assert named <= there
+
+
+class Links(HTMLParser):
+    """What a page links to, what it loads, and the places in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.places: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.places |= {value for key in ("id", "name") if (value := values.get(key))}
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"] or "")
+        loaded = values.get("src") or (values.get("href") if tag == "link" else None)
+        if loaded:
+            self.loads.append(loaded)
+
+
+@pytest.mark.slow
+def test_the_site_is_built_and_needs_no_network(tmp_path: Path) -> None:
+    first = site.build(tmp_path)
+    folder = first.parent
+    pages = {path: Links(path) for path in folder.rglob("*.html") if path.name != "404.html"}
+    assert len(pages) > 40
+    for path, found in pages.items():
+        for loaded in found.loads:
+            assert not urlsplit(loaded).netloc, f"{path.name} loads {loaded}"
+            assert (path.parent / unquote(urlsplit(loaded).path)).exists(), f"{path.name}: {loaded}"
+        for link in found.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.exists(), f"{path.name}: {link}"
+            if parts.fragment and target in pages and parts.fragment != "__tabbed":
+                assert unquote(parts.fragment) in pages[target].places, f"{path.name}: {link}"
+    gallery = (folder / "gallery.html").read_text(encoding="utf-8")
+    assert all(f'src="gallery/{kind}.svg"' in gallery for kind in plots.PLOTS)
+    described = "".join(path.read_text(encoding="utf-8") for path in (folder / "api").glob("*.html"))
+    for name in fl.__all__:
+        thing = getattr(fl, name)
+        assert f'id="{thing.__module__}.{thing.__qualname__}"' in described, name
+    assert 'id="fewlabels.assessment.Assessment.tell"' in described
