@@ -11,12 +11,14 @@ from fewlabels import plots
 from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
 from fewlabels.findings.finding import Finding, found_in
+from fewlabels.findings.judges import judge_table
 from fewlabels.findings.labels import Labels, Mistake, count_labels, find_mistakes
 from fewlabels.findings.learned import Band, bands
 from fewlabels.findings.next_steps import next_steps
 from fewlabels.findings.outlook import More, more_labels
 from fewlabels.findings.reading import Reading
 from fewlabels.gate import check
+from fewlabels.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +49,8 @@ class Report(Finding):
         Paragraphs on how the labels were chosen, and what more labels would change.
     learned
         What the scores mean according to the learned prior; empty without one.
+    judges
+        How good each judge is against people, with its measures; an empty table without one.
     checks
         Rules that were put to the labels, each with its verdict.
     plots
@@ -63,6 +67,7 @@ class Report(Finding):
     chosen: tuple[str, ...]
     more: More
     learned: tuple[Band, ...]
+    judges: Table
     checks: tuple[Check, ...]
     plots: Mapping[str, Plot]
     settings: Mapping[str, Any]
@@ -81,6 +86,7 @@ class Report(Finding):
             "chosen": list(self.chosen),
             "more": self.more.to_json(),
             "learned": [asdict(band) for band in self.learned],
+            "judges": list(self.judges.rows()),
             "checks": [check.to_json() for check in self.checks],
             "settings": dict(self.settings),
             "pool": dict(self.pool),
@@ -150,6 +156,7 @@ def read(
         chosen=(phrases.policy(audit), phrases.prior(audit), phrases.TARGETS[audit.spec.target], *labels.sentences()),
         more=more,
         learned=bands(audit, level),
+        judges=judge_table(audit, level) if labels.labelled else Table({"judge": []}, {}),
         checks=tuple(check(audit, rule, foresee=foresee, draws=draws, level=level) for rule in rules),
         plots={name: plots.PLOTS[name].read(reading) for name in plots.suited(audit)} if labels.labelled else {},
         settings=audit.spec.to_json(),

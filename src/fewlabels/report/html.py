@@ -14,6 +14,7 @@ from markupsafe import Markup
 from fewlabels import plots
 from fewlabels.findings.evidence import HEADINGS
 from fewlabels.findings.groups import place
+from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.plots.verdicts import Verdicts
@@ -65,6 +66,8 @@ def html(report: Report) -> str:
         key_figures=key_figures(report),
         settings=settings(report),
         drawings=[(plot, Markup(plots.figure(plot))) for plot in report.plots.values()],  # noqa: S704
+        judges=in_words(report.judges),
+        judge_rows=judge_rows(report.judges) if len(report.judges) else (),
         fold=FOLD,
         version=report.version,
         css=Markup(style),  # noqa: S704  (a file of the package)
