@@ -67,7 +67,7 @@ class Prevalence(Metric):
 
     @classmethod
     def examples(cls, classes: Sequence[str]) -> tuple[Self, ...]:
-        """That of the first and of the last class."""
+        """One for the first and one for the last class."""
         return (cls(classes[0]), cls(classes[-1]))
 
     @property
