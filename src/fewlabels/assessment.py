@@ -279,6 +279,18 @@ class Assessment(Record):
             self, groups, positive=positive, reference=reference, level=level, draws=draws, model=model
         )
 
+    def judges(self, *, level: float = 0.95, groups: Partition | None = None) -> Table:
+        """How good each judge is against people: agreement, TPR, TNR, kappa and the pass rate corrected for its errors.
+
+        A judge is an evidence column of two verdicts such as pass and fail; and, if the question is about a true pass
+        rate (`Prevalence`), the predictions. Over all items, and in each group. Columns judge, group, measure, k and of
+        (the labels that show it), mean, low and high.
+        """
+        from fewlabels.findings.judges import judge_table
+
+        check_level(level)
+        return judge_table(self, level, groups)
+
     def pool_of(self, model: str | None) -> Pool:
         """The pool of one of the models; that of the question if none is named."""
         return self.pool if self._is_own(model) else self.whole.of(str(model))

@@ -91,6 +91,7 @@ def read_predictions(
     from fewlabels.io.finder.models import has_several, split_by
     from fewlabels.io.source import Source
 
+    options = _with_verdict(options)
     if not isinstance(file, (str, Source)) and len(file) == 1:
         file = file[0]
     if not isinstance(file, (str, Source)):
@@ -145,6 +146,20 @@ def read_predictions(
     unused = _unused(source, guessed, [*groups, *evidence, *(content or ())])
     understood = _understood(dataclasses.replace(guessed, positive=positive), pool, options)
     return pool, [*_formats([source]), *understood, *_never(source, guessed, pool, options), *_left(unused)]
+
+
+def _with_verdict(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the first column of --verdict as the predictions, and the others as evidence."""
+    from fewlabels.cli.question import verdict_columns
+    from fewlabels.errors import SpecError
+
+    names, _ = verdict_columns(options)
+    if not names:
+        return options
+    if options["predicted"] is not None or options["scores"] is not None or options["models"] is not None:
+        raise SpecError("--verdict names the predictions itself. Leave out --predicted, --scores and --models.")
+    evidence = ",".join([*names[1:], *(split_names(options["evidence"]) or [])])
+    return options | {"predicted": names[0], "evidence": evidence or None}
 
 
 def _several(
@@ -351,7 +366,7 @@ def _never(source: Source, guessed: Guess, pool: Pool, options: dict[str, Any]) 
     if not (options["never_right"] or pool.unanswered):
         return []
     count = int((pool.predicted >= len(pool.choices)).sum())
-    words = f"{counted(count, 'item')}, counted as wrong"
+    words = f"{counted(count, 'item')}, counted as wrong" if count else "none of these answers occurs"
     examples: tuple[str, ...] = ()
     if guessed.predicted is not None and guessed.scores is None and options["never_right"]:
         is_never, answers = never_right(options["never_right"]), source.table([guessed.predicted]).column(0).to_pylist()
@@ -359,7 +374,7 @@ def _never(source: Source, guessed: Guess, pool: Pool, options: dict[str, Any]) 
         found = {answer: n for answer, n in said.most_common() if is_never(answer)}
         said_so = [f"{shortened(answer, 40)} ({n:,}×)" for answer, n in found.items()]
         examples = tuple(listed_pieces(said_so, 3)) if said_so else ()
-    return [Understood("never right", f"{words}: " if examples else words, "--never-right TEXT", examples)]
+    return [Understood("no answer", f"{words}: " if examples else words, "--never-right TEXT", examples)]
 
 
 def _left(unused: Sequence[str]) -> list[Understood]:

@@ -23,6 +23,10 @@ _GROUPS = (
     "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; commas cross several.  "
     "[default: predicted, or whole for a question about several models]"
 )
+_VERDICT = (
+    "Column of a judge's verdicts, pass or fail: how many would people pass, and how good is the judge? NAME=WORD says "
+    "which verdict passes; further columns after commas are evidence."
+)
 _METRICS = "For one class: f1:CLASS, and so on."
 _TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
@@ -84,6 +88,7 @@ def question_options(command: Decorated) -> Decorated:
         click.option("--groups", metavar="HOW", help=_GROUPS),
         click.option("--task", cls=PartOption, metavar="NAME", help=_TASKS),
         click.option("--metric", cls=PartOption, default="accuracy", metavar="NAME", show_default=True, help=_METRICS),
+        click.option("--verdict", metavar="NAME", help=_VERDICT),
         click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
         click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
         click.option("--compare", metavar="A,B", help="Compare two groups."),
@@ -140,12 +145,37 @@ def asked_about(options: dict[str, Any], pool: Pool) -> Pool:
     return pool
 
 
+def verdict_columns(options: dict[str, Any]) -> tuple[list[str], str | None]:
+    """The columns that --verdict names, and the verdict that passes if it says so."""
+    names, _, word = (options.get("verdict") or "").partition("=")
+    return [name.strip() for name in names.split(",") if name.strip()], word.strip() or None
+
+
+def about_verdicts(options: dict[str, Any], pool: Pool) -> dict[str, Any]:
+    """The metric and the groups of a question about verdicts, where the options do not name others."""
+    from fewlabels.errors import SpecError
+    from fewlabels.io.source import listed
+    from fewlabels.metrics.prevalence import passing
+
+    _, word = verdict_columns(options)
+    good = passing(pool.choices) if word is None else word
+    if good is None or good not in pool.choices:
+        raise SpecError(
+            f"it is not clear which of the verdicts {listed(pool.choices)} means pass. Say so, as in: --verdict "
+            f"{(options['verdict'] or '').partition('=')[0]}={pool.choices[-1]}"
+        )
+    metric = f"prevalence:{good}" if options["metric"] == "accuracy" else options["metric"]
+    return {"metric": metric, "groups": options["groups"] or "whole"}
+
+
 def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
     """Return the groups and the task that the options describe, for the pool that the question is about."""
     from fewlabels.cli import parsing
     from fewlabels.errors import SpecError
     from fewlabels.named import groups_from, metric_from
 
+    if options["verdict"] is not None:
+        options = options | about_verdicts(options, pool)
     metric = metric_from(options["metric"], pool)
     if pool.models or options["best"] or options["compare_models"] is not None or options["task"] in _OF_MODELS:
         task = parsing.task_of_models(options, metric, pool)

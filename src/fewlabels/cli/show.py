@@ -32,6 +32,7 @@ Examples:
   fewlabels show audit.db --metric calibration --groups whole
   fewlabels show audit.db --guarantee anytime
   fewlabels show audit.db --model old --groups whole
+  fewlabels show audit.db --judges --groups column:system
   fewlabels show audit.db --json > estimates.json
 """
 _SORTS = ("group", "n", "labelled", "mean", "low", "high", "width")
@@ -43,6 +44,7 @@ _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 @click.option("--metric", metavar="NAME", help="Another metric than that of the question.")
 @click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
 @click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
+@click.option("--judges", is_flag=True, help="How good each judge is against people, over all items and by group.")
 @click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
@@ -57,6 +59,7 @@ def show(
     metric: str | None,
     groups: str | None,
     model: str | None,
+    judges: bool,
     sort: str | None,
     top: int | None,
     level: float,
@@ -74,6 +77,9 @@ def show(
     from fewlabels.named import groups_from, metric_from
 
     audit = open_assessment(address, name)
+    if judges:
+        _judges(audit, groups, level, as_json)
+        return
     pool = audit.pool_of(model)
     own = metric is None and groups is None and pool is audit.pool
     measured = metric_from(metric, pool) if metric else audit.spec.task.metric
@@ -104,6 +110,29 @@ def show(
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
     elif known["forecast"]:
         talk(f"\n{known['forecast']['words']}")
+
+
+def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:
+    """Print how good the judges are against people."""
+    from fewlabels.cli.common import emit, emit_json, talk
+    from fewlabels.errors import SpecError
+    from fewlabels.findings.judges import in_words, judge_rows
+    from fewlabels.named import groups_from
+    from fewlabels.table import Table
+
+    table = audit.judges(level=level, groups=groups_from(groups, audit.pool) if groups else None)
+    if not len(table):
+        raise SpecError(
+            f"{audit.name!r} has no judge: no evidence column holds two verdicts such as pass and fail. Begin another "
+            "assessment, with --verdict NAME for the judge itself or --evidence NAME for one of the answers."
+        )
+    if as_json:
+        emit_json({"judges": list(table.rows()), "settings": dict(table.settings)})
+        return
+    for sentence in in_words(table):
+        talk(f"{sentence}\n")
+    head, *rows = judge_rows(table)
+    emit(Table({title: [row[i] for row in rows] for i, title in enumerate(head)}, table.settings), as_json=False)
 
 
 def _title(

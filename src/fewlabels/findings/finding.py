@@ -14,6 +14,7 @@ from fewlabels.findings.labels import Tally, tally
 from fewlabels.findings.overall import over_all
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import answer_table, estimates_table
+from fewlabels.metrics import Prevalence
 from fewlabels.priors import Learned
 from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall
 from fewlabels.wording import counted, listed
@@ -160,9 +161,18 @@ def grounds_of(reading: Reading) -> Grounds:
         answer=reading.answer,
         rows=rows,
         overall=over_all(reading, rows),
+        said=_said(audit),
         unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
         confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
     )
+
+
+def _said(audit: Assessment) -> float | None:
+    """The share of the items that are predicted as the class whose true share is asked for."""
+    metric, pool = audit.spec.task.metric, audit.pool
+    if not isinstance(metric, Prevalence):
+        return None
+    return float((pool.predicted == pool.classes.index(metric.positive)).mean())
 
 
 def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:

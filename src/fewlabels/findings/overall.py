@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fewlabels.findings.evidence import LEARNED, beside
 from fewlabels.findings.measures import FEW
 from fewlabels.findings.prior_pull import asks_everywhere, is_random_sample
-from fewlabels.metrics import Accuracy
+from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.partition import whole
 from fewlabels.priors import Uniform
 from fewlabels.tasks.grounds import Overall
@@ -52,7 +52,8 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"
     elif not reading.is_grounded and not is_random_sample(audit):
         why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"
-    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt, basis, audit.spec.target)
+    of = "Verdict agrees with people" if isinstance(audit.spec.task.metric, Prevalence) else "Right"
+    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt, basis, audit.spec.target, of)
 
 
 def rests(audit: Assessment, labelled: int) -> tuple[str, bool]:

@@ -12,12 +12,14 @@ from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
 from fewlabels.findings.classes import ClassReport, read_classes
 from fewlabels.findings.finding import Finding, found_in
+from fewlabels.findings.judges import judge_table
 from fewlabels.findings.labels import Labels, Mistake, count_labels, find_mistakes
 from fewlabels.findings.learned import Band, bands
 from fewlabels.findings.next_steps import next_steps
 from fewlabels.findings.outlook import More, more_labels
 from fewlabels.findings.reading import Reading
 from fewlabels.gate import check
+from fewlabels.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +51,8 @@ class Report(Finding):
         Paragraphs on how the labels were chosen, and what more labels would change.
     learned
         What the scores mean according to the learned prior; empty without one.
+    judges
+        How good each judge is against people, with its measures; an empty table without one.
     checks
         Rules that were put to the labels, each with its verdict.
     plots, main_plot
@@ -67,6 +71,7 @@ class Report(Finding):
     chosen: tuple[str, ...]
     more: More
     learned: tuple[Band, ...]
+    judges: Table
     checks: tuple[Check, ...]
     plots: Mapping[str, Plot]
     main_plot: str
@@ -87,6 +92,7 @@ class Report(Finding):
             "chosen": list(self.chosen),
             "more": self.more.to_json(),
             "learned": [asdict(band) for band in self.learned],
+            "judges": list(self.judges.rows()),
             "checks": [check.to_json() for check in self.checks],
             "settings": dict(self.settings),
             "pool": dict(self.pool),
@@ -157,6 +163,7 @@ def read(
         chosen=(phrases.policy(audit), phrases.prior(audit), phrases.TARGETS[audit.spec.target], *labels.sentences()),
         more=more,
         learned=bands(audit, level),
+        judges=judge_table(audit, level) if labels.labelled else Table({"judge": []}, {}),
         checks=tuple(check(audit, rule, foresee=foresee, draws=draws, level=level) for rule in rules),
         plots={name: plots.PLOTS[name].read(reading) for name in plots.suited(audit)} if labels.labelled else {},
         main_plot=plots.main_kind(audit),

@@ -15,6 +15,7 @@ from fewlabels import plots
 from fewlabels.findings.classes import readable_averages, readable_classes
 from fewlabels.findings.evidence import HEADINGS
 from fewlabels.findings.groups import place
+from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.plots.verdicts import Verdicts
@@ -68,6 +69,8 @@ def html(report: Report) -> str:
         averages=None if report.classes is None else readable_averages(report.classes.averages),
         settings=settings(report),
         **_drawings(report),
+        judges=in_words(report.judges),
+        judge_rows=judge_rows(report.judges) if len(report.judges) else (),
         fold=FOLD,
         version=report.version,
         css=Markup(style),  # noqa: S704  (a file of the package)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fewlabels.findings.groups import place
+from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.report.settings import settings
@@ -47,6 +48,7 @@ def markdown(report: Report) -> str:
         _groups(report),
         escaped(words.rule),
         *_confusions(report),
+        *_judges(report),
         *_mistakes(report),
         "## How the labels were chosen",
         *map(escaped, report.chosen),
@@ -110,6 +112,13 @@ def _confusions(report: Report) -> list[str]:
         return []
     rows = [(pair.group, pair.true, pair.words) for pair in report.confusions]
     return ["## Classes confused most often", _table(("it says", "true class", "how often, when it says so"), rows)]
+
+
+def _judges(report: Report) -> list[str]:
+    if not len(report.judges):
+        return []
+    rows = judge_rows(report.judges)
+    return ["## How good the judge is", *map(escaped, in_words(report.judges)), _table(rows[0], rows[1:])]
 
 
 def _mistakes(report: Report) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost
+from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Prevalence
 from fewlabels.tasks.grounds import LONGEST
 from fewlabels.wording import Style, percent, plain, plural, shortened
 
@@ -23,6 +23,11 @@ _QUESTIONS: dict[type, str] = {
 def question(task: Estimate, noun: str, groups: int) -> str:
     """The task as a question."""
     each = f", in each {noun}" if groups > 1 else ""
+    if isinstance(task.metric, Prevalence):
+        words = (
+            "How many items would people pass" if task.metric.passes else f"How many are truly {task.metric.positive}"
+        )
+        return f"{words}{each}?"
     words = _QUESTIONS.get(type(task.metric), f"What is the classifier's {task.metric.name}{{each}}?")
     return words.replace("{each}", each)
 
@@ -76,6 +81,15 @@ def _averaged(task: Estimate, grounds: Grounds) -> str:
         return f"The classifier's confidence is off by {off} on average.{claim}"
     if isinstance(task.metric, Cost):
         return f"A prediction costs {plain(row['mean'])} on average ({between})."
+    if isinstance(task.metric, Prevalence):
+        items = f"these {grounds.items:,} items" if grounds.target == "pool" else "all items like these"
+        begin = f"People would pass {style.value(row['mean'])} of {items}"
+        if not task.metric.passes:
+            begin = f"{style.value(row['mean'])} of {items} are truly {task.metric.positive}"
+        said = "" if grounds.said is None else f" The verdicts pass {percent(grounds.said)}."
+        if said and not task.metric.passes:
+            said = f" The classifier says so of {percent(grounds.said or 0.0)}."
+        return f"{begin} ({between}).{said}"
     spread = "" if len(grounds.rows) == 1 else f", averaged over the {plural(grounds.noun)},"
     value = style.value(row.get("median", row["mean"]))
     return f"The classifier's {task.metric.name}{spread} is {value} ({between})."

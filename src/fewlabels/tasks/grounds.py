@@ -141,11 +141,12 @@ class Overall:
     doubt: str = ""
     rests: str = ""
     target: Target = "pool"
+    of: str = "Right"
 
     @property
     def name(self) -> str:
         """What it is a number of."""
-        return "Right, over all items" if self.target == "pool" else "Right, over all items like these"
+        return f"{self.of}, over all items" if self.target == "pool" else f"{self.of}, over all items like these"
 
     @property
     def between(self) -> str:
@@ -196,6 +197,8 @@ class Grounds:
         The pairs of classes that are mixed up most; empty unless the metric is a confusion matrix.
     unanswered
         The number of items whose answer is missing or never right.
+    said
+        If the metric is the true share of a class: the share of the items that are predicted as it.
     """
 
     noun: str
@@ -206,6 +209,7 @@ class Grounds:
     overall: Overall
     confusions: tuple[Confused, ...] = ()
     unanswered: int = 0
+    said: float | None = None
 
     @property
     def nouns(self) -> str:

@@ -1,0 +1,242 @@
+"""How good judges are against people: agreement, what they find of each side, kappa, and the rate corrected for it.
+
+A judge says pass or fail of every item, people of a few. θ_pass and θ_fail are the shares of what it passes and of what
+it fails that people would pass. They come from the learned prior, in a pool in which the judge's verdict is the
+prediction and everything else that is known is evidence. How many items the judge passes is known, and the rest is
+arithmetic on draws of the two, so the measures of one judge fit together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fewlabels.estimates import affordable, interval, value_draws
+from fewlabels.evidence import verdicts
+from fewlabels.metrics import Prevalence
+from fewlabels.metrics.prevalence import passing
+from fewlabels.partition import Partition, whole
+from fewlabels.pool import NO_ANSWER, Pool
+from fewlabels.priors import Learned
+from fewlabels.table import Table
+from fewlabels.wording import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.metrics import Metric
+
+PREDICTED = "predicted"
+"""The name of the judge whose verdicts are the predictions."""
+_DRAWS = 4_000
+_STREAM = 0x6A7564  # the generator of these draws is apart from all others
+_TITLES = {
+    "says pass": "it passes",
+    "true pass rate": "people would pass",
+    "agreement": "agreement",
+    "TPR": "passes of what people pass (TPR)",
+    "TNR": "fails of what people fail (TNR)",
+    "kappa": "kappa",
+}
+
+
+class Judge(NamedTuple):
+    """A judge, and its verdict on each item: 1 pass, 0 fail, −1 none; shape (items,)."""
+
+    name: str
+    verdict: NDArray[np.int64]
+
+
+def judges_of(audit: Assessment) -> list[Judge]:
+    """The judges: the predictions if the question is about a true pass rate, and evidence columns of two verdicts."""
+    pool, metric = audit.pool, audit.spec.task.metric
+    if audit.spec.task.of_models:
+        return []
+    found = []
+    if isinstance(metric, Prevalence):
+        said = np.where(pool.predicted < len(pool.choices), pool.predicted, -1).astype(np.int64)
+        found.append(Judge(PREDICTED, _passed(said, pool.choices.index(metric.positive))))
+    for name in pool.evidence:
+        own = _verdict(pool, name, metric)
+        if own is not None:
+            found.append(Judge(name, own))
+    return found
+
+
+def _passed(said: NDArray[np.int64], positive: int) -> NDArray[np.int64]:
+    return np.where(said < 0, -1, said == positive).astype(np.int64)
+
+
+def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
+    """What an evidence column says of each item, if it is a verdict; else None."""
+    column = pool.column(name)
+    if isinstance(metric, Prevalence) and (said := verdicts(column, pool.choices)) is not None:
+        return _passed(said, pool.choices.index(metric.positive))
+    words = sorted({str(value) for value in column.unique().to_pylist() if value is not None})
+    good = passing(words)
+    if good is None:
+        return None
+    said = np.array([-1 if value is None else words.index(str(value)) for value in column.to_pylist()])
+    return _passed(said, words.index(good))
+
+
+def judge_table(audit: Assessment, level: float, groups: Partition | None = None, draws: int = _DRAWS) -> Table:
+    """Each judge against people, over all items and in each group: a row for each measure.
+
+    Columns: judge, group, measure; k and of, the labels behind it; mean, low and high.
+    """
+    groups = audit.groups if groups is None else groups
+    parts = [whole(audit.pool), *([groups] if len(groups) > 1 else [])]
+    rows = [
+        {"judge": judge.name, "group": group, **row}
+        for judge in judges_of(audit)
+        for part in parts
+        for group, measures in _measured(audit, judge, part, draws)
+        for row in _rows(measures, level)
+    ]
+    columns = ("judge", "group", "measure", "k", "of", "mean", "low", "high")
+    return Table({name: [row[name] for row in rows] for name in columns}, {"level": level, "draws": draws})
+
+
+class Measured(NamedTuple):
+    """A measure: its name, the labels that show it (k of n), and draws of it."""
+
+    name: str
+    k: int | None
+    of: int | None
+    draws: NDArray[np.float64]
+
+
+def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> Iterator[tuple[str, list[Measured]]]:
+    """The measures of a judge in each group that has verdicts, with the name of the group."""
+    used, piece = np.unique(part.group.astype(np.int64) * 3 + judge.verdict + 1, return_inverse=True)
+    names = tuple(f"{part.names[code // 3]} {code % 3 - 1}" for code in used.tolist())
+    pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name})
+    yes, labelled = _labels(audit)
+    mirror, metric = _mirrored(audit, judge)
+    cells = metric.cells(mirror, pieces)
+    outcomes = metric.outcomes(mirror, cells, labelled, (~yes[labelled]).astype(np.int32))
+    belief = Learned().across(cells, audit.spec.target, audit.groups).belief(outcomes)
+    rng = np.random.default_rng([audit.spec.seed, 0, _STREAM])
+    values = value_draws(metric, belief, cells, rng, affordable(draws, belief))
+    place = {code: i for i, code in enumerate(used.tolist())}
+    for g, name in enumerate(part.names):
+        here = [place.get(3 * g + 1), place.get(3 * g + 2)]  # fail, pass
+        size = np.array([0 if at is None else int(pieces.sizes[at]) for at in here])
+        if size.sum():
+            theta = [np.zeros(len(values)) if at is None else values[:, at] for at in here]
+            inside = labelled[part.group[labelled] == g]
+            yield name, _measures(size, theta[0], theta[1], judge.verdict[inside], yes[inside])
+
+
+def _labels(audit: Assessment) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Whether people pass each item, by its label, shape (items,); and the items that have one."""
+    pool, metric, labels = audit.pool, audit.spec.task.metric, audit.labels()
+    items, true = pool.positions(labels), pool.class_positions(labels.values())
+    yes = np.zeros(len(pool), dtype=bool)
+    passed = pool.choices.index(metric.positive) if isinstance(metric, Prevalence) else pool.predicted[items]
+    yes[items] = true == passed
+    return yes, items
+
+
+def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
+    """The pool in which the judge's verdicts are the predictions, and the metric that is the true pass rate there.
+
+    Evidence are the other judges, the predictions themselves, and their confidence.
+    """
+    pool, metric = audit.pool, audit.spec.task.metric
+    names = ("right", "wrong")
+    columns = {} if pool.columns is None else {name: pool.column(name) for name in pool.evidence if name != judge.name}
+    if isinstance(metric, Prevalence):
+        others = [name for name in pool.choices if name != metric.positive]
+        names = (metric.positive, others[0] if len(others) == 1 else "the rest")
+        if judge.name != PREDICTED and len(others) == 1:
+            said = [None if k >= len(pool.choices) else pool.choices[k] for k in pool.predicted.tolist()]
+            columns[PREDICTED] = pa.chunked_array([pa.array(said, pa.string())])
+    if pool.confidence is not None:
+        columns["its confidence"] = pa.chunked_array([pa.array(pool.confidence)])
+    silent = judge.verdict < 0
+    predicted = np.where(silent, 2, 1 - judge.verdict).astype(np.int32)
+    classes = (*names, NO_ANSWER) if silent.any() else names
+    further = pa.Table.from_arrays(list(columns.values()), names=list(columns)) if columns else None
+    mirror = Pool(pool.ids, predicted, classes, columns=further, unanswered=bool(silent.any()), evidence=tuple(columns))
+    return mirror, Prevalence(names[0])
+
+
+def _measures(
+    size: NDArray[np.int64],
+    failed: NDArray[np.float64],
+    passed: NDArray[np.float64],
+    verdict: NDArray[np.int64],
+    yes: NDArray[np.bool_],
+) -> list[Measured]:
+    """The measures of one judge in one group, from θ_fail and θ_pass, and its labels."""
+    fails, passes = size / size.sum()
+    rate = passes * passed + fails * failed
+    agreed = passes * passed + fails * (1 - failed)
+    chance = passes * rate + fails * (1 - rate)
+    known = verdict >= 0
+    yes, verdict = yes[known], verdict[known]
+
+    def share(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 1e-12)
+
+    return [
+        Measured("says pass", None, None, np.full(len(rate), passes)),
+        Measured("true pass rate", int(yes.sum()), len(yes), rate),
+        Measured("agreement", int((yes == (verdict == 1)).sum()), len(yes), agreed),
+        Measured("TPR", int((yes & (verdict == 1)).sum()), int(yes.sum()), share(passes * passed, rate)),
+        Measured("TNR", int((~yes & (verdict == 0)).sum()), int((~yes).sum()), share(fails * (1 - failed), 1 - rate)),
+        Measured("kappa", None, None, share(agreed - chance, 1 - chance)),
+    ]
+
+
+def _rows(measures: list[Measured], level: float) -> Iterator[dict[str, object]]:
+    for one in measures:
+        low, high = interval(one.draws, level)
+        numbers = {"mean": float(one.draws.mean()), "low": float(low), "high": float(high)}
+        yield {"measure": one.name, "k": one.k, "of": one.of, **numbers}
+
+
+def judge_rows(table: Table) -> list[list[str]]:
+    """The table for readers: a head, and a row for each judge and group."""
+    head = ["judge", "group", *(_TITLES.values())]
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in table.rows():
+        cells = found.setdefault((row["judge"], row["group"]), [row["judge"], row["group"]])
+        write = "{:.2f}".format if row["measure"] == "kappa" else percent
+        range_ = "" if row["measure"] == "says pass" else f" ({write(row['low'])} – {write(row['high'])})"
+        counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}"
+        cells.append(f"{write(row['mean'])}{range_}{counts}")
+    return [head, *found.values()]
+
+
+def in_words(table: Table) -> tuple[str, ...]:
+    """A sentence about each judge over all items."""
+    by_judge: dict[str, dict[str, Mapping[str, float]]] = {}
+    for row in table.rows():
+        if row["group"] == "all":
+            by_judge.setdefault(row["judge"], {})[row["measure"]] = row
+    return tuple(_sentence(name, rows) for name, rows in by_judge.items())
+
+
+def _sentence(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
+    def said(measure: str) -> str:
+        row = rows[measure]
+        return (
+            f"{percent(row['mean'])} ({percent(row['low'])} to {percent(row['high'])}; {row['k']:,} of {row['of']:,})"
+        )
+
+    who = "The verdict" if name == PREDICTED else name
+    kappa, rate = rows["kappa"], rows["true pass rate"]
+    return (
+        f"{who} agrees with people on {said('agreement')}. It passes {said('TPR')} of what people pass, and fails "
+        f"{said('TNR')} of what people fail. Kappa, which is agreement beyond chance, is {kappa['mean']:.2f} "
+        f"({kappa['low']:.2f} to {kappa['high']:.2f}). It passes {percent(rows['says pass']['mean'])} of the items; "
+        f"people would pass {percent(rate['mean'])} ({percent(rate['low'])} to {percent(rate['high'])})."
+    )

@@ -1,0 +1,108 @@
+"""Prevalence: the share of items that truly are of a class, such as the true pass rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from fewlabels.errors import SpecError
+from fewlabels.metrics.base import Metric, true_classes
+from fewlabels.parts import Takes, register
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+
+# Verdicts in words, from the side that passes and from the one that fails.
+_PASS = "pass passed yes true correct right good ok acceptable accept accepted success valid faithful 1"  # noqa: S105
+_FAIL = "fail failed no false incorrect wrong bad unacceptable reject rejected failure invalid unfaithful 0"
+PASSING, FAILING = frozenset(_PASS.split()), frozenset(_FAIL.split())
+
+
+def passing(verdicts: Sequence[str]) -> str | None:
+    """The one of some verdicts that means pass; None if the words do not say. Numbers say it only of two.
+
+    >>> passing(["Fail", "Pass", "unsure"]), passing(["0", "1"]), passing(["0", "1", "2"]), passing(["cat", "dog"])
+    ('Pass', '1', None, None)
+    """
+    plain = {one: one.strip().casefold() for one in verdicts}
+    worded = {one: word for one, word in plain.items() if len(plain) == 2 or not word.isdecimal()}
+    good = [one for one, word in worded.items() if word in PASSING]
+    return good[0] if len(good) == 1 and any(word in FAILING for word in worded.values()) else None
+
+
+@register
+@dataclass(frozen=True)
+class Prevalence(Metric):
+    """Σ_k p_gk θ_gk,positive: the share of the items of a group that truly are of a class.
+
+    Where the prediction is the verdict of a judge, pass or fail, it is the true pass rate: what people would say of all
+    items, with the judge's errors corrected. For each verdict, labels show how often people agree.
+
+    Parameters
+    ----------
+    positive
+        The class, such as "pass".
+
+    >>> import fewlabels as fl, numpy as np
+    >>> pool = fl.read_pool({"predicted": ["pass", "pass", "pass", "fail"]})
+    >>> metric = fl.Prevalence("pass")
+    >>> cells = metric.cells(pool, fl.whole(pool))
+    >>> metric.value(np.array([[0.8, 0.2], [0.4, 0.6]]), cells)  # of what passed 80% should, of what failed 40%
+    array([0.7])
+    """
+
+    positive: str = ""
+
+    takes: ClassVar[Takes] = "CLASS"
+    phrase: ClassVar[str] = "the share of items that truly belong to a class, according to people"
+    linear: ClassVar[bool] = True
+
+    @classmethod
+    def examples(cls, classes: Sequence[str]) -> tuple[Self, ...]:
+        """One for the first and one for the last class."""
+        return (cls(classes[0]), cls(classes[-1]))
+
+    @property
+    def passes(self) -> bool:
+        """Whether the class is a verdict such as pass, so that it is a pass rate."""
+        return self.positive.strip().casefold() in PASSING
+
+    @property
+    def name(self) -> str:
+        """Its name in a sentence."""
+        return "true pass rate" if self.passes else f"true share of {self.positive}"
+
+    def cells(self, pool: Pool, partition: Partition) -> Cells:
+        """Group × whether the class is predicted, with the class against the rest as outcomes."""
+        k = len(pool.classes)
+        rest = (np.arange(k) != self._positive(pool)).astype(np.int64)
+        key = rest[pool.predicted].astype(np.int32)
+        return true_classes(pool, partition, np.broadcast_to(rest, (k, k)), (self.positive, "the rest"), key)
+
+    def _positive(self, pool: Pool) -> int:
+        if self.positive not in pool.choices:
+            known = ", ".join(repr(name) for name in pool.choices[:8]) + (", ..." if len(pool.choices) > 8 else "")
+            raise SpecError(
+                f"The 'positive' of Prevalence() must be a class of the pool ({known}). Got {self.positive!r} instead."
+            )
+        return pool.classes.index(self.positive)
+
+    def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
+        """0 for the class and 1 for the rest."""
+        return (true != self._positive(pool)).astype(np.int64)
+
+    def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """The share of the class: (..., cells, outcomes) to (..., groups)."""
+        return cells.total(cells.weight * theta[..., 0])
+
+    def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """The cell's weight for the class and 0 for the rest, shape (cells, outcomes)."""
+        return cells.weight[:, None] * np.array([1.0, 0.0])

@@ -1,0 +1,144 @@
+"""Judges, evidence columns and refusals on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fewlabels as fl
+from fewlabels.cli.main import cli
+
+
+def run(*words, code=0):
+    result = CliRunner().invoke(cli, [str(word) for word in words])
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    return result
+
+
+def said(output):
+    """The output on one line, since lines are broken where they are long."""
+    return " ".join(output.split())
+
+
+def read(name):
+    return [json.loads(line) for line in Path(name).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """The file runs.jsonl with 400 answers of two systems and two judges; and what people say of them."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    good = rng.random(400) < 0.7
+    judge = np.where(rng.random(400) < 0.15, ~good, good)
+    lines = [
+        {
+            "id": f"q{i}",
+            "question": f"What is {i} and {i}?",
+            "answer": f"It is {2 * i}",
+            "system": "ab"[i % 2],
+            "judge_says": "pass" if judge[i] else "fail",
+            "judge2": bool(good[i] if i % 5 else not good[i]),
+            "stars": int(1 + 2 * good[i] + i % 3),
+        }
+        for i in range(400)
+    ]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return {f"q{i}": "pass" if good[i] else "fail" for i in range(400)}
+
+
+def label(name, truth, n):
+    audit = fl.load("audit.db", name)
+    audit.tell({item: truth[item] for item in audit.ask(n).ids})
+    audit.close()
+
+
+def test_a_verdict_chooses_the_question(runs):
+    words = run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says,judge2").stderr
+    for line in ("predicted   column 'judge_says'", "evidence    'judge2'", "How many items would people pass?"):
+        assert line in words
+    label("runs", runs, 80)
+    shown = run("show", "audit.db")
+    assert "People would pass" in shown.stderr
+    assert "True pass rate" in shown.stderr
+    found = json.loads(run("show", "audit.db", "--judges", "--groups", "column:system", "--json").stdout)["judges"]
+    assert {row["judge"] for row in found} == {"predicted", "judge2"}
+    assert {row["group"] for row in found} == {"all", "a", "b"}
+    table = run("show", "audit.db", "--judges")
+    assert "The verdict agrees with people on" in table.stderr
+    assert "passes of what people pass (TPR)" in table.stdout
+    run("report", "audit.db", "-o", "audit.md", "--no-forecast")
+    report = said(Path("audit.md").read_text(encoding="utf-8"))
+    assert "## How good the judge is" in report
+    assert "Verdict agrees with people, over all items like these" in report
+    assert "evidence columns | judge2" in report
+
+
+def test_pass_rates_of_two_systems_are_compared(runs):
+    run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says", "--groups", "column:system", "--compare", "a,b")
+    label("runs", runs, 60)
+    assert "true pass rate" in run("answer", "audit.db").output
+
+
+def test_which_verdict_passes_must_be_clear(runs):
+    lines = [line | {"mood": "sun" if i % 3 else "rain"} for i, line in enumerate(read("runs.jsonl"))]
+    Path("moods.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    words = said(run("new", "audit.db", "moods.jsonl", "--verdict", "mood", code=2).stderr)
+    assert "not clear which of the verdicts 'rain', 'sun' means pass. Say so, as in: --verdict mood=sun" in words
+    assert "truly sun" in run("new", "audit.db", "moods.jsonl", "--verdict", "mood=sun", "--dry-run").stderr
+    words = said(
+        run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says", "--predicted", "answer", code=2).stderr
+    )
+    assert "--verdict names the predictions itself" in words
+
+
+def test_evidence_and_refusals_from_a_messy_file(runs, tmp_path):
+    rows = ["id,reply,label,judge,stars"]
+    for i in range(90):
+        reply = ["yes", "no", "no", "yes", "I'm sorry, I can't.", ""][i % 6]
+        rows.append(f'm{i},"{reply}",yes,{"good" if i % 4 else ""},{i % 5 + 1}')
+    (tmp_path / "messy.csv").write_text("\n".join(rows), encoding="utf-8")
+    told = ("--predicted", "reply", "--never-right", "i'm sorry*", "--never-right", "", "--evidence", "judge,stars")
+    words = run("new", "audit.db", "messy.csv", *told).stderr
+    assert "evidence    'judge', 'stars'" in words
+    assert "no answer   30 items, counted as wrong" in words
+    pool = fl.load("audit.db", "messy").pool
+    assert pool.choices == ("no", "yes")
+    assert pool.evidence == ("judge", "stars")
+    told_less = ("--predicted", "reply", "--never-right", "i'm sorry*", "--evidence", "judge")
+    assert "--never-right ''" in said(run("new", "audit.db", "more", "messy.csv", *told_less, code=2).stderr)
+    wrong = said(run("new", "audit.db", "more", "messy.csv", *told[:6], "--evidence", "juge", code=2).stderr)
+    assert "no column 'juge', named by --evidence. Did you mean 'judge'?" in wrong
+
+
+def test_there_is_no_judge_to_show(runs):
+    run("new", "audit.db", "runs.jsonl", "--predicted", "judge_says", "--evidence", "stars")
+    assert "has no judge" in said(run("show", "audit.db", "--judges", code=2).stderr)
+
+
+def test_a_simulation_may_use_evidence(runs, tmp_path):
+    lines = read("runs.jsonl")
+    for line in lines:
+        line["label"] = runs[line["id"]]
+    (tmp_path / "known.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    words = (
+        "--predicted",
+        "judge_says",
+        "--methods",
+        "learned+items+pool",
+        "--budgets",
+        "40",
+        "--runs",
+        "6",
+        "--jobs",
+        "1",
+    )
+    errors = []
+    for more in ((), ("--evidence", "judge2")):
+        rows = json.loads(run("simulate", "known.jsonl", *words, *more, "--jobs", "1", "--json").stdout)["rows"]
+        errors.append(next(row["mean"] for row in rows if row["score"] == "rmse"))
+    assert errors[1] != errors[0]

@@ -1,0 +1,137 @@
+"""How good judges are against people: known answers, coverage, and the words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.findings.finding import find
+from fewlabels.findings.judges import PREDICTED, in_words, judge_rows
+from fewlabels.metrics.prevalence import passing
+
+NAMES = np.array(["fail", "pass"])
+
+
+def world(seed, items=800):
+    """Answers of two systems, with two judges that err together, one of them silent on some; and the truth."""
+    rng = np.random.default_rng(seed)
+    system = rng.choice(["a", "b"], items)
+    good = rng.random(items) < np.where(system == "a", 0.65, 0.8)
+    first = np.where(good, rng.random(items) < 0.92, rng.random(items) < 0.3)
+    second = np.where(rng.random(items) < 0.4, first, np.where(good, rng.random(items) < 0.85, rng.random(items) < 0.3))
+    silent = rng.random(items) < 0.05
+    columns = {
+        "judge": NAMES[first.astype(int)],
+        "other": [None if no else bool(yes) for yes, no in zip(second, silent, strict=True)],
+        "system": system,
+    }
+    return good, first, second, silent, columns
+
+
+def audit_of(columns, **settings):
+    pool = fl.read_pool(columns, predicted="judge", evidence=["other"])
+    return fl.create(None, "x", pool, fl.whole(pool), task=fl.Estimate(fl.Prevalence("pass")), **settings)
+
+
+def label(audit, good, n):
+    audit.tell({item: NAMES[int(good[int(item)])] for item in audit.ask(n).ids})
+
+
+def real(good, verdict, here):
+    """The measures with all labels."""
+    good, verdict = good[here], verdict[here]
+    rate, said, agreed = good.mean(), verdict.mean(), (good == verdict).mean()
+    chance = rate * said + (1 - rate) * (1 - said)
+    return {
+        "says pass": said,
+        "true pass rate": rate,
+        "agreement": agreed,
+        "TPR": verdict[good].mean(),
+        "TNR": (~verdict[~good]).mean(),
+        "kappa": (agreed - chance) / (1 - chance),
+    }
+
+
+def test_with_all_labels_the_measures_are_known():
+    good, first, second, silent, columns = world(1, items=150)
+    audit = audit_of(columns, target="pool")
+    label(audit, good, 150)
+    found = {(row["judge"], row["group"], row["measure"]): row for row in audit.judges().rows()}
+    groups = audit.judges(groups=fl.by_column(audit.pool, "system"))
+    found |= {(row["judge"], row["group"], row["measure"]): row for row in groups.rows()}
+    system = np.array(columns["system"])
+    for name, verdict, spoken in ((PREDICTED, first, np.ones(150, bool)), ("other", second, ~silent)):
+        for group, here in (("all", spoken), ("a", spoken & (system == "a")), ("b", spoken & (system == "b"))):
+            for measure, value in real(good, verdict, here).items():
+                row = found[name, group, measure]
+                assert row["mean"] == pytest.approx(value, abs=1e-9), (name, group, measure)
+                if row["of"]:
+                    assert row["k"] / row["of"] == pytest.approx(value)
+
+
+def test_intervals_contain_the_true_measures():
+    """Two judges, five measures, 20 pools: not less than 95% by 4.5 standard errors, and not by being endless.
+
+    Measures of one pool are not independent, so a pool counts once. It is 98% in 40 pools: they err on the safe side.
+    """
+    runs, inside, wide = 20, [], []
+    for run in range(runs):
+        good, first, second, silent, columns = world([run, 3])
+        audit = audit_of(columns, target="pool", seed=run)
+        label(audit, good, 100)
+        truth = {PREDICTED: real(good, first, np.ones(800, bool)), "other": real(good, second, ~silent)}
+        rows = [row for row in audit.judges().rows() if row["measure"] != "says pass"]
+        inside.append([row["low"] <= truth[row["judge"]][row["measure"]] <= row["high"] for row in rows])
+        wide.append([row["high"] - row["low"] for row in rows if row["measure"] == "agreement"])
+    each = np.array(inside).mean(axis=1)
+    assert each.mean() > 0.95 - 4.5 * max(each.std(), 0.05) / np.sqrt(runs)
+    # An interval from the 100 labels alone is 1.96·2·√(0.86·0.14/100) = 0.136 long.
+    assert np.mean(wide) < 0.14
+
+
+def test_an_evidence_column_may_judge_right_and_wrong():
+    rng = np.random.default_rng(5)
+    true = rng.integers(0, 3, 600)
+    said = np.where(rng.random(600) < 0.75, true, (true + 1) % 3)
+    right = said == true
+    verdict = np.where(rng.random(600) < 0.1, ~right, right)
+    classes = np.array(["a", "b", "c"])
+    pool = fl.read_pool({"predicted": classes[said], "judge": verdict, "note": ["x"] * 600}, evidence=["judge"])
+    audit = fl.create(None, "x", pool, target="pool")
+    audit.tell({item: classes[true[int(item)]] for item in audit.ask(120).ids})
+    found = {row["measure"]: row for row in audit.judges().rows() if row["group"] == "all"}
+    for measure, value in real(right, verdict, np.ones(600, bool)).items():
+        assert found[measure]["low"] - 0.03 <= value <= found[measure]["high"] + 0.03, measure
+
+
+def test_the_words():
+    good, _, _, _, columns = world(7)
+    audit = audit_of(columns)
+    label(audit, good, 80)
+    finding = find(audit)
+    assert finding.question == "How many items would people pass?"
+    assert finding.headline.startswith("People would pass ")
+    assert " The verdicts pass " in finding.headline
+    assert finding.basis == "Based on 80 labels, and on other, known of all 800 items."
+    first, second = in_words(audit.judges())
+    assert first.startswith("The verdict agrees with people on ")
+    assert second.startswith("other agrees with people on ")
+    assert "of what people fail. Kappa, which is agreement beyond chance, is 0." in first
+    head, *rows = judge_rows(audit.judges())
+    assert head[-1] == "kappa"
+    assert [row[0] for row in rows] == [PREDICTED, "other"]
+
+
+def test_without_judges_there_is_nothing_to_say():
+    pool = fl.read_pool({"predicted": ["a", "b", "c"], "stars": [1, 2, 3]}, evidence=["stars"])
+    audit = fl.create(None, "x", pool)
+    assert len(audit.judges()) == 0
+    assert in_words(audit.judges()) == ()
+
+
+def test_which_verdict_passes():
+    assert passing(["False", "True"]) == "True"
+    assert passing(["incorrect", "correct", "unsure"]) == "correct"
+    assert passing(["0", "1", "2"]) is None
+    assert passing(["pass"]) is None
