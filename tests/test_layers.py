@@ -32,6 +32,7 @@ ORDER = (
     "policies",
     "stopping",
     "spec",
+    "engines",
     "io",
     "named",
     "store",
