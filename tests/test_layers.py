@@ -17,6 +17,9 @@ ORDER = (
     "wording",
     "parts",
     "table",
+    "hashing",
+    "index",
+    "reserve",
     "pool",
     "partition",
     "belief",
@@ -61,7 +64,13 @@ UPWARDS = {"assessment": {"findings", "gate", "plots", "report"}, "store": {"lab
 PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy", "scipy.special"}
 # Arrow where columns of items are held; frames where a result is handed over.
-LAYER_MAY_IMPORT = {"pool": {"pyarrow"}, "partition": {"pyarrow"}, "table": {"pyarrow", "pandas", "polars"}}
+LAYER_MAY_IMPORT = {
+    "hashing": {"pyarrow"},
+    "index": {"pyarrow"},
+    "pool": {"pyarrow"},
+    "partition": {"pyarrow"},
+    "table": {"pyarrow", "pandas", "polars"},
+}
 IMPURE = (
     {"os", "io", "pathlib", "shutil", "tempfile", "sqlite3", "socket", "logging"}
     | {"subprocess", "threading", "multiprocessing", "asyncio"}

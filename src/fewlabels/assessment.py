@@ -14,7 +14,8 @@ from fewlabels.estimates import affordable, check_level, estimate, guaranteed, v
 from fewlabels.labelling.record import Record
 from fewlabels.learned.models import ModelsBelief, OneModelBelief
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.partition import Partition, by_predicted, by_score, cross, whole
+from fewlabels.cells import cell_means
+from fewlabels.partition import Partition, by_predicted, by_score, cross, partition_from_recipe, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
@@ -222,8 +223,10 @@ class Assessment(Record):
         by_bin = by_score(self.pool, bins, equal)
         asked = by_bin if groups is None else cross(groups, by_bin)
         table = self.estimates(level=level, metric=Accuracy(), groups=asked, draws=draws)
-        confidence = np.bincount(asked.group, self.pool.confidence, minlength=len(asked))
-        mean = [c / n if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
+        assert self.pool.confidence is not None
+        with np.errstate(invalid="ignore"):
+            confidence = cell_means(self.pool.confidence, asked.group, len(asked), self.pool.count)
+        mean = [c if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
         return table.with_column("confidence", mean)
 
     def pool_of(self, model: str | None) -> Pool:
@@ -320,7 +323,9 @@ class Assessment(Record):
             return self._view_of_models(metric or self.spec.task.metric, groups or self.groups, model)
         pool = self.pool_of(model)
         metric, groups = metric or self.spec.task.metric, groups or self.groups_of(model)
-        if len(groups.group) != len(self.pool):
+        if len(groups.group) != self.pool.rows and self.pool.reserve is not None:
+            groups = partition_from_recipe(pool, groups.recipe)  # items were named since the groups were made
+        if len(groups.group) != self.pool.rows:
             raise InputError(
                 "these groups belong to another pool: they have another number of items. Make them from audit.pool."
             )
@@ -351,7 +356,7 @@ class Assessment(Record):
             read = Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size)
         if sample is None:
             return metric, read, cells
-        return metric, rectified(read, pool.confidence, sample, self._results_rng()), cells
+        return metric, rectified(read, pool.confidence, sample, self._results_rng(), pool.count), cells
 
     @property
     def _is_steered(self) -> bool:
@@ -464,7 +469,7 @@ def create(
         raise InputError(
             f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
         )
-    if len(groups.group) != len(pool):
+    if len(groups.group) != pool.rows:
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )

@@ -154,11 +154,10 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
         if pool.classes[pool.predicted[item]] != label
     ]
     named = set(groups)
-    sure = pool.confidence
     wrong.sort(
         key=lambda mistake: (
             audit.groups.names[audit.groups.group[mistake[0]]] not in named,
-            0.0 if sure is None else -float(sure[mistake[0]]),
+            -(pool.confidence_of(mistake[0]) or 0.0),
         )
     )
     content = None if pool.content is None else pool.column(pool.content)
@@ -167,8 +166,8 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
         seen = None if content is None else content[item].as_py()
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
         text = None if seen is None or str(seen).startswith("data:") else _cut(str(seen))
-        confidence = None if sure is None else float(sure[item])
-        mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], label, confidence, text, image))
+        sure = pool.confidence_of(item)
+        mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], label, sure, text, image))
     return tuple(mistakes)
 
 

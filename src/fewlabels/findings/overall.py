@@ -38,7 +38,6 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         return Overall(0.0, 0.0, 1.0, False, "each model has its own number", None)
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
     row = next(table.rows())
-    confidence = None if audit.pool.confidence is None else float(audit.pool.confidence.mean())
     basis, spoken_for = rests(audit, row["labelled"])
     doubt = "" if spoken_for else _doubt(reading)
     if doubt and basis:
@@ -51,7 +50,9 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"
     elif not reading.is_grounded and not is_random_sample(audit):
         why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"
-    return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt, basis, audit.spec.target)
+    return Overall(
+        row["mean"], row["low"], row["high"], not why, why, audit.pool.mean_confidence, doubt, basis, audit.spec.target
+    )
 
 
 def rests(audit: Assessment, labelled: int) -> tuple[str, bool]:

@@ -9,6 +9,7 @@ import numpy as np
 from fewlabels.labelling.frozen import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.outcomes import Outcomes
+from fewlabels.reserve import RunsLow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -34,7 +35,7 @@ class Ledger:
 
     def __init__(self, pool: Pool, metric: Metric, cells: Cells, overlap: int = 1) -> None:
         self._pool, self._metric, self._cells, self._overlap = pool, metric, cells, overlap
-        items, self._asking = len(pool), cells.asking.group
+        items, self._asking = pool.rows, cells.asking.group
         self.seq = 0
         """The last event read."""
         self.hash = b""
@@ -83,8 +84,9 @@ class Ledger:
         """Items in the order in which they began to lack votes; some no longer do."""
         self._passed: dict[Who, int] = {}
         self._order, self._starts = (
-            np.argsort(self._asking, kind="stable"),
-            np.concatenate([[0], np.cumsum(cells.asking.sizes)]),
+            (np.argsort(self._asking, kind="stable"), np.concatenate([[0], np.cumsum(cells.asking.sizes)]))
+            if pool.reserve is None
+            else pool.reserve.queue(self._asking, len(cells.asking))
         )
 
     def labels(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -286,8 +288,16 @@ class Ledger:
         return list(chosen)
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:
-        """A free item of a group, uniformly at random, other than those just taken; the group must have one."""
+        """A free item of a group, uniformly at random, other than those just taken; the group must have one.
+
+        Where items stay in a table it is the next in the queue of the group; RunsLow if none of it is left.
+        """
         members = self._order[self._starts[group] : self._starts[group + 1]]
+        if self._pool.reserve is not None:
+            for item in members[~self.pending[members] & (self.true[members] < 0)].tolist():
+                if item not in taken:
+                    return int(item)
+            raise RunsLow(group)
         for _ in range(16):
             item = int(members[rng.integers(len(members))])
             if self.is_free(item) and item not in taken:
