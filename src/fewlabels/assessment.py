@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
+from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
 from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.record import Record
 from fewlabels.learned.models import ModelsBelief, OneModelBelief
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.cells import cell_means
 from fewlabels.partition import Partition, by_predicted, by_score, cross, partition_from_recipe, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
@@ -269,6 +269,7 @@ class Assessment(Record):
 
     def close(self) -> None:
         """Close the database, unless it was passed in open."""
+        self._supply.close()
         if not self._shared:
             self._store.close()
 
@@ -529,6 +530,8 @@ def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | Non
             f"{stored.differences(pool)}. Its labels are about the old predictions. "
             "Create a new assessment for the new pool, or load without pool= to continue with the old one."
         )
+    if pool is not None and pool.reserve is not None and stored.reserve is not None:
+        stored = replace(stored, reserve=replace(stored.reserve, link=pool.reserve.link))
     spec = Spec.from_json(record.spec)
     own = spec.of(stored)
     return Assessment(store, name, own, spec.partition(own), spec, shared=store is address, whole=stored)

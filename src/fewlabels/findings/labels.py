@@ -160,10 +160,10 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
             -(pool.confidence_of(mistake[0]) or 0.0),
         )
     )
-    content = None if pool.content is None else pool.column(pool.content)
     mistakes = []
-    for item, name, label in wrong[:most]:
-        seen = None if content is None else content[item].as_py()
+    contents = audit.shown([item for item, _, _ in wrong[:most]])
+    for (item, name, label), content in zip(wrong[:most], contents, strict=True):
+        seen = next(iter(content.values()), None)
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
         text = None if seen is None or str(seen).startswith("data:") else _cut(str(seen))
         sure = pool.confidence_of(item)

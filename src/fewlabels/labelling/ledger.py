@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.labelling.votes import Who
     from fewlabels.metrics.base import Metric
+    from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.store import Event
 
@@ -83,11 +84,12 @@ class Ledger:
         self.queue: list[int] = []
         """Items in the order in which they began to lack votes; some no longer do."""
         self._passed: dict[Who, int] = {}
-        self._order, self._starts = (
-            (np.argsort(self._asking, kind="stable"), np.concatenate([[0], np.cumsum(cells.asking.sizes)]))
-            if pool.reserve is None
-            else pool.reserve.queue(self._asking, len(cells.asking))
-        )
+        self._order, self._starts = _lined_up(pool, cells.asking)
+
+    @property
+    def grows(self) -> bool:
+        """Whether items may be named later: their rows come after those that are here."""
+        return self._pool.reserve is not None
 
     def labels(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The labelled items and their true classes, two of shape (labels,)."""
@@ -307,6 +309,13 @@ class Ledger:
         free = free[~np.isin(free, list(taken))]
         return int(free[rng.integers(len(free))])
 
+    def next_rows(self) -> list[int]:
+        """The first free item of each group's queue, then the second ones and so on, where items stay in a table."""
+        free = self._order[~self.pending[self._order] & (self.true[self._order] < 0)]
+        rank = np.arange(len(free)) - np.searchsorted(self._asking[free], self._asking[free])
+        rows: list[int] = free[np.argsort(rank, kind="stable")].tolist()
+        return rows
+
     def was_handed(self, item: int, who: Who) -> bool:
         """Whether a person has, had or answered an item that was not withdrawn since."""
         return item in self.votes and who in self.votes[item].handed
@@ -314,3 +323,10 @@ class Ledger:
     def is_free(self, item: int) -> bool:
         """Whether an item is neither pending nor labelled."""
         return not self.pending[item] and self.true[item] < 0
+
+
+def _lined_up(pool: Pool, asking: Partition) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The items by group of asking, shape (items,), and where each group begins in them, shape (groups + 1,)."""
+    if pool.reserve is not None:
+        return pool.reserve.queue(asking.group, len(asking))
+    return np.argsort(asking.group, kind="stable"), np.concatenate([[0], np.cumsum(asking.sizes)])
