@@ -65,6 +65,8 @@ class Assessment(Record):
     <Assessment 'worst': Identify(metric=Accuracy(), lowest=2, highest=None) of 10 groups, 300 labels, 0 pending>
     """
 
+    _overall: tuple[tuple[int, int, Metric, str | None], tuple[Metric, Believed, Cells]] | None = None
+
     def __repr__(self) -> str:
         with self._current() as ledger:
             pending = int(ledger.pending.sum())
@@ -320,6 +322,22 @@ class Assessment(Record):
         """
         if metric is None and groups is None and self._is_own(model) and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
+        if at is not None or groups is None or groups.recipe != {"by": "whole"}:
+            return self._viewed(metric, groups, model, at=at)
+        # The number over all items is read in several places, and takes as long as all groups do.
+        key = (self.seq, self.pool.rows, metric or self.spec.task.metric, model)
+        if self._overall is None or self._overall[0] != key:
+            self._overall = key, self._viewed(metric, groups, model)
+        return self._overall[1]
+
+    def _viewed(
+        self,
+        metric: Metric | None,
+        groups: Partition | None,
+        model: str | None = None,
+        *,
+        at: Ledger | None = None,
+    ) -> tuple[Metric, Believed, Cells]:
         if self.spec.task.of_models:
             return self._view_of_models(metric or self.spec.task.metric, groups or self.groups, model)
         pool = self.pool_of(model)
