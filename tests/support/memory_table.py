@@ -14,7 +14,7 @@ from fewlabels.engines.table import Table
 from fewlabels.reserve import FINE, WIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fewlabels.engines.columns import Columns
 
@@ -29,17 +29,15 @@ class MemoryTable(Table):
     """Rows in memory; `asked` counts the calls of each kind."""
 
     name = "a table in memory"
+    schema = pa.schema([])
 
     def __init__(self, **columns: Sequence[Any]) -> None:
         self.rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        self._schema = pa.table({name: list(values) for name, values in columns.items()}).schema
+        self.schema = pa.table({name: list(values) for name, values in columns.items()}).schema
         self.asked: dict[str, int] = defaultdict(int)
 
-    def schema(self) -> pa.Schema:
-        return self._schema
-
     def head(self, rows: int = 100) -> pa.Table:
-        return pa.Table.from_pylist(self.rows[:rows], self._schema)
+        return pa.Table.from_pylist(self.rows[:rows], self.schema)
 
     def summary(self, columns: Columns) -> pa.Table:
         self.asked["summary"] += 1
@@ -48,8 +46,8 @@ class MemoryTable(Table):
             s = row[columns.confidence] if columns.confidence else 0.0
             parts = math.floor(s * 2**32 + 0.5)
             unit = found[(*self._stratum(row, columns), bin_of_one(s) if columns.confidence else 0)]
-            digits = hashlib.md5(f"{row[columns.id]}|{parts}".encode(), usedforsecurity=False).hexdigest()[:8]
-            for i, more in enumerate((1, parts, int(digits, 16))):
+            digits = hashlib.md5(f"{row[columns.id]}".encode(), usedforsecurity=False).hexdigest()[:8]
+            for i, more in enumerate((1, parts, int(digits, 16) if parts % 4096 < 256 else 0)):
                 unit[i] += more
         order = sorted(
             found, key=lambda unit: (*((value is None, (value or "").encode()) for value in unit[:-1]), unit[-1])
@@ -100,6 +98,12 @@ class MemoryTable(Table):
         return pa.Table.from_pylist(
             [{"id": item} | {name: by_id[item][name] for name in names} for item in ids if item in by_id]
         )
+
+    def _ask(self, step: str, text: str, bound: Sequence[str | int] = ()) -> pa.Table:
+        raise AssertionError("it understands no SQL")
+
+    def _sent(self, limits: pa.Table) -> Iterator[str]:
+        raise AssertionError("it understands no SQL")
 
     def describe(self) -> str:
         return json.dumps({"engine": "memory"})

@@ -54,7 +54,9 @@ class Dispute:
 def disputes(ledger: Ledger, pool: Pool, groups: Partition, contents: Sequence[Any] | None = None) -> list[Dispute]:
     """The items that wait for the owner, the oldest first; with what annotators look at."""
     waiting = []
-    seen = [None] * len(ledger.disputed) if contents is None else contents
+    seen: Sequence[Any] = contents if contents is not None else [None] * len(ledger.disputed)
+    if contents is None and pool.content is not None:
+        seen = pool.column(pool.content).take(list(ledger.disputed)).to_pylist()
     for (item, since), content in zip(ledger.disputed.items(), seen, strict=True):
         given = {called(who): vote for who, vote in ledger.votes[item].given.items()}
         waiting.append(
