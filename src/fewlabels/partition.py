@@ -202,7 +202,9 @@ def by_column(pool: Pool, column: str) -> Partition:
     values = pool.column(column)
     encoded = values.combine_chunks().dictionary_encode()
     known = encoded.dictionary.to_pylist()
-    order = sorted(range(len(known)), key=lambda i: _sort_key(known[i]))
+    # Engines give values as text, numbers too.
+    numbers = pool.reserve is not None and all(_is_number(value) for value in known if value is not None)
+    order = sorted(range(len(known)), key=lambda i: _sort_key(float(known[i]) if numbers else known[i]))
     place = np.empty(len(known) + 1, dtype=np.int32)
     place[order] = np.arange(len(known))
     place[-1] = len(known)
@@ -294,6 +296,14 @@ def _sort_key(value: object) -> tuple[int, float, str]:
     if isinstance(value, (bool, int, float)):
         return (0, float(value), "")
     return (1, 0.0, str(value))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def columns_of(recipe: Mapping[str, Any]) -> set[str]:

@@ -347,7 +347,14 @@ class Pool:
         names = self.columns.column_names if self.columns is not None else []
         if self.columns is None or name not in names:
             have = f"It has {_shortened(names)}" if names else "It has no further columns"
-            raise InputError(f"the pool (from {self.source}) has no column {name!r}. {have}.")
+            parts: tuple[str | Argument, ...] = (f"the pool (from {self.source}) has no column {name!r}. {have}.",)
+            if self.reserve is not None:
+                parts += (
+                    " Those of a table that make groups are named when it is read, with ",
+                    Argument("columns"),
+                    ".",
+                )
+            raise InputError(*parts)
         return self.columns[name]
 
     def differences(self, other: Pool) -> str:

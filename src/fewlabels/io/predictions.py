@@ -11,6 +11,7 @@ from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
 from fewlabels.io.source import Source
+from fewlabels.io.table_roles import is_table, read_from
 from fewlabels.pool import Pool
 
 if TYPE_CHECKING:
@@ -32,17 +33,21 @@ def read_pool(
     models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
     any_size: bool = False,
+    table: str | None = None,
+    seed: int = 0,
 ) -> Pool:
     """Read the predictions of a classifier, or of several, and check them.
 
     An InputError names the place of anything wrong. Scores are read in blocks and never kept whole, so a file may be
-    larger than memory.
+    larger than memory. A table on an engine stays there: its size does not matter (docs/scale.md).
 
     Parameters
     ----------
     source
         A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .json, .jsonl, .npz, .npy), a pandas, Polars or
         Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
+        Or a table that stays where it is: a pattern of files ("predictions/*.parquet"), a folder, an address such as
+        "s3://bucket/*.parquet", "postgresql://..." or "sc://...", or an open connection or session, with `table`.
         For several models, a mapping of their names to any of these or to pools, which are joined by id; or one
         source with `models`.
     id
@@ -64,7 +69,7 @@ def read_pool(
         .npz files and mappings, or else the predicted values that occur, sorted.
     columns
         Which further columns to keep. By default all that are left and hold text, numbers or dates, except
-        "label" and "labels": a pool never holds labels.
+        "label" and "labels": a pool never holds labels. Of a table, those that groups can be made of; by default none.
     content
         The column that an annotator sees: text, image path or address.
     normalize
@@ -85,6 +90,10 @@ def read_pool(
     those of all models together. Columns that two files do not agree about are kept apart, as old_note and new_note.
     any_size
         Lift the limits on a file: 12,000 columns, and unpacked 1 GB or 100 times its own size, whichever is more.
+    table
+        The name of the table or view that a database, connection or session has.
+    seed
+        Of a table: the order in which its items are asked for depends on the seed and their ids alone.
 
     By default the predictions are the vectors "scores", or the columns "predicted" and "confidence", or those
     that match p_*, prob_* or score_*. Otherwise an InputError says which call the names of the columns suggest.
@@ -103,7 +112,6 @@ def read_pool(
     """
     if unlisted not in ("refuse", "wrong"):
         raise InputError(Argument("unlisted"), f" must be 'refuse' or 'wrong'. Got {unlisted!r} instead.")
-    manner = Manner(normalize, logits, unlisted == "wrong")
     asked: dict[str, Any] = {
         "id": id,
         "scores": scores,
@@ -113,6 +121,10 @@ def read_pool(
         "columns": columns,
         "content": content,
     }
+    if is_table(source, table):
+        refused = {"models": models, "normalize": normalize, "logits": logits, "unlisted": unlisted == "wrong"}
+        return read_from(source, table, asked, seed, refused)
+    manner = Manner(normalize, logits, unlisted == "wrong")
     if (sources := by_model(source)) is not None:
         if models is not None:
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")

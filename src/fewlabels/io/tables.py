@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 NAMED = 100_000
 """How many items are named at first, in all strata together; fewer if some strata are small."""
 _MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
+_EXACT = 5_000_000  # items up to which every id is compared with all others: that takes memory
 _UNITS = 1_000_000  # more of them would make every command slow
 _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
@@ -57,7 +60,7 @@ def read_table(
     named
         How many items to name at first.
     """
-    if content is not None and content not in table.schema().names:
+    if content is not None and content not in table.schema.names:
         raise InputError(f"{table.name} has no column {content!r}, named by ", Argument("content"), ".")
     summary = table.summary(columns)
     if not summary.num_rows:
@@ -67,7 +70,25 @@ def read_table(
     strata = pool.reserve.strata
     k = max(_LEAST, min(_MOST, named // strata))
     items = table.reserve(columns, summary, seed, k)
+    _check_ids(table, columns, items, len(pool))
     return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
+
+
+def _check_ids(table: Table, columns: Columns, items: pa.Table, size: int) -> None:
+    """InputError if ids are not all different: of a large table, by the items that are named."""
+    if size <= _EXACT:
+        table.check_ids(columns)
+    ids = items["id"].combine_chunks()
+    if len(ids.unique()) < len(ids):
+        counts = ids.value_counts().to_pylist()
+        twice = next(one["values"] for one in counts if one["counts"] > 1)
+        raise InputError(
+            f"{table.name} has more than one row with the id {twice!r}, and an item can be in a pool once. Name a "
+            "column whose values all differ, or a view with one row for each item, with ",
+            Argument("id"),
+            ".",
+            items=[str(twice)],
+        )
 
 
 def fingerprint_of(summary: pa.Table) -> str:
@@ -116,7 +137,7 @@ def _of_summary(
         reach=np.zeros(len(size), dtype=np.uint64),
         seed=seed,
         fingerprint=fingerprint_of(summary),
-        table={"table": table.describe(), "columns": _written(columns)},
+        table={"table": _described(table), "columns": _written(columns)},
         link=table,
     )
     return Pool(
@@ -136,6 +157,14 @@ def columns_of(pool: Pool) -> Columns:
     assert pool.reserve is not None
     written = dict(pool.reserve.table["columns"])
     return Columns(**written | {"keep": tuple(written["keep"])})
+
+
+def _described(table: Table) -> str:
+    """How to open a table again, from whatever folder."""
+    about = json.loads(table.describe())
+    if "://" not in about.get("address", "://"):
+        about["address"] = str(Path(about["address"]).absolute())
+    return json.dumps(about)
 
 
 def _written(columns: Columns) -> dict[str, Any]:
