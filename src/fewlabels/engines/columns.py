@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+WIDE, FINE = 240, 16
+"""Bins of the confidence: 240 of equal width, so that 10, 12, 15 or 20 score bins are made of whole ones; the last of
+them, in which many classifiers have most items, is 16."""
+
+
 @dataclass(frozen=True)
 class Columns:
     """The columns of a table that a pool is made of.
@@ -76,10 +81,12 @@ class Columns:
     def summary(self) -> pa.Schema:
         """Names and types of a summary.
 
-        One row for each stratum and bin of the confidence that has items. `bin` is min(255, floor(256 s)), `count`
-        the number of items, `confidence` the sum of floor(2³² s + ½), `hash` the sum over the items of the first 32
-        bits of md5("id|floor(2³² s + ½)"). Without confidences s counts as 0. All are whole numbers, so that every
-        engine gives the same bits in whatever order it adds.
+        One row for each stratum and bin of the confidence s that has items. `bin` is floor(240 s) where 240 s < 239,
+        and otherwise min(254, 239 + floor(16 (240 s − 239))). `count` is the number of items, `confidence` the sum of
+        m = floor(2³² s + ½), and `hash` the sum of the first 32 bits of md5(id) over the items with m mod 4096 < 256.
+        Without confidences s counts as 0. All are whole numbers, so that every engine gives the same bits in whatever
+        order it adds. The hash notices other ids, since counts and sums notice everything else; one item in 16 is
+        enough for that, and keeps the summary quick.
         """
-        numbers = {"bin": pa.int16(), "count": pa.int64(), "confidence": pa.int64(), "hash": pa.int64()}
-        return pa.schema(dict.fromkeys(self.strata, pa.string()) | numbers)
+        kinds: dict[str, pa.DataType] = dict.fromkeys(self.strata, pa.string())
+        return pa.schema(kinds | {"bin": pa.int16()} | dict.fromkeys(("count", "confidence", "hash"), pa.int64()))
