@@ -325,7 +325,7 @@ class Assessment(Record):
         if at is not None or groups is None or groups.recipe != {"by": "whole"}:
             return self._viewed(metric, groups, model, at=at)
         # The number over all items is read in several places, and takes as long as all groups do.
-        key = (self.seq, self.pool.rows, metric or self.spec.task.metric, model)
+        key = (self.seq, len(groups.group), metric or self.spec.task.metric, model)
         if self._overall is None or self._overall[0] != key:
             self._overall = key, self._viewed(metric, groups, model)
         return self._overall[1]

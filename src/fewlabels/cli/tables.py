@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +36,8 @@ def read_table_predictions(
 
     _refuse(options, content)
     table = open_table(address, table=options.get("table"))
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(table.close)
     sample = sample_of(table)
     groups = group_columns(options.get("groups") or "", sample)
     confidence = None if options["confidence"] == NOTHING else options["confidence"]
@@ -60,8 +65,6 @@ def read_table_predictions(
     )
     columns = columns_from(sample, roles, groups)
     if options["confidence"] == NOTHING:
-        from dataclasses import replace
-
         columns = replace(columns, confidence=None)
     with _watched(table):
         pool = read_table(

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-WIDE, FINE = 240, 16
-"""Bins of the confidence: 240 of equal width, so that 10, 12, 15 or 20 score bins are made of whole ones; the last of
-them, in which many classifiers have most items, is 16."""
-
-
 @dataclass(frozen=True)
 class Columns:
     """The columns of a table that a pool is made of.

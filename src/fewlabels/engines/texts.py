@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fewlabels.engines.columns import FINE, WIDE
 from fewlabels.errors import InputError, StoreError, needs
+from fewlabels.reserve import FINE, WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.errors import StoreError
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
         )
     )
     mistakes = []
-    contents = audit.shown([item for item, _, _ in wrong[:most]])
+    contents = _contents(audit, [item for item, _, _ in wrong[:most]])
     for (item, name, label), content in zip(wrong[:most], contents, strict=True):
         seen = next(iter(content.values()), None)
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
@@ -169,6 +170,14 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
         sure = pool.confidence_of(item)
         mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], label, sure, text, image))
     return tuple(mistakes)
+
+
+def _contents(audit: Assessment, items: Sequence[int]) -> list[dict[str, Any]]:
+    """What annotators see of some items; nothing where they stay in a table that cannot be read now."""
+    try:
+        return audit.shown(items)
+    except StoreError:
+        return [{} for _ in items]
 
 
 def _cut(text: str) -> str:

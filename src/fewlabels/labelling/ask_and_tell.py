@@ -625,7 +625,7 @@ class Labelling:
             return [{} for _ in items]
         if self.pool.reserve is not None:
             return self._supply.columns(self.pool, items, names, self._ledger.next_rows())
-        columns = [self.pool.column(name).take(list(items)).to_pylist() for name in names]
+        columns = [self.pool.column(name).take(np.array(items, dtype=np.int64)).to_pylist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _contents(self, items: Sequence[int]) -> list[Any]:

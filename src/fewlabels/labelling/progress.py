@@ -56,7 +56,7 @@ def disputes(ledger: Ledger, pool: Pool, groups: Partition, contents: Sequence[A
     waiting = []
     seen: Sequence[Any] = contents if contents is not None else [None] * len(ledger.disputed)
     if contents is None and pool.content is not None:
-        seen = pool.column(pool.content).take(list(ledger.disputed)).to_pylist()
+        seen = pool.column(pool.content).take(np.array(list(ledger.disputed), dtype=np.int64)).to_pylist()
     for (item, since), content in zip(ledger.disputed.items(), seen, strict=True):
         given = {called(who): vote for who, vote in ledger.votes[item].given.items()}
         waiting.append(

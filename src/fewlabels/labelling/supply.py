@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.errors import StoreError
+import numpy as np
+
+from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io.tables import Named, columns_of, first_items, looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.engines.table import Table
@@ -39,24 +41,32 @@ class Supply:
         if self._table is None:
             from fewlabels.engines.opening import open_again
 
-            try:
-                self._table = open_again(reserve.table["table"])
-            except StoreError as error:
-                raise StoreError(
-                    f"the table that the items are in ({pool.source}) cannot be opened: {error} What the labels so far "
-                    "show can be read without it."
-                ) from None
+            self._table = open_again(reserve.table["table"])
         return self._table
+
+    @contextmanager
+    def _reading(self, pool: Pool) -> Iterator[Table]:
+        """Give the table to one thread at a time; if it cannot be read, say what can be done without it."""
+        with self._lock:
+            try:
+                yield self.table(pool)
+            except PoolChangedError:
+                raise
+            except (InputError, StoreError) as error:
+                raise StoreError(
+                    f"the items stay in a table, and it cannot be read now: {error} What the labels so far show can be "
+                    "read without it."
+                ) from error
 
     def more(self, pool: Pool, units: NDArray[np.int64], items: int) -> Named:
         """Items to name so that the queue of a group, which is made of some units, has this many."""
-        with self._lock:
-            return first_items(pool, self.table(pool), units, items)
+        with self._reading(pool) as table:
+            return first_items(pool, table, units, items)
 
     def look_up(self, pool: Pool, ids: Sequence[str]) -> Named:
         """The items of the table with these ids."""
-        with self._lock:
-            return looked_up(pool, self.table(pool), ids)
+        with self._reading(pool) as table:
+            return looked_up(pool, table, ids)
 
     def columns(
         self, pool: Pool, rows: Sequence[int], names: Sequence[str], ahead: Sequence[int] = ()
@@ -64,24 +74,29 @@ class Supply:
         """Some columns of some items; those of items that may be wanted next are read in the same query."""
         here = pool.columns.column_names if pool.columns is not None else []
         fetched = [name for name in names if name not in here]
-        ids = [str(item) for item in pool.ids.take(list(rows)).to_pylist()]
+        ids = [str(item) for item in pool.ids.take(np.array(rows, dtype=np.int64)).to_pylist()]
+        if any((item, name) not in self._seen for item in ids for name in fetched):
+            others = [str(item) for item in pool.ids.take(np.array(ahead[:_AHEAD], dtype=np.int64)).to_pylist()]
+            with self._reading(pool) as table:
+                self._fetch(pool, table, [*dict.fromkeys([*ids, *others])], fetched)
         with self._lock:
-            if any((item, name) not in self._seen for item in ids for name in fetched):
-                others = [str(item) for item in pool.ids.take(list(ahead[:_AHEAD])).to_pylist()]
-                self._fetch(pool, [*dict.fromkeys([*ids, *others])], fetched)
             found = [{name: self._seen[item, name] for name in fetched} for item in ids]
         return [
             {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
             for row, one in zip(rows, found, strict=True)
         ]
 
-    def _fetch(self, pool: Pool, ids: Sequence[str], names: Sequence[str]) -> None:
-        """Read columns of items into memory; an item that is gone has None."""
-        table = self.table(pool).content(columns_of(pool), ids, names)
-        known = {row["id"]: row for row in table.to_pylist()}
+    def _fetch(self, pool: Pool, table: Table, ids: Sequence[str], names: Sequence[str]) -> None:
+        """Read columns of items into memory. An item that is gone is a PoolChangedError."""
+        known = {row["id"]: row for row in table.content(columns_of(pool), ids, names).to_pylist()}
+        if gone := [item for item in ids if item not in known]:
+            raise PoolChangedError(
+                f"{pool.source} has changed since it was read: item {gone[0]!r} is gone. What the labels so far show "
+                "can still be read. To ask for more items, bring the old table back, or begin a new assessment."
+            )
         for item in ids:
             for name in names:
-                self._seen[item, name] = known.get(item, {}).get(name)
+                self._seen[item, name] = known[item][name]
                 self._seen.move_to_end((item, name))
         while len(self._seen) > max(_REMEMBERED, len(ids) * len(names)):
             self._seen.popitem(last=False)
