@@ -204,7 +204,7 @@ def by_column(pool: Pool, column: str) -> Partition:
     known = encoded.dictionary.to_pylist()
     # Engines give values as text, numbers too.
     numbers = pool.reserve is not None and all(_is_number(value) for value in known if value is not None)
-    order = sorted(range(len(known)), key=lambda i: _sort_key(float(known[i]) if numbers else known[i]))
+    order = sorted(range(len(known)), key=lambda i: _sort_key(float(str(known[i])) if numbers else known[i]))
     place = np.empty(len(known) + 1, dtype=np.int32)
     place[order] = np.arange(len(known))
     place[-1] = len(known)

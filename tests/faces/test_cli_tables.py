@@ -34,8 +34,8 @@ def table(items: int = 3_000, seed: int = 0) -> pa.Table:
         {
             "id": [f"item {n}" for n in range(items)],
             "predicted": [["ant", "bee", "cat"][k] for k in rng.choice(3, items, p=[0.6, 0.3, 0.1])],
-            "confidence": rng.beta(4, 1, items),
-            "floor": rng.choice([2, 9, 10], items),
+            "confidence": rng.beta(4, 1, items).tolist(),
+            "floor": rng.choice([2, 9, 10], items).tolist(),
             "text": [f"about {n}" for n in range(items)],
         }
     )
@@ -168,7 +168,7 @@ def test_an_interrupted_beginning_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "many.parquet"
     rows = "SELECT i::VARCHAR AS id, (i % 7)::VARCHAR AS predicted, 0.5 AS confidence FROM range(8000000) t(i)"
     duckdb.sql(f"COPY ({rows}) TO '{file}'")
-    command = [sys.executable, "-m", "fewlabels", "new", tmp_path / "audit.db", tmp_path / "*.parquet"]
+    command = [sys.executable, "-m", "fewlabels", "new", str(tmp_path / "audit.db"), str(tmp_path / "*.parquet")]
     for pause in (1.5, 2.5):
         run = subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ})
         time.sleep(pause)

@@ -123,5 +123,5 @@ class MemoryTable(Table):
         }
 
     def _items(self, columns: Columns) -> pa.Schema:
-        texts = [pa.field(name, pa.string()) for name in ("id", *columns.strata)]
-        return pa.schema([*texts, pa.field("confidence", pa.float64())])
+        kinds: dict[str, pa.DataType] = dict.fromkeys(("id", *columns.strata), pa.string())
+        return pa.schema(kinds | {"confidence": pa.float64()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,8 +81,7 @@ def _check_ids(table: Table, columns: Columns, items: pa.Table, size: int) -> No
         table.check_ids(columns)
     ids = items["id"].combine_chunks()
     if len(ids.unique()) < len(ids):
-        counts = ids.value_counts().to_pylist()
-        twice = next(one["values"] for one in counts if one["counts"] > 1)
+        (twice, _), *_ = Counter(ids.to_pylist()).most_common(1)
         raise InputError(
             f"{table.name} has more than one row with the id {twice!r}, and an item can be in a pool once. Name a "
             "column whose values all differ, or a view with one row for each item, with ",
