@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import fewlabels as fl
 
 # What somebody who only wants to look at the help or a pool should not wait for, or need to have.
 NOT_LOADED = (
@@ -72,6 +75,60 @@ def test_import_loads_nothing_heavy() -> None:
     loaded = run("import sys, fewlabels; print(*sys.modules, sep='\\n')").split()
     assert "fewlabels" in loaded
     assert [name for name in NOT_LOADED if name in loaded] == []
+
+
+# What no everyday command needs. Arrow would import pandas by itself, wherever it is installed.
+NOT_IN_COMMANDS = (
+    *("pandas", "polars", "numba", "matplotlib", "sklearn", "scipy.stats", "fastapi", "jinja2", "rich", "psycopg"),
+    *("sqlalchemy.dialects.postgresql", "pyarrow.parquet", "pyarrow.dataset"),
+    *("fewlabels.simulation", "fewlabels.planning", "fewlabels.plots", "fewlabels.report", "fewlabels.web"),
+)
+# What only the commands need that compute something from labels, or read a file.
+COMPUTING = ("scipy.special", "pyarrow.compute", "fewlabels.io.predictions")
+HELP = ("numpy", "pyarrow", "sqlalchemy", "scipy", "fewlabels.assessment", "fewlabels.store")
+
+
+def loaded_by(*words: str) -> list[str]:
+    """The modules that a command imports."""
+    return (
+        run(
+            "import sys\nfrom fewlabels.cli.main import cli\n"
+            f"try:\n    cli.main({list(words)!r}, standalone_mode=False)\n"
+            "finally:\n    print('\\nLOADED', *sys.modules, sep='\\n')"
+        )
+        .partition("LOADED")[2]
+        .split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "not_needed"),
+    [
+        (["--help"], (*NOT_IN_COMMANDS, *COMPUTING, *HELP)),
+        (["show", "--help"], (*NOT_IN_COMMANDS, *COMPUTING, *HELP)),
+        (["list", "audit.db"], (*NOT_IN_COMMANDS, *COMPUTING)),
+        (["ask", "audit.db", "-n", "2"], NOT_IN_COMMANDS),
+        (["tell", "audit.db", "a=cat", "--adopt"], (*NOT_IN_COMMANDS, *COMPUTING)),
+        (["tell", "audit.db", "labels.csv", "--adopt"], (*NOT_IN_COMMANDS, "scipy.special")),
+        (["export", "audit.db", "labels"], (*NOT_IN_COMMANDS, *COMPUTING)),
+        (["show", "audit.db"], NOT_IN_COMMANDS),
+        (["show", "audit.db", "--groups", "column:place"], NOT_IN_COMMANDS),
+        (["answer", "audit.db"], NOT_IN_COMMANDS),
+        (["verify", "audit.db"], (*NOT_IN_COMMANDS, *COMPUTING)),
+    ],
+    ids=" ".join,
+)
+def test_commands_load_only_what_they_need(words, not_needed, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("labels.csv").write_text("id,label\nb,dog\n", encoding="utf-8")
+    columns = {"id": list("abcd"), "scores": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], "place": [1, 2, 1, None]}
+    pool = fl.read_pool(columns, classes=["cat", "dog"], columns=["place"])
+    audit = fl.create("audit.db", "audit", pool, seed=1)
+    audit.tell(dict.fromkeys(audit.ask(2).ids, "cat"))
+    audit.close()
+    found = loaded_by(*words)
+    assert "fewlabels.cli.main" in found
+    assert [name for name in not_needed if name in found] == []
 
 
 def test_in_memory_with_the_core_dependencies_alone() -> None:

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaincc, betaln, expit, gammaln, logsumexp, xlog1py, xlogy
+
+from fewlabels.special import betaincc, betaln, expit, gammaln, logsumexp, xlog1py, xlogy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

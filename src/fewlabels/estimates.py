@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from fewlabels.anytime import Bets, pool_sequence, population_sequence
 from fewlabels.belief import Belief
 from fewlabels.checks import number_in
 from fewlabels.errors import InputError
+from fewlabels.special import betaincinv
 from fewlabels.table import Table
 
 if TYPE_CHECKING:

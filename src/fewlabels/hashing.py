@@ -19,15 +19,14 @@ def column_bytes(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> bytes:
     """The values of a column as bytes that depend neither on chunks nor on the version of Arrow."""
     import pyarrow as pa
 
-    if isinstance(column, pa.Array):
-        column = pa.chunked_array([column])
+    from fewlabels.arrow import missing_in, numbers_of, texts_of
+
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.int64())
-    missing = np.packbits(column.is_null().to_numpy()).tobytes()
+    missing = np.packbits(missing_in(column)).tobytes()
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        kind, values = str(column.type), column.fill_null(pa.scalar(0, column.type)).to_numpy().tobytes()
+        kind, values = str(column.type), numbers_of(column).tobytes()
     else:
-        text = [value or "" for value in column.cast(pa.string()).to_pylist()]
-        lengths = np.array([len(value) for value in text], dtype=np.int64)
-        kind, values = "text", lengths.tobytes() + "".join(text).encode()
+        lengths, text = texts_of(column)
+        kind, values = "text", lengths.tobytes() + text
     return framed(kind.encode()) + framed(missing) + values

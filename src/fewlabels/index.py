@@ -50,13 +50,15 @@ class Index:
         if len(self._ids) > _LARGE and self._scans < _SCANS:
             self._scans += 1
             return self._scanned(wanted)
+        from fewlabels.arrow import texts_at
+
         hashes, order = self._sorted
         sought = np.fromiter(map(hash, wanted), np.int64, len(wanted))
         first, last = (np.searchsorted(hashes, sought, side=side) for side in ("left", "right"))
         found = np.full(len(wanted), -1, dtype=np.int64)
         once = np.flatnonzero(last == first + 1)
         found[once] = order[first[once]]
-        same = self._ids.take(_indices(found[once])).to_pylist()
+        same = texts_at(self._ids, found[once])
         found[once] = np.where(
             [wanted[i] == item for i, item in zip(once.tolist(), same, strict=True)], found[once], -1
         )
@@ -69,8 +71,8 @@ class Index:
         import pyarrow.compute as pc
 
         unique = pa.array(wanted, self._ids.type).unique()
-        at = np.flatnonzero(pc.is_in(self._ids, value_set=unique).to_numpy(zero_copy_only=False))
-        place = dict(zip(self._ids.take(_indices(at)).to_pylist(), at.tolist(), strict=True))
+        at: Any = pc.indices_nonzero(pc.is_in(self._ids, value_set=unique))
+        place = dict(zip(self._ids.take(at).to_pylist(), at.to_pylist(), strict=True))
         return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)
 
     @cached_property
@@ -82,9 +84,3 @@ class Index:
             hashes[start : start + len(block)] = np.fromiter(map(hash, block), np.int64, len(block))
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order
-
-
-def _indices(positions: NDArray[np.int64]) -> pa.Array[Any]:
-    import pyarrow as pa
-
-    return pa.array(positions)

@@ -6,9 +6,6 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError, SpecError
-from fewlabels.io import read_labels
-from fewlabels.io.columns import as_numbers, as_text
-from fewlabels.io.opening import open_source
 from fewlabels.io.source import listed
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
 from fewlabels.parts import build, registered
@@ -87,11 +84,16 @@ def _class_of(text: str, name: str, pool: Pool) -> str:
 
 def _class_map(file: str) -> dict[str, str]:
     """Class to group, from a file with the columns class and group."""
+    from fewlabels.io import read_labels
+
     return read_labels(file, id="class", label="group")
 
 
 def _prices(file: str, pool: Pool) -> list[list[float]]:
     """Costs from a file: a row for each true class with its name in the column "true", a column for each predicted."""
+    from fewlabels.io.columns import as_numbers, as_text
+    from fewlabels.io.opening import open_source
+
     source = open_source(file)
     source.need("true", "cost")
     rows = as_text(source, "true", source.table(["true"])["true"]).to_pylist()

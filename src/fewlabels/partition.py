@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fewlabels.arrow import missing_in, numbers_of
 from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.pool import NO_ANSWER
@@ -208,7 +209,7 @@ def by_column(pool: Pool, column: str) -> Partition:
     place = np.empty(len(known) + 1, dtype=np.int32)
     place[order] = np.arange(len(known))
     place[-1] = len(known)
-    code = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+    code = np.where(missing_in(encoded), len(known), numbers_of(encoded.indices))
     names = [str(known[i]) for i in order]
     if encoded.null_count:
         names.append("(missing)")

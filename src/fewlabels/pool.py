@@ -173,13 +173,15 @@ class Pool:
 
     def with_rows(self, ids: pa.Array[Any], reserve: Reserve) -> Pool:
         """The pool with another reserve: every row has the prediction, mean confidence and columns of its unit."""
+        from fewlabels.arrow import column_of
+
         units = reserve.of_row
         return replace(
             self,
             ids=ids,
             predicted=self.predicted[units],
             confidence=None if self.confidence is None else self.confidence[units],
-            columns=None if self.columns is None else self.columns.take(units).combine_chunks(),
+            columns=None if self.columns is None else self.columns.take(column_of(units)).combine_chunks(),
             reserve=reserve,
         )
 

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.special import expit, logit, stdtrit
+
+from fewlabels.special import expit, logit, stdtrit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,8 +17,9 @@ import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
 from fewlabels.outcomes import Outcomes
-from fewlabels.planning import forecast, plan
+from fewlabels.planning import asking, forecast, plan
 from fewlabels.planning.worlds import draw_world
+from fewlabels.policies.step import Queue
 from fewlabels.stopping import Stop
 from tests.support.contracts import GROUPINGS, TASKS
 from tests.support.planning import ESTIMATE, LOWEST, TAIL, Z, blank, cells_of, pool_of
@@ -267,3 +268,39 @@ def test_the_command_plans_from_a_file(tmp_path: Path) -> None:
         refused = run.invoke(cli, [*options, *wrong])
         assert refused.exit_code == 2
         assert said in refused.stderr
+
+
+def test_many_items_in_a_step_change_the_forecast_little(monkeypatch) -> None:
+    rng = np.random.default_rng(5)
+    right = np.where(np.arange(9_000) % 3 == 0, 0.9, 0.6)
+    pool = fl.read_pool({"predicted": [f"class {i % 3}" for i in range(9_000)]})
+    audit = fl.create(None, "many", pool, stop=Stop(width=0.08), prior=fl.Uniform(), policy=fl.Thompson(), seed=1)
+    ids = audit.ask(1_000).ids
+    items = pool.positions(ids)
+    true = np.where(rng.random(1_000) < right[items], pool.predicted[items], (pool.predicted[items] + 1) % 3)
+    audit.tell({item: pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)})
+    found = []
+    for steps in (10**9, 5):  # each item in a step of its own, and ten in each
+        monkeypatch.setattr(asking, "_STEPS", steps)
+        found.append(forecast(audit, runs=30, worlds=fl.Uniform()))
+    assert found[0].share == found[1].share == 1
+    # The medians of 30 worlds: their spread is about a fifth of the middle 80%.
+    spread = found[0].high - found[0].low
+    assert abs(found[0].more - found[1].more) < 0.8 * spread
+    assert found[0].more > 400
+
+
+def test_many_items_of_a_group_are_taken_at_random() -> None:
+    partition = fl.by_predicted(fl.read_pool({"predicted": ["a"] * 12 + ["b"] * 3}))
+    rng, runs = np.random.default_rng(2), 3_000
+    count = np.zeros(15)
+    for _ in range(runs):
+        queue = Queue.of(partition, np.ones(2, dtype=bool), [np.array([2, 13])])
+        first, second = queue.take_many(0, 4, rng), queue.take_many(0, 5, rng)
+        left = [queue.take(0, rng) for _ in range(queue.room[0])]
+        assert sorted([*first, *second, *left]) == [0, 1, *range(3, 12)]
+        assert len(queue.take_many(0, 3, rng)) == 0
+        assert sorted(queue.take_many(1, 9, rng).tolist()) == [12, 14]
+        count[second] += 1
+    expected = runs * 5 / 11
+    assert np.abs(count[[0, 1, *range(3, 12)]] - expected).max() < 5 * np.sqrt(expected * 6 / 11)

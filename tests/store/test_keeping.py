@@ -64,6 +64,46 @@ def test_a_backup_is_the_database(shared_store_url: str, tmp_path: Path) -> None
     store.close()
 
 
+def test_what_a_killed_backup_left_behind_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    store = filled(tmp_path / "audit.db")
+    dead = [tmp_path / ".audit.0123abcd.part.db", tmp_path / ".audit.0123abcd.part.db-journal"]
+    others = [tmp_path / ".mine.part.db", tmp_path / "audit.0123abcd.part.db"]
+    for path in (*dead, *others):
+        path.write_text("half of something")
+    meanwhile: list[list[str]] = []
+
+    def look(_done: int, _total: int) -> None:
+        if not meanwhile:
+            meanwhile.append([])  # a second backup begins while the first one is at work
+            store.copy(tmp_path / "second.db")
+            meanwhile[0] += [path.name for path in tmp_path.glob(".audit*.part.db")] or ["gone"]
+
+    Store(tmp_path / "audit.db", existing=True).backup(tmp_path / "audit-1.db", progress=look)
+    assert meanwhile == [[name] for (name,) in meanwhile]
+    assert meanwhile[0] != ["gone"], "the file of a backup at work must stay"
+    assert not any(path.exists() for path in dead)
+    assert all(path.exists() for path in others)
+    assert sorted(path.name for path in tmp_path.glob(".*")) == [".mine.part.db"]
+    assert Store(tmp_path / "audit-1.db", existing=True).verify().ok
+    store.close()
+
+
+def test_labels_are_counted_once_however_often_they_were_told(tmp_path: Path) -> None:
+    store = Store(tmp_path / "audit.db")
+    audit = new_audit(2, store)
+    first, second, third = audit.ask(3, annotator="ann").ids
+    for label in ("ant", "bee", "ant"):
+        audit.tell({first: label, second: label}, annotator="ann")
+    audit.tell(dict.fromkeys(audit.ask(3, annotator="bob").ids, "bee"), annotator="bob")
+    assert store.verify().logs[0].labels == 3
+    audit.retract([second], annotator="ann")
+    audit.withdraw([first])
+    assert store.verify().logs[0].labels == 2  # somebody else has answered the second
+    audit.decide({third: "ant"}, annotator="owner")
+    assert store.verify().logs[0].labels == 2
+    store.close()
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     store = filled(tmp_path / "audit.db")
     (tmp_path / "there.db").write_text("mine")

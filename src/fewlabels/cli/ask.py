@@ -123,7 +123,7 @@ def _summary(audit: Assessment, batch: Batch, count: int, address: str, output: 
 def _over_budget(audit: Assessment, count: int) -> str:
     """Warn that these items exceed the label budget; empty if they do not."""
     budget = audit.spec.stop.labels
-    left = None if budget is None else budget - len(audit.labels())
+    left = None if budget is None else budget - audit.labelled
     if budget is None or left is None or len(audit.pending()) <= left:
         return ""
     waiting = len(audit.pending()) - count

@@ -113,5 +113,5 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
         talk(
             "This is for one look. Whoever looks again and again and stops at the first pass needs --guarantee anytime."
         )
-    if not audit.labels():
+    if not audit.labelled:
         talk("There are no labels yet, and a group without labels never passes.")

@@ -84,7 +84,7 @@ class Sitting:
                 "Only ids are shown: the assessment has no content column. To have one, see fewlabels new --content."
             )
         budget = self.audit.spec.stop.labels
-        if budget is not None and len(self.audit.labels()) >= budget:
+        if budget is not None and self.audit.labelled >= budget:
             self._say_if_reached()
         choose = chooser(self.audit.pool.choices, self.keyboard, self.say)
         try:
@@ -106,7 +106,7 @@ class Sitting:
         labels = sum(kind == "label" for _, kind in self._answered)
         skips = len(self._answered) - labels
         skipped = f", {skips:,} skipped" if skips else ""
-        total = len(self.audit.labels())
+        total = self.audit.labelled
         return f"{counted(labels, 'label')}{skipped} in this sitting; {total:,} in all."
 
     def _next(self) -> Request | None:
@@ -147,7 +147,7 @@ class Sitting:
     def _say_if_enough(self) -> None:
         """Say when there are enough labels: at the last label of the budget, and now and then for the slower rules."""
         stop = self.audit.spec.stop
-        last = self._answered[-1][1] == "label" and len(self.audit.labels()) == stop.labels
+        last = self._answered[-1][1] == "label" and self.audit.labelled == stop.labels
         if stop.rules and (last or len(self._answered) % _EVERY == 0):
             self._say_if_reached()
 
@@ -173,7 +173,7 @@ class Sitting:
 
     def _number(self) -> str:
         """Return the number of this item within the budget, if there is one, or else within this sitting."""
-        budget, done = self.audit.spec.stop.labels, len(self.audit.labels())
+        budget, done = self.audit.spec.stop.labels, self.audit.labelled
         if budget is None:
             return f"{len(self._answered) + 1:,}"
         return f"{done + 1:,} of {budget:,}" if done < budget else f"{done + 1:,}, past the budget of {budget:,}"

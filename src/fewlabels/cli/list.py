@@ -41,7 +41,7 @@ def list_(address: str, *, as_json: bool) -> None:
                         "question": question(audit),
                         "items": len(audit.pool),
                         "groups": len(audit.groups),
-                        "labels": len(audit.labels()),
+                        "labels": audit.labelled,
                         "pending": len(audit.pending()),
                     }
             except SpecError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import shlex
 import sys
@@ -207,4 +208,6 @@ def cli(ctx: click.Context, modules: Sequence[str]) -> None:
 
 def main() -> None:
     """Run the command line of this process."""
+    # Importing makes many objects, none of which is garbage. Looking for some all the time takes a sixth of a command.
+    gc.set_threshold(100_000)
     cli.main(prog_name="fewlabels")

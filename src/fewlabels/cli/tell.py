@@ -96,7 +96,7 @@ def tell(
         "blank": sum(not row.label for row in rows),
         "known": sum(before.get(item) == label for item, label in labels.items()),
         "replaced": sum(item in before and before[item] != label for item, label in labels.items()),
-        "labels": len(audit.labels()),
+        "labels": audit.labelled,
         "pending": len(audit.pending()),
     }
     for change in changed:
@@ -117,7 +117,7 @@ def _tell_label_studio(audit: Assessment, files: Sequence[str], *, adopt: bool) 
             raise InputError(f"there is no file {file}. Export the project from Label Studio as JSON.")
     annotations = [annotation for file in files for annotation in read_label_studio(file)]
     told, skipped = tell_annotations(audit, annotations, adopt=adopt)
-    talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(len(audit.labels()), 'label')} so far.")
+    talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(audit.labelled, 'label')} so far.")
 
 
 def _rows(word: str, pool: Pool, id_: str, label: str, *, any_size: bool) -> list[LabelRow]:

@@ -58,7 +58,7 @@ def withdraw(
     else:
         wanted = list(dict.fromkeys([*ids, *(audit.pending() if pending else [])]))
         count = audit.withdraw(wanted, annotator=annotator, note=note) if wanted else 0
-    left = {"withdrawn": count, "labels": len(audit.labels()), "pending": len(audit.pending())}
+    left = {"withdrawn": count, "labels": audit.labelled, "pending": len(audit.pending())}
     talk(f"{counted(count, 'item')} withdrawn. {counted(left['labels'], 'label')}, {left['pending']:,} pending.")
     if as_json:
         emit_json(left)

@@ -109,9 +109,8 @@ def right_labels(
     """Count the labels in each group that show a right prediction; None if labels show other outcomes."""
     if outcomes != RIGHT_OR_WRONG:
         return None
-    labels, pool = audit.labels(), audit.pool_of(model)
-    items = pool.positions(labels)
-    is_right = pool.predicted[items] == pool.class_positions(labels.values())
+    items, true = audit.labelled_items()
+    is_right = audit.pool_of(model).predicted[items] == true
     counts = np.bincount(groups.group[items][is_right], minlength=len(groups))
     return dict(zip(groups.names, counts.tolist(), strict=True))
 
@@ -147,13 +146,10 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
     """Pick labelled items whose prediction is wrong: the named groups first, then the most confident predictions."""
     if audit.spec.task.of_models:
         return ()  # an item that one model gets wrong is one that another may get right
-    pool, labels = audit.pool, audit.labels()
-    items = pool.positions(labels)
-    wrong = [
-        (item, name, label)
-        for item, (name, label) in zip(items.tolist(), labels.items(), strict=True)
-        if pool.classes[pool.predicted[item]] != label
-    ]
+    pool = audit.pool
+    items, true = audit.labelled_items()
+    is_wrong = pool.predicted[items] != true
+    wrong = list(zip(items[is_wrong].tolist(), true[is_wrong].tolist(), strict=True))
     named = set(groups)
     wrong.sort(
         key=lambda mistake: (
@@ -162,13 +158,13 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
         )
     )
     mistakes = []
-    contents = _contents(audit, [item for item, _, _ in wrong[:most]])
-    for (item, name, label), content in zip(wrong[:most], contents, strict=True):
+    contents = _contents(audit, [item for item, _ in wrong[:most]])
+    for (item, label), content in zip(wrong[:most], contents, strict=True):
         seen = next(iter(content.values()), None)
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
         text = None if seen is None or str(seen).startswith("data:") else _cut(str(seen))
-        sure = pool.confidence_of(item)
-        mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], label, sure, text, image))
+        name, sure = str(pool.ids[item].as_py()), pool.confidence_of(item)
+        mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], pool.classes[label], sure, text, image))
     return tuple(mistakes)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.planning import Forecast, forecast
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fewlabels.assessment import Assessment
+    from fewlabels.planning import Forecast
     from fewlabels.stopping import Standing
 
 _SHORTER = "With four times as many labels, a range is about half as long."
@@ -45,7 +44,7 @@ def more_labels(
 ) -> More:
     """Read the progress, and simulate the rest of the assessment to forecast how many more labels it will take."""
     standing = audit.standing(draws=draws)
-    wanted = foresee and bool(audit.labels())
+    wanted = foresee and audit.labelled > 0
     return More(standing, foreseen(audit, standing, progress) if wanted else None)
 
 
@@ -56,6 +55,8 @@ def foreseen(
 
     If the budget is used up before the goal is reached, the forecast is of the labels beyond the budget.
     """
+    from fewlabels.planning import forecast
+
     if (standing.reached and not standing.is_spent) or not is_quick(audit):
         return None
     goal = replace(audit.spec.stop, labels=None) if standing.is_spent else None

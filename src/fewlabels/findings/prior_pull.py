@@ -51,9 +51,8 @@ def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_
     code = bins.group.astype(np.int64) * len(audit.groups) + audit.groups.group
     used, piece = np.unique(code, return_inverse=True)
     where = used // len(audit.groups)
-    labels = audit.labels()
-    items = pool.positions(labels)
-    is_right = pool.predicted[items] == pool.class_positions(labels.values())
+    items, true = audit.labelled_items()
+    is_right = pool.predicted[items] == true
     size, n = items_of(piece, len(used), pool.count).astype(float), np.bincount(piece[items], minlength=len(used))
     right = np.bincount(piece[items], is_right, minlength=len(used)).astype(np.float64)
     believed = np.full(len(used), 0.5)

@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
-from pyarrow import parquet
 
 from fewlabels.errors import FewlabelsError, InputError, one_line
 from fewlabels.io.arrays import from_arrays, matrix
@@ -90,6 +89,8 @@ def _readable(name: str, suffix: str) -> Iterator[None]:
 
 
 def _open_parquet(path: Path, name: str, within: Limits) -> Source:
+    from pyarrow import parquet
+
     with parquet.ParquetFile(path) as file:
         about = file.metadata
         within.check_columns(name, about.num_columns)

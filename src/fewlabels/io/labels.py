@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
-from fewlabels.io.columns import as_text
-from fewlabels.io.opening import open_source
 from fewlabels.io.source import listed
 from fewlabels.io.writing import without_apostrophe
 
@@ -89,6 +87,8 @@ def read_labels(
     >>> fl.read_labels({"a": "cat", 7: 3})
     {'a': 'cat', '7': '3'}
     """
+    from fewlabels.io.opening import open_source
+
     first: dict[str, LabelRow] = {}
     opened = open_source(source, any_size=any_size) if isinstance(source, (str, Path)) else source
     for row in said(opened, id=id, label=label):
@@ -112,6 +112,8 @@ def said(source: object, *, id: str = "id", label: str = "label") -> list[LabelR
             f"labels need the id of each item. Got a {type(source).__name__}; "
             "pass {id: label, ...}, a file or a frame."
         )
+    from fewlabels.io.opening import open_source
+
     return [row for row in label_rows(open_source(source), id=id, label=label) if row.label]
 
 
@@ -122,6 +124,8 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
     >>> [(row.item, row.label) for row in label_rows(open_source({"id": ["a", "b"], "label": ["cat", None]}))]
     [('a', 'cat'), ('b', '')]
     """
+    from fewlabels.io.columns import as_text
+
     id, label = source.called(id), source.called(label)  # noqa: A001
     table = source.table([source.need(id, "id"), source.need(label, "label")])
     items = as_text(source, id, table[id]).to_pylist()

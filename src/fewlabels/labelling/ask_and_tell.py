@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from fewlabels.arrow import column_of
 from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part, StoreError
 from fewlabels.io.labels import checked, said, skip_reason
@@ -625,7 +626,8 @@ class Labelling:
             return [{} for _ in items]
         if self.pool.reserve is not None:
             return self._supply.columns(self.pool, items, names, self._ledger.next_rows())
-        columns = [self.pool.column(name).take(np.array(items, dtype=np.int64)).to_pylist() for name in names]
+        rows = column_of(np.array(items, dtype=np.int64))
+        columns = [self.pool.column(name).take(rows).to_pylist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _contents(self, items: Sequence[int]) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.arrow import column_of
 from fewlabels.labelling.agreement import Agreement, agreement
 from fewlabels.table import Table
 
@@ -56,7 +57,7 @@ def disputes(ledger: Ledger, pool: Pool, groups: Partition, contents: Sequence[A
     waiting = []
     seen: Sequence[Any] = contents if contents is not None else [None] * len(ledger.disputed)
     if contents is None and pool.content is not None:
-        seen = pool.column(pool.content).take(np.array(list(ledger.disputed), dtype=np.int64)).to_pylist()
+        seen = pool.column(pool.content).take(column_of(np.array(list(ledger.disputed), dtype=np.int64))).to_pylist()
     for (item, since), content in zip(ledger.disputed.items(), seen, strict=True):
         given = {called(who): vote for who, vote in ledger.votes[item].given.items()}
         waiting.append(

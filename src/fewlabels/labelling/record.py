@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.arrow import texts_at
 from fewlabels.errors import InputError, SpecError
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
@@ -34,8 +35,19 @@ class Record(Labelling):
         """The labels that are valid now: id to class name."""
         with self._current() as ledger:
             items, true = ledger.labels()
-            ids = map(str, self.pool.ids.take(items).to_pylist())
+            ids = texts_at(self.pool.ids, items)
             return {item: self.pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)}
+
+    @property
+    def labelled(self) -> int:
+        """How many items have a valid label."""
+        with self._current() as ledger:
+            return ledger.labelled
+
+    def labelled_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The positions of the labelled items in the pool, and of their true classes, two of shape (labels,)."""
+        with self._current() as ledger:
+            return ledger.labels()
 
     def pending(self) -> list[str]:
         """The items that were asked for and have no valid label yet; `held` shows who has them."""

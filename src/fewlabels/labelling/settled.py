@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fewlabels.arrow import texts_at
 from fewlabels.labelling.checkpoint import catch_up
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.metrics import Accuracy
@@ -30,5 +31,5 @@ def settled_labels(store: Store, name: str) -> dict[str, str]:
     ledger = Ledger(pool, metric, metric.cells(pool, whole(pool)), record.spec.get("overlap", 1))
     catch_up(ledger, store, name)
     items, true = ledger.labels()
-    ids = map(str, pool.ids.take(items).to_pylist())
+    ids = texts_at(pool.ids, items)
     return {item: pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.arrow import texts_at
 from fewlabels.errors import InputError, PoolChangedError, StoreError
-from fewlabels.io.tables import Named, columns_of, first_items, looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.engines.table import Table
+    from fewlabels.io.tables import Named
     from fewlabels.pool import Pool
 
 _REMEMBERED = 2_000  # items whose content is kept in memory
@@ -60,11 +61,15 @@ class Supply:
 
     def more(self, pool: Pool, units: NDArray[np.int64], items: int) -> Named:
         """Items to name so that the queue of a group, which is made of some units, has this many."""
+        from fewlabels.io.tables import first_items
+
         with self._reading(pool) as table:
             return first_items(pool, table, units, items)
 
     def look_up(self, pool: Pool, ids: Sequence[str]) -> Named:
         """The items of the table with these ids."""
+        from fewlabels.io.tables import looked_up
+
         with self._reading(pool) as table:
             return looked_up(pool, table, ids)
 
@@ -74,9 +79,9 @@ class Supply:
         """Some columns of some items; those of items that may be wanted next are read in the same query."""
         here = pool.columns.column_names if pool.columns is not None else []
         fetched = [name for name in names if name not in here]
-        ids = [str(item) for item in pool.ids.take(np.array(rows, dtype=np.int64)).to_pylist()]
+        ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
         if any((item, name) not in self._seen for item in ids for name in fetched):
-            others = [str(item) for item in pool.ids.take(np.array(ahead[:_AHEAD], dtype=np.int64)).to_pylist()]
+            others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
             with self._reading(pool) as table:
                 self._fetch(pool, table, [*dict.fromkeys([*ids, *others])], fetched)
         with self._lock:
@@ -88,6 +93,8 @@ class Supply:
 
     def _fetch(self, pool: Pool, table: Table, ids: Sequence[str], names: Sequence[str]) -> None:
         """Read columns of items into memory. An item that is gone is a PoolChangedError."""
+        from fewlabels.io.tables import columns_of
+
         known = {row["id"]: row for row in table.content(columns_of(pool), ids, names).to_pylist()}
         if gone := [item for item in ids if item not in known]:
             raise PoolChangedError(

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
 
 from fewlabels.belief import dirichlet_draws
+from fewlabels.special import gammaln
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.outcomes import Outcomes, no_items
-from fewlabels.policies.step import Queue, ask_step
+from fewlabels.policies.step import Queue, anywhere, ask_step
 from fewlabels.tasks import Rewards
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _ROUND, _LOOK = 1 / 25, 1 / 12
 # Both, for a belief that is fitted, which takes milliseconds.
 _FITTED = 1 / 6
+# The steps of a round, at most: in a longer one, more items are taken in the groups of each step.
+_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,37 +99,49 @@ class _Run:
     def __init__(self, game: Game, world: World) -> None:
         self._game, self._world = game, world
         self.free = game.free.copy()
-        self._asked: list[int] = game.known.items.tolist()
+        self._asked: NDArray[np.int64] = game.known.items
 
     @property
     def labels(self) -> int:
         return len(self._asked)
 
-    def tell(self, items: Sequence[int]) -> None:
-        self._asked += items
+    def tell(self, items: Sequence[int] | NDArray[np.int64]) -> None:
+        self._asked = np.concatenate([self._asked, np.asarray(items, dtype=np.int64)])
 
     def belief(self) -> Belief:
-        items = np.array(self._asked, dtype=np.int64)
-        return self._game.prior.belief(self._world.outcomes(self._game.cells, items))
+        return self._game.prior.belief(self._world.outcomes(self._game.cells, self._asked))
 
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""
         spec, cells = self._game.spec, self._game.cells
         share = _FITTED if spec.prior.uses_items else _ROUND
-        goal = min(most, self.labels + max(spec.task.plays, int(share * self.labels)))
-        steps = -(-(goal - self.labels) // spec.task.plays)
+        wanted = min(most - self.labels, max(spec.task.plays, int(share * self.labels)))
+        times = 1 if spec.task.of_models else -(-wanted // (spec.task.plays * _STEPS))
+        steps = -(-wanted // (spec.task.plays * times))
         rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64))
         chosen: list[int] = []
-        while self.labels + len(chosen) < goal:
+        while len(chosen) < wanted:
             anchor = spec.anchor > 0 and rng.random() < spec.anchor
-            left = goal - self.labels - len(chosen)
-            items = ask_step(spec.policy, rewards, self.free, rng, left, best_first=True, anchor=anchor)
+            items = ask_step(spec.policy, rewards, self.free, rng, wanted - len(chosen), best_first=True, anchor=anchor)
             if not items:
                 break
+            if times > 1:
+                more = min((times - 1) * len(items), wanted - len(chosen) - len(items))
+                items += self._more(items, more, rng, anchor=anchor)
             chosen += items
-            for item in items:
-                rewards.waiting[cells.cell[item]] += 1
+            np.add.at(rewards.waiting, cells.cell[items], 1)
         self.tell(chosen)
+
+    def _more(self, items: Sequence[int], count: int, rng: np.random.Generator, *, anchor: bool) -> list[int]:
+        """More items in the groups of these; after an anchor, from all that are free."""
+        if anchor:
+            free = self.free
+            return [free.take(anywhere(free.room, rng), rng) for _ in range(min(count, int(free.room.sum())))]
+        more: list[int] = []
+        for i, item in enumerate(items):
+            share = -(-(count - len(more)) // (len(items) - i))
+            more += self.free.take_many(int(self._game.cells.partition.group[item]), share, rng).tolist()
+        return more
 
 
 @dataclass(frozen=True, eq=False)

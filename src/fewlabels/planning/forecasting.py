@@ -165,9 +165,7 @@ def _game(audit: Assessment, task: Task | None) -> Game:
     spec, pool = audit.spec, audit.pool
     spec = spec if task is None else replace(spec, task=task, stop=Stop())
     cells = spec.cells(pool, audit.groups)
-    labels = audit.labels()
-    items = pool.positions(list(labels))
-    known = spec.task.metric.outcomes(pool, cells, items, pool.class_positions(list(labels.values())))
+    known = spec.task.metric.outcomes(pool, cells, *audit.labelled_items())
     return Game(spec, cells, known, pool.positions(audit.pending()))
 
 

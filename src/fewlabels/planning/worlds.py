@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from scipy.special import expit, logit
 
 from fewlabels.cells import ModelCells
 from fewlabels.errors import Argument, SpecError
@@ -15,6 +14,7 @@ from fewlabels.learned.items import TrustBelief
 from fewlabels.learned.models import ModelsBelief
 from fewlabels.learned.models.voices import draw_chances
 from fewlabels.outcomes import Outcomes
+from fewlabels.special import expit, logit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

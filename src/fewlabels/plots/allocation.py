@@ -54,7 +54,7 @@ class Allocation(Plot):
     def read(cls, reading: Reading) -> Self:
         """Count the current labels, and work out the expected ones from the sizes of the groups."""
         groups = reading.audit.groups
-        items = reading.audit.pool.positions(reading.audit.labels())
+        items, _ = reading.audit.labelled_items()
         labelled = np.bincount(groups.group[items], minlength=len(groups)).tolist()
         total = sum(labelled)
         rows = [

@@ -60,7 +60,7 @@ class Calibration(Plot):
         # These are the draws of estimates(), so the numbers are the same.
         mean, ends = values.mean(), interval(values, reading.level, shortest=error.folded)
         low, high = holding(mean, *ends)
-        return cls(reading.level, len(audit.labels()), float(mean), float(low), float(high), density(values, (0, 1)))
+        return cls(reading.level, audit.labelled, float(mean), float(low), float(high), density(values, (0, 1)))
 
     def caption(self) -> str:
         """Explain how to read the plot."""

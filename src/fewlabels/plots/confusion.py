@@ -229,8 +229,6 @@ def _table(reading: Reading) -> Table:
     if audit.groups.recipe != groups.recipe or len(groups) <= _EXACT:
         return audit.estimates(level=reading.level, metric=metric, groups=groups, draws=reading.draws)
     cells = metric.cells(audit.pool, groups)
-    labels = audit.labels()
-    items, true = audit.pool.positions(labels), audit.pool.class_positions(labels.values())
-    outcomes = metric.outcomes(audit.pool, cells, items, true)
+    outcomes = metric.outcomes(audit.pool, cells, *audit.labelled_items())
     belief = audit.spec.prior.on(cells, audit.spec.target).belief(outcomes).matched()
     return estimate(metric, belief, cells, np.random.default_rng(0), level=reading.level, draws=reading.draws)

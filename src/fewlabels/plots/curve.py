@@ -73,7 +73,7 @@ class Curve(Plot):
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
         """Explain why the plot does not suit: there are fewer than two labels."""
-        return "" if len(audit.labels()) > 1 else "it has fewer than two labels"
+        return "" if audit.labelled > 1 else "it has fewer than two labels"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:

@@ -122,3 +122,19 @@ class Queue:
         self.start[group] += 1
         self.room[group] -= 1
         return item
+
+    def take_many(self, group: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Take several items of a group at once, uniformly at random; shape (count,), or fewer if it has fewer."""
+        here, room = int(self.start[group]), int(self.room[group])
+        count = min(count, room)
+        chosen = here + rng.choice(room, count, replace=False, shuffle=False)
+        items = self.order[chosen]
+        # Those that are chosen from further back change places with those in front that are not.
+        is_back = chosen >= here + count
+        stays = np.zeros(count, dtype=bool)
+        stays[chosen[~is_back] - here] = True
+        back, front = chosen[is_back], here + np.flatnonzero(~stays)
+        self.order[front], self.order[back] = self.order[back], self.order[front]
+        self.start[group] += count
+        self.room[group] -= count
+        return items

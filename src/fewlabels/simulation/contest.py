@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from fewlabels.cells import ModelCells, ModelRows
 from fewlabels.checks import whole_number
@@ -21,6 +20,7 @@ from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.significance import against_best
 from fewlabels.simulation.truth import item_classes
 from fewlabels.spec import to_json
+from fewlabels.special import ndtri
 from fewlabels.table import Table
 from fewlabels.tasks import CompareModels, Rewards
 from fewlabels.tasks.models import surest

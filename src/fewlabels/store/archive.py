@@ -6,9 +6,9 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
+from fewlabels.arrow import column_of, numbers_of
 from fewlabels.errors import PoolChangedError
 from fewlabels.pool import Pool, Predictions
 from fewlabels.store.archived_reserve import MAGIC as RESERVE_MAGIC
@@ -45,10 +45,10 @@ def pack_pool(pool: Pool) -> bytes:
     names = ["id"]
     each = (Predictions(pool.predicted, pool.confidence, pool.score_sums), *pool.rest)
     for one in each:
-        columns.append(pa.array(one.predicted))
+        columns.append(column_of(one.predicted))
         names.append("predicted")
         if one.confidence is not None:
-            columns.append(pa.array(one.confidence))
+            columns.append(column_of(one.confidence))
             names.append("confidence")
     if pool.columns is not None:
         columns.extend(pool.columns.columns)
@@ -70,7 +70,7 @@ def pack_pool(pool: Pool) -> bytes:
     _write(sink, items.replace_schema_metadata({_ABOUT: json.dumps(about)}))
     for one in each:
         if one.score_sums is not None:
-            _write(sink, pa.table({"score_sums": pa.array(one.score_sums.ravel())}))
+            _write(sink, pa.table({"score_sums": column_of(one.score_sums.ravel())}))
     data = sink.getvalue()
     return b"".join((_SEVERAL if several else _MAGIC, hashlib.sha256(data).digest(), data))
 
@@ -127,12 +127,12 @@ def _predictions(items: pa.Table, source: pa.BufferReader, about: dict[str, Any]
     size, column = len(about["classes"]), 1
     found = []
     for has in (about, *about.get("rest", ())):
-        predicted, confidence = _array(items.column(column)), None
+        predicted, confidence = numbers_of(items.column(column)), None
         column += 1
         if has["confidence"]:
-            confidence = _array(items.column(column))
+            confidence = numbers_of(items.column(column))
             column += 1
-        sums = _array(_read(source).column(0)).reshape(size, size) if has["score_sums"] else None
+        sums = numbers_of(_read(source).column(0)).reshape(size, size) if has["score_sums"] else None
         found.append(Predictions(predicted, confidence, sums))
     return found, column
 
@@ -146,8 +146,3 @@ def _write(sink: pa.BufferOutputStream, table: pa.Table) -> None:
 def _read(source: pa.BufferReader) -> pa.Table:
     with pa.ipc.open_stream(source) as reader:
         return reader.read_all()
-
-
-def _array(column: pa.ChunkedArray[Any]) -> np.ndarray[Any, Any]:
-    """Copy the values into an array that NumPy may write to, like those of a new pool."""
-    return np.array(column.combine_chunks().to_numpy(zero_copy_only=False))

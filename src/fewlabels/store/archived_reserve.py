@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from fewlabels.arrow import column_of, numbers_of
 from fewlabels.pool import Pool
 from fewlabels.reserve import Reserve
 
@@ -38,7 +39,7 @@ def pack_units(pool: Pool) -> bytes:
     }
     if pool.confidence is not None:
         columns["confidence"] = pool.confidence[first]
-    arrays = [pa.array(values) for values in columns.values()]
+    arrays = [column_of(values) for values in columns.values()]
     names = list(columns)
     if pool.columns is not None:
         arrays += [column.combine_chunks()[first] for column in pool.columns.columns]
@@ -64,12 +65,12 @@ def pack_named(pool: Pool, after: int) -> bytes:
     assert reserve is not None
     columns: dict[str, Any] = {
         "id": pool.ids[pool.units + after :],
-        "unit": pa.array(reserve.unit[after:]),
-        "key": pa.array(reserve.key[after:]),
+        "unit": column_of(reserve.unit[after:]),
+        "key": column_of(reserve.key[after:]),
     }
     if reserve.said is not None:
-        columns["said"] = pa.array(reserve.said[after:])
-    return _framed(pa.table(columns), pa.table({"reach": pa.array(reserve.reach)}))
+        columns["said"] = column_of(reserve.said[after:])
+    return _framed(pa.table(columns), pa.table({"reach": column_of(reserve.reach)}))
 
 
 def unpack_pieces(data: bytes) -> Pool | None:
@@ -84,10 +85,10 @@ def unpack_pieces(data: bytes) -> Pool | None:
     assert pool.reserve is not None
     reserve = replace(
         pool.reserve,
-        unit=rows["unit"].to_numpy(),
-        key=rows["key"].to_numpy(),
-        said=rows["said"].to_numpy() if "said" in rows.column_names else None,
-        reach=np.array(named[-1][1]["reach"].to_numpy()),
+        unit=numbers_of(rows["unit"]),
+        key=numbers_of(rows["key"]),
+        said=numbers_of(rows["said"]) if "said" in rows.column_names else None,
+        reach=numbers_of(named[-1][1]["reach"]),
     )
     return pool.with_rows(ids, reserve)
 
@@ -95,22 +96,22 @@ def unpack_pieces(data: bytes) -> Pool | None:
 def _of_units(units: pa.Table) -> Pool:
     about = json.loads((units.schema.metadata or {})[_ABOUT])
     own = 5 if about["confidence"] else 4
-    size = units.column(1).to_numpy().astype(np.int64)
+    size = numbers_of(units.column(1)).astype(np.int64)
     others = units.select(list(range(own, units.num_columns))).replace_schema_metadata(None)
     sums = about["score_sums"]
     return Pool(
         ids=pa.nulls(len(size), pa.string()),
-        predicted=np.array(units.column(0).to_numpy()),
+        predicted=numbers_of(units.column(0)),
         classes=tuple(about["classes"]),
-        confidence=np.array(units.column(4).to_numpy()) if about["confidence"] else None,
+        confidence=numbers_of(units.column(4)) if about["confidence"] else None,
         score_sums=None if sums is None else np.array(sums),
         columns=others if about["columns"] else None,
         content=about["content"],
         source=about["source"],
         reserve=Reserve(
             size=size,
-            stratum=units.column(2).to_numpy().astype(np.int64),
-            bin=units.column(3).to_numpy().astype(np.int64),
+            stratum=numbers_of(units.column(2)).astype(np.int64),
+            bin=numbers_of(units.column(3)).astype(np.int64),
             unit=np.empty(0, dtype=np.int64),
             key=np.empty(0, dtype=np.uint64),
             said=None,

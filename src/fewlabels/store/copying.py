@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sqlite3
 from contextlib import closing, contextmanager, suppress
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _PAGES = 512  # of SQLite, copied at a time
 _PART = 10_000  # events, copied at a time
+_PART_NAME = re.compile(r"\..+\.[0-9a-f]{8}\.part\.db")  # of a file that is not complete yet
 
 
 @dataclass(frozen=True)
@@ -196,10 +198,12 @@ def _new_file(path: Path) -> Iterator[Path]:
         raise StoreError(f"cannot write {path}: there is no directory {str(path.absolute().parent)!r}. Make it first.")
     if path.suffix.lower() not in {".db", ".sqlite", ".sqlite3"}:
         raise StoreError(f"the name of a SQLite database ends in .db, as in {path.stem}.db. Got {path.name!r}.")
+    _clean_up(path.absolute().parent)
     part = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part.db")
     try:
         try:
-            yield part
+            with _held(part):
+                yield part
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"cannot write {path}: {error}. Is there room on the disk, and may you write there?"
@@ -216,9 +220,49 @@ def _new_file(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             _on_disk(path.absolute().parent)
     finally:
-        for left in (part, *(Path(f"{part}{end}") for end in ("-wal", "-shm", "-journal"))):
-            with suppress(OSError):
-                left.unlink()
+        _remove(part)
+
+
+def _remove(part: Path) -> None:
+    for left in (part, *(Path(f"{part}{end}") for end in ("-wal", "-shm", "-journal"))):
+        with suppress(OSError):
+            left.unlink()
+
+
+@contextmanager
+def _held(part: Path) -> Iterator[None]:
+    """Make the file and keep it locked while it is written, so that nobody takes it for one that was left behind."""
+    number = os.open(part, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        _lock(number)
+        yield
+    finally:
+        os.close(number)
+
+
+def _clean_up(folder: Path) -> None:
+    """Remove the unfinished files of backups that were killed: nobody holds them any more."""
+    for part in folder.glob(".*.part.db"):
+        with suppress(OSError):
+            number = os.open(part, os.O_RDWR)
+            try:
+                if _PART_NAME.fullmatch(part.name) and _lock(number):
+                    _remove(part)
+            finally:
+                os.close(number)
+
+
+def _lock(number: int) -> bool:
+    """Lock an open file until it is closed, or its process ends; False if somebody else has it, or cannot know."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _on_disk(path: Path) -> None:

@@ -122,17 +122,9 @@ events = sa.Table(
     sa.Column("hash", Bytes, nullable=False),
     sqlite_with_rowid=False,  # the rows are stored in the order in which they are read
 )
-# Whatever a client sends twice is in the log once. Most events have no key, and cost this index nothing.
-_has_key = events.c.key.is_not(None)
-sa.Index(
-    "events_key",
-    events.c.assessment,
-    events.c.key,
-    events.c.item,
-    unique=True,
-    sqlite_where=_has_key,
-    postgresql_where=_has_key,
-)
+# Whatever a client sends twice is in the log once. Most events have no key, and cost this index nothing. It is a text
+# because `sa.Index` would import the PostgreSQL half of SQLAlchemy for every SQLite file.
+_ONCE = 'CREATE UNIQUE INDEX events_key ON events (assessment, "key", item) WHERE "key" IS NOT NULL'
 people = sa.Table(
     "people",
     metadata,
@@ -181,7 +173,7 @@ def bring_up_to_date(connection: Connection, shown: str) -> None:
 def _create(connection: Connection, shown: str) -> None:
     _refuse_others(connection, set(metadata.tables), shown)
     metadata.create_all(connection, checkfirst=False)
-    _run(connection, *_APPEND_ONLY[connection.dialect.name])
+    _run(connection, _ONCE, *_APPEND_ONLY[connection.dialect.name])
     connection.execute(version.insert().values(version=VERSION))
 
 
@@ -195,9 +187,8 @@ def _from_1_to_2(connection: Connection, shown: str) -> None:
             connection,
             "ALTER TABLE events ADD COLUMN key text, DROP CONSTRAINT events_kind_check, "
             f"ADD CONSTRAINT events_kind_check CHECK ({_KINDS})",
+            _ONCE,
         )
-        for index in events.indexes:
-            index.create(connection)
     people.create(connection)
 
 
@@ -214,6 +205,7 @@ def _from_2_to_3(connection: Connection, shown: str) -> None:
         _run(connection, "DROP INDEX IF EXISTS events_key", "ALTER TABLE events RENAME TO events_before")
         _run(connection, "PRAGMA ignore_check_constraints = ON")  # what is damaged already is kept, and found later
         events.create(connection)
+        _run(connection, _ONCE)
     else:
         _run(connection, "ALTER TABLE events DISABLE TRIGGER events_append_only, ADD COLUMN hash bytea")
     for name, spec, fingerprint, created_at in connection.exec_driver_sql(

@@ -42,7 +42,7 @@ class LogCheck:
     events
         How many events are exactly what was written.
     labels
-        How many of these are labels or decisions.
+        How many items have an answer by these: given by somebody or decided, and not taken back.
     problems
         What is damaged or missing, in words; empty if nothing is.
     """
@@ -174,8 +174,21 @@ def _of_the_log(store: Store, connection: Connection, name: str, progress: Progr
     if found.unproven:
         lost = counted(len(found.unproven), "event")
         problems.append(f"{lost} cannot be proven, because the event before is missing")
-    labels = sum(event.label is not None for event in usable)
-    return LogCheck(name, head, len(usable), labels, (*problems, *_summed_up(found.problems)))
+    return LogCheck(name, head, len(usable), _answered(usable), (*problems, *_summed_up(found.problems)))
+
+
+def _answered(log: Iterable[Event]) -> int:
+    """How many items have an answer, however often it was given."""
+    given: dict[str, set[str | None]] = {}
+    for event in log:
+        people = given.setdefault(event.item, set())
+        if event.label is not None:
+            people.add("" if event.kind == "decide" else event.annotator)
+        elif event.kind in {"skip", "retract"}:
+            people.discard(event.annotator)
+        elif event.kind == "withdraw":
+            people.clear()
+    return sum(map(bool, given.values()))
 
 
 def _is_mark(row: Any) -> bool:

@@ -8,11 +8,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import betaincinv
 
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable
 from fewlabels.parts import Family, Part
+from fewlabels.special import betaincinv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

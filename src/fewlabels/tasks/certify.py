@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import rel_entr
 
 from fewlabels.anytime import Bets, evidence_above
 from fewlabels.checks import check_guarantee, number_field
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, expected_right, guaranteed, value_draws
 from fewlabels.parts import register
+from fewlabels.special import rel_entr
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
 from fewlabels.tasks.base import Answer, Conclusion, Task

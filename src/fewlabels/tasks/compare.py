@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import rel_entr
 
 from fewlabels.anytime import Bets, evidence_apart
 from fewlabels.belief import Belief
@@ -14,6 +13,7 @@ from fewlabels.checks import number_field
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, expected_right, holding, interval, value_draws
 from fewlabels.parts import register
+from fewlabels.special import rel_entr
 from fewlabels.table import Table
 from fewlabels.tasks import compare_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task

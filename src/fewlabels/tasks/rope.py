@@ -6,7 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betainc, betaincc, betaincinv, betaln, expit, gammaln, logit
+
+from fewlabels.special import betainc, betaincc, betaincinv, betaln, expit, gammaln, logit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

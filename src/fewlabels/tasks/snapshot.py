@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
 
 from fewlabels.estimates import affordable, sequences, value_draws
+from fewlabels.special import betaincinv, ndtri
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

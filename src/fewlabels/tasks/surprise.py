@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betainc, gammaln
+
+from fewlabels.special import betainc, gammaln
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,11 +7,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import chdtrc
 
 from fewlabels import parts
 from fewlabels.errors import SpecError
 from fewlabels.spec import from_json, to_json
+from fewlabels.special import chdtrc
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

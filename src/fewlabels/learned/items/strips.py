@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, logit
+
+from fewlabels.special import expit, logit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logit
+
+from fewlabels.special import logit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

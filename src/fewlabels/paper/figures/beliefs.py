@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaln
 
 from fewlabels.estimates import estimate, interval, value_draws
 from fewlabels.metrics import Accuracy, CalibrationError
 from fewlabels.paper.superclasses import SUPERCLASS
 from fewlabels.partition import by_map, by_predicted, by_score, whole
 from fewlabels.priors import Informed, Prior, Uniform
+from fewlabels.special import betaln
 from fewlabels.tasks.identify import ranked
 from fewlabels.tasks.rope import rope_probabilities
 

@@ -1,0 +1,97 @@
+"""Arrow columns as NumPy arrays and back, without pandas.
+
+Arrow's own `to_numpy` and `array` import pandas wherever it is installed, to ask it what is missing. That takes half a
+second, in every command. What is here takes the values as they lie in memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Number = TypeVar("Number", bound=np.generic)
+
+
+def missing_in(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[np.bool_]:
+    """Which values are missing, shape (rows,).
+
+    >>> missing_in(pa.array(["a", None, "c"]))
+    array([False,  True, False])
+    """
+    array = _whole(column)
+    present = array.buffers()[0]
+    if not array.null_count or present is None:
+        return np.full(len(array), fill_value=array.null_count > 0)  # of the type null, all are missing
+    bits = np.unpackbits(_raw(present, np.uint8), bitorder="little")
+    return bits[array.offset : array.offset + len(array)] == 0
+
+
+def numbers_of(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[Any]:
+    """The numbers of a column, shape (rows,); a missing one is 0.
+
+    >>> numbers_of(pa.array([3, None, 5]))
+    array([3, 0, 5])
+    """
+    array = _whole(column)
+    there = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
+    values = np.array(np.from_dlpack(there))
+    values[missing_in(array)] = 0
+    return values
+
+
+def column_of(values: NDArray[Any]) -> pa.Array[Any]:
+    """A column of numbers.
+
+    >>> column_of(np.array([3, 5])).to_pylist()
+    [3, 5]
+    """
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values).data)])
+
+
+def texts_of(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> tuple[NDArray[np.int64], bytes]:
+    r"""How many characters each text has, shape (rows,), and all of them joined, in UTF-8; missing is empty.
+
+    >>> texts_of(pa.array(["Zoë", None, "Al"]))
+    (array([3, 0, 2]), b'Zo\xc3\xabAl')
+    """
+    array = _whole(column)
+    if array.null_count or not pa.types.is_string(array.type):
+        words = [value or "" for value in array.cast(pa.string()).to_pylist()]
+        return np.array([len(word) for word in words], dtype=np.int64), "".join(words).encode()
+    _, ends, letters = array.buffers()
+    if not len(array) or ends is None or letters is None:
+        return np.zeros(len(array), dtype=np.int64), b""
+    at = _raw(ends, np.int32)[array.offset : array.offset + len(array) + 1]
+    joined = _raw(letters, np.uint8)[at[0] : at[-1]]
+    # A character begins with every byte that does not continue one.
+    before = np.concatenate([[0], np.cumsum((joined & 0xC0) != 0x80)])
+    return np.diff(before[at - at[0]]), joined.tobytes()
+
+
+def texts_at(column: pa.Array[Any], rows: NDArray[np.int64]) -> list[str]:
+    """The texts in some rows of a column without gaps.
+
+    >>> texts_at(pa.array(["Zoë", "Jo", "Al"]), np.array([2, 0]))
+    ['Al', 'Zoë']
+    """
+    _, ends, letters = column.buffers()
+    if ends is None or letters is None or not pa.types.is_string(column.type):
+        return [str(column[row].as_py()) for row in rows.tolist()]
+    at, joined = _raw(ends, np.int32)[column.offset :], memoryview(cast("Any", letters))
+    return [
+        str(joined[start:end], "utf-8") for start, end in zip(at[rows].tolist(), at[rows + 1].tolist(), strict=True)
+    ]
+
+
+def _whole(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _raw(buffer: pa.Buffer, kind: type[Number]) -> NDArray[Number]:
+    return np.frombuffer(cast("Any", buffer), kind)
