@@ -37,6 +37,16 @@ def test_folders_and_patterns(tmp_path: Path, pattern: str) -> None:
         check(table, ROWS)
 
 
+def test_a_pattern_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path)
+    monkeypatch.chdir(tmp_path / "a")
+    with open_table("../**/*.parquet") as table:
+        described = table.describe()
+    monkeypatch.chdir(tmp_path / "b")
+    with open_again(described) as table:
+        check(table, ROWS)
+
+
 def test_a_file_of_text_keeps_its_ids(tmp_path: Path) -> None:
     """In a CSV file "007" is not 7, whatever a reader that looks for numbers would make of it."""
     rows = [Row("007", "1", 0.25, "north"), Row("7", "01", 1.0, "south"), Row("1e3", "1", 0.5, "None")]
@@ -249,7 +259,8 @@ def test_spark_by_address(spark_address: str, tmp_path: Path) -> None:
     with open_table(spark_address, table=table) as opened:
         check(opened, ROWS)
         described = opened.describe()
-    assert "token" not in open_again(described).describe()
+    with open_again(described) as opened:
+        assert "token" not in opened.describe()
     with open_table(spark_address, table="nothing") as opened, pytest.raises(InputError, match="cannot be read"):
         opened.summary(PLAIN)
 
