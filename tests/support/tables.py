@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import uuid
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -14,6 +15,7 @@ from pyarrow import parquet
 from fewlabels.engines import Columns
 from fewlabels.engines.dbapi import DbapiTable
 from fewlabels.engines.duckdb import DuckDBTable
+from fewlabels.engines.spark import SparkTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,15 +110,23 @@ def in_duckdb(rows: Iterable[Row] | pa.Table, folder: Path) -> Table:
     return DuckDBTable(str(path))
 
 
-def in_postgres(rows: Iterable[Row], url: str, table: str = "predictions") -> Table:
-    """The rows as a new table in PostgreSQL."""
+def in_spark(rows: Iterable[Row], session: Any, folder: Path) -> Table:
+    """The rows as a view of a Spark session."""
+    path = folder / f"{uuid.uuid4().hex}.parquet"
+    parquet.write_table(arrow(rows), path)
+    session.read.parquet(str(path)).createOrReplaceTempView("my predictions")
+    return SparkTable("my predictions", session=session)
+
+
+def in_postgres(rows: Iterable[Row], url: str, table: str = "predictions", connection: Any = None) -> Table:
+    """The rows as a new table in PostgreSQL, read with a connection of the user's or with one of its own."""
     import psycopg
 
     quoted = table.replace('"', '""')
-    with psycopg.connect(url) as connection, connection.cursor() as cursor:
+    with psycopg.connect(url) as own, own.cursor() as cursor:
         cursor.execute(f'DROP TABLE IF EXISTS "{quoted}"')
         cursor.execute(f'CREATE TABLE "{quoted}" (id text, predicted text, confidence double precision, region text)')
         with cursor.copy(f'COPY "{quoted}" FROM STDIN') as copy:
             for row in rows:
                 copy.write_row((row.id, row.predicted, row.confidence, row.region))
-    return DbapiTable(f'"{quoted}"', url=url)
+    return DbapiTable(f'"{quoted}"', url=None if connection else url, connection=connection)

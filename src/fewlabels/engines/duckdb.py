@@ -6,9 +6,10 @@ import json
 import tempfile
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.engines.files import find_files
+from fewlabels.engines.files import find_files, is_remote
 from fewlabels.engines.table import Step, Table
 from fewlabels.engines.texts import literal, table_name, with_bound
 from fewlabels.errors import InputError, StoreError, needs, one_line
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_MEMORY = "1GB"  # beyond that DuckDB works on disk: the search for repeated ids is the one query that may need it
+_MEMORY = "600MB"  # beyond that DuckDB works on disk: the search for repeated ids is the one query that may need it
 _EVERY = 0.2  # seconds between two looks at the progress
 
 
@@ -63,7 +64,9 @@ class DuckDBTable(Table):
     def describe(self) -> str:
         if self._address is None:
             return json.dumps({"engine": "duckdb", "table": self.source})
-        return json.dumps({"engine": "duckdb", "address": self._address})
+        # Made absolute, a file is found again from any folder.
+        address = self._address if is_remote(self._address) else str(Path(self._address).absolute())
+        return json.dumps({"engine": "duckdb", "address": address})
 
     def close(self) -> None:
         if self._own:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from fewlabels.engines.table import Step, Table
 from fewlabels.engines.texts import table_name, with_bound
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
+
+_PORT = 15002  # where Spark Connect listens, if the address does not say
+_PATIENCE = 10  # seconds to reach the server
+_TRIES = 5  # the last of them after 17 seconds
 
 
 class SparkTable(Table):
@@ -67,12 +73,18 @@ class SparkTable(Table):
 
 
 def _connect(name: str, url: str) -> Any:
+    """A session of our own. Spark tries for ten minutes to reach a server that is not there; here it is seconds."""
     try:
         from pyspark.sql import SparkSession
+        from pyspark.sql.connect.client.retries import DefaultPolicy
     except ImportError:
         raise StoreError(needs("a table of Spark", "pyspark-client", "spark")) from None
     with _plain_errors(name):
-        return SparkSession.builder.remote(url).getOrCreate()
+        place = urlsplit(url)
+        socket.create_connection((place.hostname or "localhost", place.port or _PORT), timeout=_PATIENCE).close()
+        session = SparkSession.builder.remote(url).create()
+        session.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
+        return session
 
 
 @contextmanager
@@ -82,6 +94,8 @@ def _plain_errors(name: str) -> Iterator[None]:
         yield
     except FewlabelsError:
         raise
+    except OSError as error:
+        raise StoreError(f"{name} cannot be reached: {one_line(error)}. Check that the server runs.") from error
     except Exception as error:
         package, kind = type(error).__module__.partition(".")[0], type(error).__name__
         if package == "grpc" or ("Connect" in kind and not hasattr(error, "getErrorClass")):

@@ -38,6 +38,7 @@ _REFUSED = {
     "mysql": "its texts ignore case",
     "sqlite": "it has no MD5",
 }
+_OWN_TABLES = ("postgres", "redshift", "snowflake")  # they have no ISNAN, and need none: NaN is their largest number
 _WHOLE = 2**53
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _NAME = re.compile(r'"(?:[^"]|"")+"|`[^`]+`|[^."`]+')
@@ -90,7 +91,7 @@ def table_name(name: str) -> str:
     ml.predictions ml."My.Table" "t; DROP TABLE x"
     """
     parts = _NAME.findall(name)
-    if not parts or re.sub(r"\.", "", name) != "".join(part.replace(".", "") for part in parts):
+    if not parts or ".".join(parts) != name:
         raise InputError(f"{name!r} is not the name of a table. Write it as table or schema.table.")
     bare = (part[1:-1].replace('""', '"') if part[0] in '"`' else part for part in parts)
     return ".".join(part if _PLAIN.fullmatch(part) else quoted(one) for part, one in zip(parts, bare, strict=True))
@@ -215,10 +216,11 @@ class Texts:
             return "CAST(NULL AS DOUBLE)"
         kind, column = self.schema.field(name).type, quoted(name)
         if is_text(kind):
-            return f"TRY_CAST({column} AS DOUBLE)"
-        if self.dialect == "duckdb" and pa.types.is_floating(kind):
-            # The statistics in a Parquet file leave NaN out, and DuckDB (its issue 25521) believes from them that
-            # every value is between 0 and 1. It does not use them for ISNAN.
+            # Without TRIM, DuckDB moves the cast into its reader of CSV, which fails where it cannot be done.
+            return f"TRY_CAST(TRIM({column}) AS DOUBLE)"
+        if self.dialect not in _OWN_TABLES and pa.types.is_floating(kind):
+            # The statistics in a Parquet file leave NaN out, and engines that read such files (DuckDB: its issue
+            # 25521) may believe from them that every value lies between 0 and 1. They do not use them for ISNAN.
             return f"CASE WHEN ISNAN({column}) THEN NULL ELSE CAST({column} AS DOUBLE) END"
         return f"CAST({column} AS DOUBLE)"
 
