@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-BOUND = re.compile(r"(?P<name>[\w.-]+(?:\[[\w,-]+\])?)>=(?P<version>[\w.]+)")
+BOUND = re.compile(r"(?P<name>[\w.-]+(?:\[[\w,-]+\])?)>=(?P<version>[\w.]+)(?:,<[\w.]+)?")
 
 LINTING = re.compile(r"fewlabels\[|mypy|ruff|[\w-]+-stubs")
 
@@ -22,6 +22,8 @@ def pinned(requirement: str) -> str:
 
     >>> pinned("psycopg[binary]>=3.2")
     'psycopg[binary]==3.2'
+    >>> pinned("sqlglot>=30,<31")
+    'sqlglot==30'
     """
     bound = BOUND.fullmatch(requirement)
     if bound is None:

@@ -20,6 +20,9 @@ ORDER = (
     "arrow",
     "table",
     "evidence",
+    "hashing",
+    "index",
+    "reserve",
     "pool",
     "partition",
     "belief",
@@ -35,6 +38,7 @@ ORDER = (
     "policies",
     "stopping",
     "spec",
+    "engines",
     "io",
     "named",
     "store",
@@ -64,6 +68,8 @@ PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy"}
 # Arrow where columns of items are held; frames where a result is handed over.
 LAYER_MAY_IMPORT = {
+    "hashing": {"pyarrow"},
+    "index": {"pyarrow"},
     "special": {"scipy"},
     "arrow": {"pyarrow"},
     "evidence": {"pyarrow"},

@@ -83,8 +83,10 @@ def texts_at(column: pa.Array[Any], rows: NDArray[np.int64]) -> list[str]:
     _, ends, letters = column.buffers()
     if ends is None or letters is None or not pa.types.is_string(column.type):
         return [str(column[row].as_py()) for row in rows.tolist()]
-    at, joined = _raw(ends, np.int32)[column.offset :], letters.to_pybytes()
-    return [joined[start:end].decode() for start, end in zip(at[rows].tolist(), at[rows + 1].tolist(), strict=True)]
+    at, joined = _raw(ends, np.int32)[column.offset :], memoryview(cast("Any", letters))
+    return [
+        str(joined[start:end], "utf-8") for start, end in zip(at[rows].tolist(), at[rows + 1].tolist(), strict=True)
+    ]
 
 
 def _whole(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Array[Any]:

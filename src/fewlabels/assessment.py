@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
+from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
 from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.record import Record
 from fewlabels.learned.models import ModelsBelief, OneModelBelief
 from fewlabels.metrics import Accuracy, Metric
-from fewlabels.partition import Partition, by_predicted, by_score, cross, whole
+from fewlabels.partition import Partition, by_predicted, by_score, cross, partition_from_recipe, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
@@ -65,6 +66,8 @@ class Assessment(Record):
     >>> audit
     <Assessment 'worst': Identify(metric=Accuracy(), lowest=2, highest=None) of 10 groups, 300 labels, 0 pending>
     """
+
+    _overall: tuple[tuple[int, int, Metric, str | None], tuple[Metric, Believed, Cells]] | None = None
 
     def __repr__(self) -> str:
         with self._current() as ledger:
@@ -224,8 +227,10 @@ class Assessment(Record):
         by_bin = by_score(self.pool, bins, equal)
         asked = by_bin if groups is None else cross(groups, by_bin)
         table = self.estimates(level=level, metric=Accuracy(), groups=asked, draws=draws)
-        confidence = np.bincount(asked.group, self.pool.confidence, minlength=len(asked))
-        mean = [c / n if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
+        assert self.pool.confidence is not None
+        with np.errstate(invalid="ignore"):
+            confidence = cell_means(self.pool.confidence, asked.group, len(asked), self.pool.count)
+        mean = [c if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
         return table.with_column("confidence", mean)
 
     def classes(self, *, level: float = 0.95, draws: int = 4_000, model: str | None = None) -> ClassReport:
@@ -331,6 +336,7 @@ class Assessment(Record):
 
     def close(self) -> None:
         """Close the database, unless it was passed in open."""
+        self._supply.close()
         if not self._shared:
             self._store.close()
 
@@ -381,11 +387,29 @@ class Assessment(Record):
         """
         if metric is None and groups is None and self._is_own(model) and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
+        if at is not None or groups is None or groups.recipe != {"by": "whole"}:
+            return self._viewed(metric, groups, model, at=at)
+        # The number over all items is read in several places, and takes as long as all groups do.
+        key = (self.seq, len(groups.group), metric or self.spec.task.metric, model)
+        if self._overall is None or self._overall[0] != key:
+            self._overall = key, self._viewed(metric, groups, model)
+        return self._overall[1]
+
+    def _viewed(
+        self,
+        metric: Metric | None,
+        groups: Partition | None,
+        model: str | None = None,
+        *,
+        at: Ledger | None = None,
+    ) -> tuple[Metric, Believed, Cells]:
         if self.spec.task.of_models:
             return self._view_of_models(metric or self.spec.task.metric, groups or self.groups, model)
         pool = self.pool_of(model)
         metric, groups = metric or self.spec.task.metric, groups or self.groups_of(model)
-        if len(groups.group) != len(self.pool):
+        if len(groups.group) != self.pool.rows and self.pool.reserve is not None:
+            groups = partition_from_recipe(pool, groups.recipe)  # items were named since the groups were made
+        if len(groups.group) != self.pool.rows:
             raise InputError(
                 "these groups belong to another pool: they have another number of items. Make them from audit.pool."
             )
@@ -416,7 +440,7 @@ class Assessment(Record):
             read = Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size)
         if sample is None:
             return metric, read, cells
-        return metric, rectified(read, pool.confidence, sample, self._results_rng()), cells
+        return metric, rectified(read, pool.confidence, sample, self._results_rng(), pool.count), cells
 
     @property
     def _is_steered(self) -> bool:
@@ -529,7 +553,7 @@ def create(
         raise InputError(
             f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
         )
-    if len(groups.group) != len(pool):
+    if len(groups.group) != pool.rows:
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
@@ -589,6 +613,8 @@ def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | Non
             f"{stored.differences(pool)}. Its labels are about the old predictions. "
             "Create a new assessment for the new pool, or load without pool= to continue with the old one."
         )
+    if pool is not None and pool.reserve is not None and stored.reserve is not None:
+        stored = replace(stored, reserve=replace(stored.reserve, link=pool.reserve.link))
     spec = Spec.from_json(record.spec)
     own = spec.of(stored)
     return Assessment(store, name, own, spec.partition(own), spec, shared=store is address, whole=stored)

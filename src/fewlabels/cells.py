@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.partition import Partition
+from fewlabels.partition import Partition, items_of
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -90,7 +90,7 @@ class Cells:
     @cached_property
     def size(self) -> NDArray[np.int64]:
         """Items in each cell, shape (cells,); never 0."""
-        return np.bincount(self.cell, minlength=len(self))
+        return items_of(self.cell, len(self), self.partition.count)
 
     @property
     def asking(self) -> Partition:
@@ -145,9 +145,12 @@ def split(
     return used // keys, used % keys, cell.astype(np.int32)
 
 
-def cell_means(values: NDArray[np.float64], cell: NDArray[np.int32], cells: int) -> NDArray[np.float64]:
-    """The mean of an item value in each cell, shape (cells,)."""
-    return np.bincount(cell, values, minlength=cells) / np.bincount(cell, minlength=cells)
+def cell_means(
+    values: NDArray[np.float64], cell: NDArray[np.int32], cells: int, count: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """The mean of an item value in each cell, shape (cells,); values, cells and items of rows have shape (rows,)."""
+    sums = np.bincount(cell, values if count is None else values * count, minlength=cells)
+    return sums / items_of(cell, cells, count)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

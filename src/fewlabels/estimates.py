@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # Numbers held at a time, and drawn in all: 10,000 draws of a confusion matrix of 1,000 classes would take an hour.
 _AT_ONCE = 2**23
 _IN_ALL = 2**26
+_KEEP = 2**22  # values that are kept for the next reader, 32 MB
 _FEWEST = 200
 
 
@@ -41,8 +43,38 @@ def affordable(draws: int, belief: Believed) -> int:
 def value_draws(
     metric: Metric, belief: Believed, cells: Cells, rng: np.random.Generator, draws: int
 ) -> NDArray[np.float64]:
-    """Draws of the metric from its posterior, shape (draws, groups), a bounded part of θ at a time."""
-    return np.concatenate(list(_parts(metric, belief, cells, rng, draws)))
+    """Draws of the metric from its posterior, shape (draws, groups), a bounded part of θ at a time.
+
+    The last ones of each belief are kept: estimates, answer and standing of an assessment begin with equal generators,
+    and would draw the same numbers one after the other.
+    """
+    before, kept = rng.bit_generator.state, _KEPT.get(belief)
+    if kept is not None and kept.is_for(metric, cells, draws, before):
+        rng.bit_generator.state = kept.after
+        return kept.values
+    values = np.concatenate(list(_parts(metric, belief, cells, rng, draws)))
+    if values.size <= _KEEP and isinstance(rng.bit_generator, np.random.PCG64):  # whose states can be compared
+        values.flags.writeable = False
+        _KEPT[belief] = _Drawn(metric, cells, draws, before, rng.bit_generator.state, values)
+    return values
+
+
+class _Drawn(NamedTuple):
+    """Draws, and what they are of: the generator before and after them as well."""
+
+    metric: Metric
+    cells: Cells
+    draws: int
+    before: Any
+    after: Any
+    values: NDArray[np.float64]
+
+    def is_for(self, metric: Metric, cells: Cells, draws: int, before: Any) -> bool:
+        """Whether these are the draws that would be made."""
+        return cells is self.cells and draws == self.draws and before == self.before and metric == self.metric
+
+
+_KEPT: WeakKeyDictionary[Any, _Drawn] = WeakKeyDictionary()
 
 
 def average_draws(
@@ -51,6 +83,8 @@ def average_draws(
     """Draws of Σ_g p_g θ_g, shape (draws,), or (draws, outcomes) for a metric with a value for each outcome."""
     axis = -2 if metric.vector else -1
     shares = cells.partition.shares
+    if not metric.vector and draws * len(shares) <= _KEEP:
+        return value_draws(metric, belief, cells, rng, draws) @ shares
     return np.concatenate(
         [np.tensordot(part, shares, axes=(axis, 0)) for part in _parts(metric, belief, cells, rng, draws)]
     )

@@ -13,6 +13,7 @@ from fewlabels.arrow import missing_in, numbers_of
 from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.pool import NO_ANSWER
+from fewlabels.reserve import BINS, EDGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.pool import Pool
+    from fewlabels.reserve import Reserve
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +38,8 @@ class Partition:
         The position in `names` of each item's group, shape (items,).
     recipe
         How the partition is made from a pool, as plain JSON values; see `partition_from_recipe`.
+    count
+        How many items each row stands for, as in `Pool.count`; None if every row is an item.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class Partition:
     names: tuple[str, ...]
     group: NDArray[np.int32]
     recipe: Mapping[str, Any]
+    count: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -68,12 +73,12 @@ class Partition:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Items in each group, shape (groups,)."""
-        return np.bincount(self.group, minlength=len(self))
+        return items_of(self.group, len(self), self.count)
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """p_g: the share of the pool in each group, shape (groups,)."""
-        return self.sizes / max(len(self.group), 1)
+        return self.sizes / max(int(self.sizes.sum()), 1)
 
     @property
     def words(self) -> str:
@@ -99,6 +104,16 @@ class Partition:
         raise InputError(f"there is no group {name!r}. {hint}The groups are {some}.")
 
 
+def items_of(index: NDArray[np.integer[Any]], length: int, count: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """How many items have each index: that of each row, shape (rows,), and how many items rows stand for (None: 1).
+
+    >>> items_of(np.array([0, 1, 1]), 3, np.array([10, 0, 5]))
+    array([10,  5,  0])
+    """
+    # Sums of whole numbers are exact as floats up to 2⁵³.
+    return np.bincount(index, count, minlength=length).astype(np.int64)
+
+
 def whole(pool: Pool) -> Partition:
     """All items in one group: for a metric of the whole pool.
 
@@ -106,7 +121,7 @@ def whole(pool: Pool) -> Partition:
     >>> fl.whole(fl.read_pool([[0.9, 0.1], [0.2, 0.8]])).names
     ('all',)
     """
-    return Partition(("all",), np.zeros(len(pool), np.int32), {"by": "whole"})
+    return Partition(("all",), np.zeros(pool.rows, np.int32), {"by": "whole"}, pool.count)
 
 
 def by_predicted(pool: Pool) -> Partition:
@@ -117,7 +132,7 @@ def by_predicted(pool: Pool) -> Partition:
     ('cat', 'dog')
     """
     names = pool.classes if (pool.predicted == len(pool.choices)).any() else pool.choices
-    return Partition(names, pool.predicted, {"by": "predicted"})
+    return Partition(names, pool.predicted, {"by": "predicted"}, pool.count)
 
 
 def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "width") -> Partition:
@@ -139,7 +154,7 @@ def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "wi
         raise InputError(f"The 'equal' of by_score() must be 'width' or 'weight'. Got {equal!r} instead.")
     recipe = {"by": "score", "bins": bins, "equal": equal}
     group, edges = score_bins(pool, bins, equal)
-    return Partition(_bin_names(edges), group, recipe)
+    return Partition(_bin_names(edges), group, recipe, pool.count)
 
 
 def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -153,6 +168,9 @@ def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], ND
             Argument("confidence"),
             ".",
         )
+    if pool.reserve is not None:
+        bin_, edges = _joined_bins(pool.reserve, bins, equal)
+        return bin_[pool.reserve.of_row], edges
     score = pool.confidence
     if equal == "width":
         edge = np.arange(bins + 1) / bins
@@ -168,6 +186,24 @@ def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], ND
     return group.astype(np.int32), np.column_stack([ordered[last - size + 1], ordered[last]])
 
 
+def _joined_bins(reserve: Reserve, bins: int, equal: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The bin of each unit, shape (units,), and the bins' ends: fine bins, joined. Which they are, the units decide."""
+    if equal == "width":
+        edge = np.arange(bins + 1) / bins
+        middle = (EDGES[1:] + EDGES[:-1]) / 2
+        joined = np.clip(np.searchsorted(edge, middle, side="right") - 1, 0, bins - 1)
+        return joined[reserve.bin].astype(np.int32), np.column_stack([edge[:-1], edge[1:]])
+    size = items_of(reserve.bin, BINS, reserve.size)
+    filled = np.flatnonzero(size)
+    below = np.cumsum(size) - size
+    used, joined = np.unique(below[filled] * bins // max(int(size.sum()), 1), return_inverse=True)
+    last = np.searchsorted(joined, np.arange(len(used)), side="right") - 1
+    first = np.searchsorted(joined, np.arange(len(used)))
+    place = np.zeros(BINS, dtype=np.int32)
+    place[filled] = joined
+    return place[reserve.bin], np.column_stack([EDGES[filled[first]], EDGES[filled[last] + 1]])
+
+
 def by_column(pool: Pool, column: str) -> Partition:
     """One group for each value of a column, in sorted order; missing values form the group "(missing)".
 
@@ -179,7 +215,9 @@ def by_column(pool: Pool, column: str) -> Partition:
     values = pool.column(column)
     encoded = values.combine_chunks().dictionary_encode()
     known = encoded.dictionary.to_pylist()
-    order = sorted(range(len(known)), key=lambda i: _sort_key(known[i]))
+    # Engines give values as text, numbers too.
+    numbers = pool.reserve is not None and all(_is_number(value) for value in known if value is not None)
+    order = sorted(range(len(known)), key=lambda i: _sort_key(float(str(known[i])) if numbers else known[i]))
     place = np.empty(len(known) + 1, dtype=np.int32)
     place[order] = np.arange(len(known))
     place[-1] = len(known)
@@ -187,7 +225,7 @@ def by_column(pool: Pool, column: str) -> Partition:
     names = [str(known[i]) for i in order]
     if encoded.null_count:
         names.append("(missing)")
-    return Partition(tuple(names), place[code], {"by": "column", "column": column})
+    return Partition(tuple(names), place[code], {"by": "column", "column": column}, pool.count)
 
 
 def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
@@ -212,7 +250,7 @@ def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
     names = tuple(dict.fromkeys(str(classes[name]) for name in pool.classes))
     place = np.array([names.index(str(classes[name])) for name in pool.classes], dtype=np.int32)
     recipe = {"by": "map", "classes": {name: str(classes[name]) for name in pool.classes}}
-    return Partition(names, place[pool.predicted], recipe)
+    return Partition(names, place[pool.predicted], recipe, pool.count)
 
 
 def cross(*partitions: Partition) -> Partition:
@@ -240,7 +278,7 @@ def cross(*partitions: Partition) -> Partition:
     if len(set(names)) < len(names):  # quote names that contain a × themselves
         names = tuple(" × ".join(map(repr, parts)) for parts in combined)
     recipe = {"by": "cross", "of": [dict(part.recipe) for part in partitions]}
-    return Partition(names, group.astype(np.int32), recipe)
+    return Partition(names, group.astype(np.int32), recipe, partitions[0].count)
 
 
 def partition_from_recipe(pool: Pool, recipe: Mapping[str, Any]) -> Partition:
@@ -271,6 +309,14 @@ def _sort_key(value: object) -> tuple[int, float, str]:
     if isinstance(value, (bool, int, float)):
         return (0, float(value), "")
     return (1, 0.0, str(value))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def columns_of(recipe: Mapping[str, Any]) -> set[str]:

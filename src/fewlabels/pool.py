@@ -12,12 +12,16 @@ import numpy as np
 
 from fewlabels.errors import Argument, InputError, LabelError, sentence
 from fewlabels.evidence import coded
+from fewlabels.hashing import column_bytes, framed
+from fewlabels.index import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from fewlabels.reserve import Reserve
 
 
 NO_ANSWER = "(no answer)"
@@ -71,6 +75,9 @@ class Pool:
         never right (with confidence 0), and no label can be it: labels are one of `choices`.
     evidence
         The names of further columns from which the learned prior may learn, such as the verdicts of judges.
+    reserve
+        Where the items stay in a table: the units that stand for them, which are the first rows of all arrays here
+        (their id is missing), and the items that are named, which are the other rows. None where every row is an item.
 
     Examples
     --------
@@ -94,9 +101,30 @@ class Pool:
     rest: tuple[Predictions, ...] = ()
     unanswered: bool = False
     evidence: tuple[str, ...] = ()
+    reserve: Reserve | None = None
 
     def __len__(self) -> int:
+        return self.rows if self.reserve is None else int(self.reserve.size.sum())
+
+    @property
+    def rows(self) -> int:
+        """The length of all arrays: the number of items, or of the units and named items of a reserve."""
         return len(self.predicted)
+
+    @property
+    def units(self) -> int:
+        """How many of the rows, the first ones, stand for items without a name; 0 if every row is an item."""
+        return 0 if self.reserve is None else self.reserve.units
+
+    @property
+    def count(self) -> NDArray[np.int64] | None:
+        """How many items each row stands for, shape (rows,); None if every row is an item."""
+        return None if self.reserve is None else self.reserve.count
+
+    @property
+    def mean_confidence(self) -> float | None:
+        """The mean confidence of all items, or None."""
+        return None if self.confidence is None else float(np.average(self.confidence, weights=self.count))
 
     def __repr__(self) -> str:
         has = (
@@ -157,9 +185,23 @@ class Pool:
         known = [self.confidence, *(one.confidence for one in self.rest)]
         if all(one is None for one in known):
             return None
-        columns = np.column_stack([np.full(len(self), np.nan) if one is None else one for one in known])
+        columns = np.column_stack([np.full(self.rows, np.nan) if one is None else one for one in known])
         columns[self.answers < 0] = np.nan
         return columns
+
+    def with_rows(self, ids: pa.Array[Any], reserve: Reserve) -> Pool:
+        """The pool with another reserve: every row has the prediction, mean confidence and columns of its unit."""
+        from fewlabels.arrow import column_of
+
+        units = reserve.of_row
+        return replace(
+            self,
+            ids=ids,
+            predicted=self.predicted[units],
+            confidence=None if self.confidence is None else self.confidence[units],
+            columns=None if self.columns is None else self.columns.take(column_of(units)).combine_chunks(),
+            reserve=reserve,
+        )
 
     def of(self, model: str) -> Pool:
         """The pool of one of the models: the same items and classes with its predictions alone.
@@ -203,31 +245,48 @@ class Pool:
         hint = f"Did you mean {near[0]!r}? " if near else ""
         return f"the pool (from {self.source}) has no model {model!r}. {hint}It has {_shortened(self.models)}."
 
+    def confidence_of(self, item: int) -> float | None:
+        """The confidence of one item, or None; in a reserve `confidence` has the mean of its unit."""
+        if self.confidence is None:
+            return None
+        if self.reserve is None or self.reserve.said is None:
+            return float(self.confidence[item])
+        return float(self.reserve.said[item - self.units])
+
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 of ids, predictions, scores, columns and the names of evidence.
 
-        Equal pools from different files have the same.
+        Equal pools from different files have the same. Of a table that stays where it is, it is made from the table's
+        own, and does not change as items are named.
         """
-        digest = hashlib.sha256(_framed(str(len(self.classes)).encode()))
+        digest = hashlib.sha256(framed(str(len(self.classes)).encode()))
         for name in self.classes:
-            digest.update(_framed(name.encode()))
+            digest.update(framed(name.encode()))
+        if self.reserve is not None:
+            for text in ("reserve", self.reserve.fingerprint, str(self.reserve.seed), self.content or ""):
+                digest.update(framed(text.encode()))
+            return digest.hexdigest()
         for array in (self.predicted, self.confidence, self.score_sums):
-            digest.update(_framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
-        digest.update(_framed(_column_bytes(self.ids)))
-        digest.update(_framed((self.content or "").encode()))
+            digest.update(framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
+        digest.update(framed(column_bytes(self.ids)))
+        digest.update(framed((self.content or "").encode()))
         for name in sorted(self.columns.column_names if self.columns is not None else []):
-            digest.update(_framed(name.encode()) + _framed(_column_bytes(self.column(name))))
-        if self.models or self.unanswered:  # a pool of one model has the fingerprint that it always had
-            digest.update(_framed(b"models") + _framed(str(self.unanswered).encode()))
-            for name in self.models:
-                digest.update(_framed(name.encode()))
+            digest.update(framed(name.encode()) + framed(column_bytes(self.column(name))))
+        for part in self._later_parts():
+            digest.update(part)
+        return digest.hexdigest()
+
+    def _later_parts(self) -> Iterator[bytes]:
+        """The parts of the fingerprint that the first versions did not have; none where a pool has nothing of them."""
+        if self.models or self.unanswered:
+            yield framed(b"models") + framed(str(self.unanswered).encode())
+            yield from (framed(name.encode()) for name in self.models)
             for one in self.rest:
                 for array in (one.predicted, one.confidence, one.score_sums):
-                    digest.update(_framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
-        if self.evidence:  # and one without evidence too
-            digest.update(_framed(b"evidence") + b"".join(_framed(name.encode()) for name in self.evidence))
-        return digest.hexdigest()
+                    yield framed(b"" if array is None else np.ascontiguousarray(array).tobytes())
+        if self.evidence:
+            yield framed(b"evidence") + b"".join(framed(name.encode()) for name in self.evidence)
 
     @cached_property
     def profile(self) -> NDArray[np.float64] | None:
@@ -240,11 +299,12 @@ class Pool:
         has predicted classes only.
         """
         k, choices = len(self.classes), len(self.choices)
-        count = np.bincount(self.predicted, minlength=k).astype(float)
+        count = np.bincount(self.predicted, self.count, minlength=k).astype(float)
         if self.score_sums is not None:
             sums = self.score_sums
         elif self.confidence is not None:
-            right = np.bincount(self.predicted, self.confidence, minlength=k)
+            weight = self.confidence if self.count is None else self.confidence * self.count
+            right = np.bincount(self.predicted, weight, minlength=k)
             sums = np.repeat(((count - right) / (choices - 1))[:, None], k, axis=1)
             np.fill_diagonal(sums, right)
         else:
@@ -257,8 +317,8 @@ class Pool:
         return profile
 
     @cached_property
-    def _position_of_id(self) -> dict[str, int]:
-        return {str(item): i for i, item in enumerate(self.ids.to_pylist())}
+    def _index(self) -> Index:
+        return Index(self.ids)
 
     @cached_property
     def _position_of_class(self) -> dict[str, int]:
@@ -266,16 +326,19 @@ class Pool:
 
     def positions(self, ids: Iterable[object]) -> NDArray[np.int64]:
         """The positions of items in the pool, shape (ids,); an unknown id is a LabelError."""
-        known = self._position_of_id
         wanted = [str(item) for item in ids]
-        unknown = [item for item in wanted if item not in known]
-        if unknown:
+        found = self._index.find(wanted)
+        if unknown := [wanted[i] for i in np.flatnonzero(found < 0).tolist()]:
             raise LabelError(
                 f"unknown {_listed('item', unknown)}: not in the pool (from {self.source}). Nothing was changed. "
                 f"{sentence(self.meant(unknown[0]))}",
                 items=unknown,
             )
-        return np.array([known[item] for item in wanted], dtype=np.int64)
+        return found
+
+    def has(self, ids: Iterable[object]) -> NDArray[np.bool_]:
+        """Whether each id is that of an item, or of a named one, shape (ids,)."""
+        return self._index.find([str(item) for item in ids]) >= 0
 
     def class_positions(self, names: Iterable[object]) -> NDArray[np.int32]:
         """The positions in `classes` of labels, shape (names,); a name that no label can be is a LabelError."""
@@ -298,20 +361,27 @@ class Pool:
 
     def meant(self, unknown: str) -> str:
         """A clause that helps with an unknown id: the id that was probably meant, or an example of the pool's ids."""
-        wide = max((len(item) for item in self._position_of_id), default=0)
-        for padded in (unknown.zfill(width) for width in range(len(unknown) + 1, wide + 1)):
-            if unknown.isdecimal() and padded in self._position_of_id:
-                return f"the pool has {padded!r}: did a spreadsheet drop the zeros?"
+        if unknown.isdecimal():
+            padded = [unknown.zfill(width) for width in range(len(unknown) + 1, self._index.longest + 1)]
+            for i in np.flatnonzero(self.has(padded)).tolist():
+                return f"the pool has {padded[i]!r}: did a spreadsheet drop the zeros?"
         if not len(self):
             return "the pool is empty: read one with items"
-        return f"use the pool's own ids, such as {self.ids[0].as_py()!r}"
+        return f"use the pool's own ids, such as {self.ids[self.units].as_py()!r}"
 
     def column(self, name: str) -> pa.ChunkedArray[Any]:
         """One of the further columns. An unknown name is an InputError that lists the columns."""
         names = self.columns.column_names if self.columns is not None else []
         if self.columns is None or name not in names:
             have = f"It has {_shortened(names)}" if names else "It has no further columns"
-            raise InputError(f"the pool (from {self.source}) has no column {name!r}. {have}.")
+            parts: tuple[str | Argument, ...] = (f"the pool (from {self.source}) has no column {name!r}. {have}.",)
+            if self.reserve is not None:
+                parts += (
+                    " Those of a table that make groups are named when it is read, with ",
+                    Argument("columns"),
+                    ".",
+                )
+            raise InputError(*parts)
         return self.columns[name]
 
     def differences(self, other: Pool) -> str:
@@ -334,9 +404,10 @@ class Pool:
             changes.append(
                 f"{len(self.choices)} classes before, {len(other.choices)} now, or other names or another order"
             )
+        if self.reserve is not None or other.reserve is not None:
+            return "; ".join([*changes, *self._changed_units(other)]) or "items, confidences or further columns changed"
         if not self.ids.equals(other.ids):
-            mine, theirs = self._position_of_id.keys(), other._position_of_id.keys()
-            gone, new = len(mine - theirs), len(theirs - mine)
+            gone, new = (int(a.rows - b.has(a.ids.to_pylist()).sum()) for a, b in ((self, other), (other, self)))
             changes.append(f"{gone:,} items gone and {new:,} new" if gone or new else "the same items in another order")
         else:
             changes.extend(self._changed_predictions(other))
@@ -344,6 +415,15 @@ class Pool:
             before, now = (_shortened(pool.evidence) or "none" for pool in (self, other))
             changes.append(f"the evidence was {before} and is {now}")
         return "; ".join(changes) or "the further columns changed"
+
+    def _changed_units(self, other: Pool) -> list[str]:
+        """What changed in a table that stays where it is, as far as its summary tells."""
+        changes = [f"{len(self):,} items before, {len(other):,} now"] if len(self) != len(other) else []
+        if self.choices == other.choices:
+            sizes = (np.bincount(pool.predicted, pool.count, minlength=len(self.classes)) for pool in (self, other))
+            if moved := int(np.count_nonzero(np.subtract(*sizes))):
+                changes.append(f"other numbers of items for {moved:,} of {len(self.choices):,} predicted classes")
+        return changes
 
     def _changed_predictions(self, other: Pool) -> list[str]:
         """What changed in the predictions of the same items, for each model that both pools have."""
@@ -364,28 +444,6 @@ class Pool:
 
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
-
-
-def _framed(data: bytes) -> bytes:
-    """The data with its length in front, so that two neighbours cannot be confused with another pair."""
-    return len(data).to_bytes(8, "little") + data
-
-
-def _column_bytes(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> bytes:
-    """The values of a column as bytes that depend neither on chunks nor on the version of Arrow."""
-    import pyarrow as pa
-
-    from fewlabels.arrow import missing_in, numbers_of, texts_of
-
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    missing = np.packbits(missing_in(column)).tobytes()
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        kind, values = str(column.type), numbers_of(column).tobytes()
-    else:
-        lengths, text = texts_of(column)
-        kind, values = "text", lengths.tobytes() + text
-    return _framed(kind.encode()) + _framed(missing) + values
 
 
 def _listed(noun: str, names: list[str]) -> str:

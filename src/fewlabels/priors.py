@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from fewlabels.belief import Belief, Target
-from fewlabels.cells import ModelCells
+from fewlabels.cells import ModelCells, cell_means
 from fewlabels.checks import number_field
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.learned.classes import ClassBelief
@@ -18,6 +18,7 @@ from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, strips
 from fewlabels.learned.mistakes import expected
 from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.outcomes import Outcomes
+from fewlabels.partition import items_of
 from fewlabels.parts import Family, Part, Takes, register
 
 if TYPE_CHECKING:
@@ -279,11 +280,12 @@ def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Strip
     In a cell without answers all items are kept: a cell needs a strip, and its share right is set to 0 afterwards.
     """
     if cells.answered is None:
-        return strips(cells.scores, cells.cell, factors, cells.evidence)
+        return strips(cells.scores, cells.cell, factors, cells.evidence, cells.partition.count)
     some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
     kept = cells.answered | ~some[cells.cell]
     scores, evidence = (None if one is None else one[kept] for one in (cells.scores, cells.evidence))
-    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors], evidence)
+    count = None if cells.partition.count is None else cells.partition.count[kept]
+    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors], evidence, count)
     strip = np.full(len(kept), -1, dtype=np.int64)
     strip[kept & cells.answered] = made.strip[cells.answered[kept]]
     return replace(made, strip=strip)
@@ -302,7 +304,7 @@ def _fitted(cells: Cells, strips: Strips, outcomes: Outcomes) -> dict[str, Any]:
     model = learn(strips, right.astype(float), seen.astype(float)).pruned()
     free, share = strips.size - seen, None
     if cells.answered is not None:
-        share = np.bincount(cells.cell, cells.answered, minlength=len(cells)) / cells.size
+        share = cell_means(cells.answered.astype(float), cells.cell, len(cells), cells.partition.count)
         free = np.where(share[strips.cell] > 0, free, 0)
     return {"model": model, "free": free, "answered": share}
 
@@ -346,9 +348,9 @@ def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Rows:
     classes = cells.mistaken.shape[1]
     used, row = np.unique(cells.cell.astype(np.int64) * classes + cells.predicted, return_inverse=True)
     cell, predicted = used // classes, used % classes
-    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence)
+    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count)
     mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
-    return Rows(row, cell, cells.right[cell], np.bincount(row), made, mistaken)
+    return Rows(row, cell, cells.right[cell], items_of(row, len(cell), cells.partition.count), made, mistaken)
 
 
 def _classes(cells: Cells, target: Target, rows: Rows, outcomes: Outcomes) -> LearnedBelief:

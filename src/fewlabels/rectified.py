@@ -87,7 +87,9 @@ def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sam
     return fitted
 
 
-def anchored_mean(expected: NDArray[np.float64], sample: Sample) -> tuple[float, float]:
+def anchored_mean(
+    expected: NDArray[np.float64], sample: Sample, count: NDArray[np.int64] | None = None
+) -> tuple[float, float]:
     """The share right among all items by the anchors, and its standard deviation; (0, ∞) without anchors.
 
     Let r_i = right_i − f_i. The t-th item asked for, if it is an anchor, is any of the F_t items free at that time, so
@@ -96,7 +98,8 @@ def anchored_mean(expected: NDArray[np.float64], sample: Sample) -> tuple[float,
 
     is right on average for any f that does not depend on its label, however the other items were chosen: the items
     asked before are known, and F_t r_t estimates Σ r over the rest (the difference estimator). The T_t are averaged
-    with weights 1/F_t², so that in a pool that is labelled to the end no doubt is left.
+    with weights 1/F_t², so that in a pool that is labelled to the end no doubt is left. `count` is how many items each
+    row stands for, as in `Pool.count`.
 
     >>> sample = Sample(np.array([0, 2, 1]), np.array([1.0, 1.0, 0.0]), np.array([True, False, True]))
     >>> round(anchored_mean(np.full(3, 0.5), sample)[0], 3)  # T_1 = 1, T_3 = 2/3, with weights 1 to 9
@@ -105,11 +108,14 @@ def anchored_mean(expected: NDArray[np.float64], sample: Sample) -> tuple[float,
     counts = sample.anchor & sample.labelled
     if not counts.any():
         return 0.0, np.inf
-    items, r = len(expected), np.nan_to_num(sample.right - expected[sample.items])
+    items, r = (
+        len(expected) if count is None else int(count.sum()),
+        np.nan_to_num(sample.right - expected[sample.items]),
+    )
     free = items - np.arange(len(r), dtype=float)
-    each = expected.mean() + (np.cumsum(r) - r + free * r) / items
+    each = np.average(expected, weights=count) + (np.cumsum(r) - r + free * r) / items
     weight, own, n = 1 / free[counts] ** 2, r[counts], int(counts.sum())
-    usual, degrees = float((expected * (1 - expected)).mean()), n - 1 + _EXPECTED
+    usual, degrees = float(np.average(expected * (1 - expected), weights=count)), n - 1 + _EXPECTED
     # Where mistakes are rare, the anchors often have none, and would be too sure of it.
     variance = max((((own - own.mean()) ** 2).sum() + _EXPECTED * usual) / degrees, usual)
     # With few anchors their spread is itself uncertain: normal intervals of this length are those of Student's t.
@@ -195,7 +201,11 @@ class Rectified:
 
 
 def rectified(
-    belief: Belief | Strata, confidence: NDArray[np.float64] | None, sample: Sample, rng: np.random.Generator
+    belief: Belief | Strata,
+    confidence: NDArray[np.float64] | None,
+    sample: Sample,
+    rng: np.random.Generator,
+    count: NDArray[np.int64] | None = None,
 ) -> Rectified:
     """Hold a belief about all items against the anchors.
 
@@ -216,17 +226,17 @@ def rectified(
     (10, array([[0.596, 0.404]]))
     """
     items = int(belief.size.sum())
-    expected = recalibrated(confidence, items, sample)
+    expected = recalibrated(confidence, items if count is None else len(count), sample)
     said, known = float(belief.mean()[0, 0]), sample.right[sample.labelled]
     variance = float(belief.draws(rng, _DRAWS)[:, 0, 0].var())
-    found, sd = anchored_mean(expected, sample)
+    found, sd = anchored_mean(expected, sample, count)
     limits, open_share = (0.0, 1.0), 1.0
     if belief.target == "pool":
         limits = float(known.sum() / items), 1 - float((1 - known).sum() / items)
         open_share = 1 - len(known) / items
     else:
         sd = np.sqrt(sd**2 + said * (1 - said) / items)  # the pool is itself a sample of the population
-    off = (_OFF * float((expected * (1 - expected)).mean()) * open_share) ** 2
+    off = (_OFF * float(np.average(expected * (1 - expected), weights=count)) * open_share) ** 2
     if np.isinf(sd):
         return Rectified(belief, _OFF_PRIOR, np.zeros_like(off), np.sqrt(off), limits, 0)
     # The two variances are estimates, so that their difference must not come near to nothing.

@@ -144,7 +144,7 @@ def contents(audit: Assessment, ids: Sequence[str]) -> list[Any]:
     pool = audit.pool
     if pool.content is None:
         return [None] * len(ids)
-    return pool.column(pool.content).take(pool.positions(ids)).to_pylist()
+    return [one[pool.content] for one in audit.shown(pool.positions(ids).tolist())]
 
 
 def shown(address: str) -> str:

@@ -26,6 +26,9 @@ DATABASE is a file such as audit.db (created if it does not exist) or postgresql
 predictions, one row per item: .csv, .tsv, .json, .jsonl, .parquet, .npz and so on, or - for stdin. NAME is the name of
 the assessment in the database; if you leave it out, it is the name of the file.
 
+FILE can also be a table of any size, which stays where it is: a pattern such as 'predictions/*.parquet', a folder, an
+address such as s3://bucket/*.parquet, or postgresql://user@host/database or sc://host with --table.
+
 Several files are the predictions of several models for the same items, joined by id, and each file's name is the name
 of its model. One file with a column of answers for each model does as well: --models gpt_a,gpt_b. Then the question is
 which model is best, unless you ask another.
@@ -47,6 +50,8 @@ Examples:
   fewlabels new audit.db answers.csv --models gpt_a,gpt_b --compare-models gpt_b,gpt_a --rope 0.01
   fewlabels new audit.db logs/run.eval
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
+  fewlabels new audit.db 'predictions/*.parquet' --groups column:region
+  fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
 _SMALL = 5  # a group with fewer items is too small to look for
 _ANCHOR = "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy]"
@@ -75,7 +80,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
 
-    name, files = _name_and_files(address, words)
+    name, files = _name_and_files(address, words, options["table"])
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
     pool, understood = read_predictions(files, options, content=_content(options["content"]))
     groups, task = question(options, asked_about(options, pool))
@@ -106,7 +111,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
 
 
-def _name_and_files(address: str, words: Sequence[str]) -> tuple[str, list[str]]:
+def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tuple[str, list[str]]:
     """Return the name of the assessment and its files of predictions; an error if the name is already used."""
     from fewlabels.cli.common import open_store, quoted, shown
     from fewlabels.errors import InputError, StoreError
@@ -121,7 +126,7 @@ def _name_and_files(address: str, words: Sequence[str]) -> tuple[str, list[str]]
             f"{missing[0]!r} is not a file. Give at most one name, and then one file for each model, as in: "
             f"fewlabels new {shown(address)} NAME FILE"
         )
-    stems = ["audit" if file == "-" else Path(file).name.partition(".")[0] for file in files]
+    stems = ["audit" if file == "-" else _stem(file, table) for file in files]
     name = words[0] if named else "-".join(stems) if len(stems) <= 3 else "models"
     if not name.strip():
         raise InputError("the name of an assessment cannot be empty. Write one, such as worst-classes.")
@@ -134,12 +139,25 @@ def _name_and_files(address: str, words: Sequence[str]) -> tuple[str, list[str]]
     return name, files
 
 
+def _stem(file: str, table: str | None) -> str:
+    """The name of an assessment by its file, the folder of a pattern, or the table of a database.
+
+    >>> _stem("day/predictions.csv", None), _stem("predictions/*.parquet", None), _stem("sc://host", "ml.answers")
+    ('predictions', 'predictions', 'answers')
+    """
+    if table is not None:
+        return table.rpartition(".")[2].strip('"`') or "audit"
+    parts = [part.partition(".")[0] for part in file.partition("?")[0].split("/")]
+    return next((part for part in reversed(parts) if part and not set(part) & set("*[:")), "audit")
+
+
 def _is_file(word: str) -> bool:
     """Whether a word is a file of predictions and not the name of an assessment: by its ending, or since it exists."""
     from fewlabels.interop.saved_dataset import is_saved
     from fewlabels.io.files import ENDINGS
+    from fewlabels.io.table_roles import is_table
 
-    return Path(word).name.endswith(tuple(ENDINGS)) or Path(word).is_file() or is_saved(Path(word))
+    return Path(word).name.endswith(tuple(ENDINGS)) or Path(word).exists() or is_saved(Path(word)) or is_table(word)
 
 
 def _content(text: str | None) -> list[str] | None:

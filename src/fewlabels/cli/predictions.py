@@ -20,6 +20,8 @@ MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _POSITIVE = "Two classes, one column of probabilities: the class that they are about."
+_LARGE = 250_000_000  # bytes: a larger file is left where it is, if DuckDB is installed
+_LARGE_ENDINGS = (".parquet", ".pq")
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
 _NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all; again for more."
 _EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
@@ -37,6 +39,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
+        click.option("--table", metavar="NAME", help="Table of a database that stays there."),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--positive", metavar="CLASS", help=_POSITIVE),
         click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
@@ -84,11 +87,6 @@ def read_predictions(
     Several files are those of several models. `content` names the columns that annotators see: several become one
     text. An empty list means none.
     """
-    from fewlabels.cli.parsing import group_columns
-    from fewlabels.errors import InputError
-    from fewlabels.io import read_pool
-    from fewlabels.io.finder import guess
-    from fewlabels.io.finder.models import has_several, split_by
     from fewlabels.io.source import Source
 
     options = _with_verdict(options)
@@ -96,6 +94,23 @@ def read_predictions(
         file = file[0]
     if not isinstance(file, (str, Source)):
         return _several(file, options, content, columns)
+    if isinstance(file, str) and stays_put(file, options):
+        from fewlabels.cli.tables import read_table_predictions
+
+        return read_table_predictions(file, options, content=content)
+    return _one(file, options, content, columns)
+
+
+def _one(
+    file: str | Source, options: dict[str, Any], content: Sequence[str] | None, columns: list[str] | None
+) -> tuple[Pool, list[Understood]]:
+    """Read one file, perhaps with the answers of several models."""
+    from fewlabels.cli.parsing import group_columns
+    from fewlabels.errors import InputError
+    from fewlabels.io import read_pool
+    from fewlabels.io.finder import guess
+    from fewlabels.io.finder.models import has_several, split_by
+
     source = opened(file, any_size=options["any_size"]) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
         options, source = options | {"confidence": None}, _without_confidence(source)
@@ -122,14 +137,14 @@ def read_predictions(
         return _wide(source, models, options, guessed, content, columns)
     positive = options["positive"] or guessed.positive
     if guessed.scores is None and guessed.predicted is None and positive is None:
-        raise InputError(_unclear(source, guessed))
+        raise InputError(unclear(source, guessed))
     pool = read_pool(
         source,
         id=guessed.id,
         scores=guessed.scores,
         predicted=guessed.predicted,
         confidence=guessed.confidence,
-        classes=_classes(options["classes"]),
+        classes=class_list(options["classes"]),
         content=guessed.content,
         columns=columns,
         normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
@@ -145,7 +160,7 @@ def read_predictions(
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = _unused(source, guessed, [*groups, *evidence, *(content or ())])
     understood = _understood(dataclasses.replace(guessed, positive=positive), pool, options)
-    return pool, [*_formats([source]), *understood, *_never(source, guessed, pool, options), *_left(unused)]
+    return pool, [*_formats([source]), *understood, *_never(source, guessed, pool, options), *left_over(unused)]
 
 
 def _with_verdict(options: dict[str, Any]) -> dict[str, Any]:
@@ -194,7 +209,7 @@ def _several_sources(
     pool, lines, unused = read_files(
         sources,
         options,
-        classes=_classes(options["classes"]),
+        classes=class_list(options["classes"]),
         content=single,
         columns=columns,
         groups=groups,
@@ -221,7 +236,7 @@ def _wide(
         models,
         options,
         guessed,
-        classes=_classes(options["classes"]),
+        classes=class_list(options["classes"]),
         columns=columns,
         groups=columns_for_groups(options.get("groups") or ""),
     )
@@ -242,7 +257,22 @@ def _shown(
         pool = _with_card(pool, content) if content else dataclasses.replace(pool, content=None)
         shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
         lines = [dataclasses.replace(line, words=shown) if line.what == "content" else line for line in lines]
-    return pool, [*lines, *_left([name for name in unused if name not in (content or ())])]
+    return pool, [*lines, *left_over([name for name in unused if name not in (content or ())])]
+
+
+def stays_put(file: str, options: Mapping[str, Any]) -> bool:
+    """Whether a file is left where it is, and asked what is needed: a pattern, folder or address, or a large file."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    from fewlabels.io.table_roles import is_table
+
+    if is_table(file, options.get("table")):
+        return True
+    path = Path(file)
+    large = path.is_file() and path.name.endswith(_LARGE_ENDINGS) and path.stat().st_size > _LARGE
+    only_in_memory = any(options.get(name) for name in ("models", "scores", "normalize", "logits"))
+    return large and not only_in_memory and find_spec("duckdb") is not None
 
 
 def split_names(text: str | None) -> list[str] | None:
@@ -289,7 +319,7 @@ def score_names(text: str | None, source: Source) -> str | list[str] | None:
     return [part.strip() for part in text.split(",")]
 
 
-def _classes(text: str | None) -> list[str] | None:
+def class_list(text: str | None) -> list[str] | None:
     """Read names of classes, separated by commas or from the lines of a file."""
     from pathlib import Path
 
@@ -327,7 +357,7 @@ def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
     return dataclasses.replace(pool, columns=pool.columns.append_column(title, pa.array(cards)), content=title)
 
 
-def _unclear(source: Source, guessed: Guess) -> str:
+def unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
     from fewlabels.io.source import listed
 
@@ -377,7 +407,7 @@ def _never(source: Source, guessed: Guess, pool: Pool, options: dict[str, Any]) 
     return [Understood("no answer", f"{words}: " if examples else words, "--never-right TEXT", examples)]
 
 
-def _left(unused: Sequence[str]) -> list[Understood]:
+def left_over(unused: Sequence[str]) -> list[Understood]:
     """The line about columns that are not used, if there are any."""
     from fewlabels.io.source import listed_pieces
 

@@ -15,7 +15,6 @@ from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
 
     from fewlabels.assessment import Assessment
     from fewlabels.errors import Place
@@ -85,9 +84,10 @@ def tell(
             raise InputError("--decide takes a table of id and label, not an export of a labelling program.")
         _tell_annotations(audit, exported, annotator=annotator, adopt=adopt, as_json=as_json)
         return
-    ids = {str(item) for item in audit.pool.ids.to_pylist()}
-    rows = [row for word in rest for row in _rows(word, ids, id_, label, any_size=any_size)]
-    spelt, changed = _spelt([row for row in rows if row.label], audit.pool, ids)
+    rows = [row for word in rest for row in _rows(word, audit.pool, id_, label, any_size=any_size)]
+    if adopt:
+        audit.look_up([name for row in rows if row.label for name in (row.item, row.item.strip())])
+    spelt, changed = _spelt([row for row in rows if row.label], audit.pool)
     labels = checked(spelt, audit.pool, skips=not decide)
     skipped = sum(skip_reason(label, audit.pool.choices) is not None for label in labels.values())
     before = audit.labels()
@@ -160,7 +160,7 @@ def _tell_annotations(
         emit_json({"told": told, "skipped": skipped, "labels": audit.labelled, "pending": len(audit.pending())})
 
 
-def _rows(word: str, ids: AbstractSet[str], id_: str, label: str, *, any_size: bool) -> list[LabelRow]:
+def _rows(word: str, pool: Pool, id_: str, label: str, *, any_size: bool) -> list[LabelRow]:
     """Read the labels that a word of the command line stands for."""
     from fewlabels.cli.predictions import opened
     from fewlabels.errors import InputError
@@ -169,7 +169,8 @@ def _rows(word: str, ids: AbstractSet[str], id_: str, label: str, *, any_size: b
     if "=" in word and not Path(word).exists():
         # Ids and classes may contain an =: take the first split whose id exists, or else the first split.
         splits = [(word[:i].strip(), word[i + 1 :].strip()) for i, letter in enumerate(word) if letter == "="]
-        item, name = next((pair for pair in splits if pair[0] in ids), splits[0])
+        known = pool.has([item for item, _ in splits]).tolist()
+        item, name = next((pair for pair, has in zip(splits, known, strict=True) if has), splits[0])
         return [LabelRow(item, name)]
     if word != "-" and not Path(word).exists():
         raise InputError(f"{word!r} is not a file, not ID=LABEL, and not an assessment of this database. Check it.")
@@ -184,7 +185,7 @@ def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
     return wrong[0].source.at([row.row for row in wrong if row.source is wrong[0].source])
 
 
-def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple[list[LabelRow], list[str]]:
+def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[str]]:
     """Return the rows in the pool's own spelling, if it is clear, and a sentence for each change."""
     from fewlabels.io.labels import plain, skip_reason
 
@@ -194,13 +195,13 @@ def _spelt(rows: Sequence[LabelRow], pool: Pool, ids: AbstractSet[str]) -> tuple
         alike.setdefault(plain(name), []).append(name)
     spelt: list[LabelRow] = []
     changed: Counter[tuple[str, str]] = Counter()
-    for row in rows:
+    for row, known in zip(rows, pool.has([row.item for row in rows]).tolist(), strict=True):
         is_clear = row.label in classes or skip_reason(row.label, classes) is not None
         near = [row.label] if is_clear else alike.get(plain(row.label), [])
         label = near[0] if len(near) == 1 else row.label
         if label != row.label:
             changed[row.label, label] += 1
-        spelt.append(replace(row, item=row.item if row.item in ids else row.item.strip(), label=label))
+        spelt.append(replace(row, item=row.item if known else row.item.strip(), label=label))
     return spelt, [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.items()]
 
 

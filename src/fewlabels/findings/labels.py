@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.errors import StoreError
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -151,23 +152,29 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
     is_wrong = pool.predicted[items] != true
     wrong = list(zip(items[is_wrong].tolist(), true[is_wrong].tolist(), strict=True))
     named = set(groups)
-    sure = pool.confidence
     wrong.sort(
         key=lambda mistake: (
             audit.groups.names[audit.groups.group[mistake[0]]] not in named,
-            0.0 if sure is None else -float(sure[mistake[0]]),
+            -(pool.confidence_of(mistake[0]) or 0.0),
         )
     )
-    content = None if pool.content is None else pool.column(pool.content)
     mistakes = []
-    for item, label in wrong[:most]:
-        seen = None if content is None else content[item].as_py()
+    contents = _contents(audit, [item for item, _ in wrong[:most]])
+    for (item, label), content in zip(wrong[:most], contents, strict=True):
+        seen = next(iter(content.values()), None)
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
         text = None if seen is None or str(seen).startswith("data:") else _cut(str(seen))
-        confidence = None if sure is None else float(sure[item])
-        name = str(pool.ids[item].as_py())
-        mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], pool.classes[label], confidence, text, image))
+        name, sure = str(pool.ids[item].as_py()), pool.confidence_of(item)
+        mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], pool.classes[label], sure, text, image))
     return tuple(mistakes)
+
+
+def _contents(audit: Assessment, items: Sequence[int]) -> list[dict[str, Any]]:
+    """What annotators see of some items; nothing where they stay in a table that cannot be read now."""
+    try:
+        return audit.shown(items)
+    except StoreError:
+        return [{} for _ in items]
 
 
 def _cut(text: str) -> str:

@@ -41,17 +41,19 @@ def bands(audit: Assessment, level: float) -> tuple[Band, ...]:
     band = np.clip(np.searchsorted(_EDGES, confidence, side="right") - 1, 0, len(_EDGES) - 2)
     band[strip < 0] = -1  # without an answer
     read = []
-    for b in np.unique(band[band >= 0]).tolist():
+    count = np.ones(len(strip)) if audit.pool.count is None else audit.pool.count
+    for b in np.unique(band[(band >= 0) & (count > 0)]).tolist():
         inside = band == b
-        weight = np.bincount(strip[inside], minlength=draws.shape[1]) / inside.sum()
+        items = count[inside]
+        weight = np.bincount(strip[inside], items, minlength=draws.shape[1]) / items.sum()
         right = draws @ weight
         low, high = interval(right, level)
         read.append(
             Band(
                 said_from=_EDGES[b],
                 said_to=_EDGES[b + 1],
-                items=int(inside.sum()),
-                said=float(confidence[inside].mean()),
+                items=int(items.sum()),
+                said=float(np.average(confidence[inside], weights=items)),
                 mean=float(right.mean()),
                 low=float(low),
                 high=float(high),

@@ -39,7 +39,6 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         return Overall(0.0, 0.0, 1.0, False, "each model has its own number", None)
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
     row = next(table.rows())
-    confidence = None if audit.pool.confidence is None else float(audit.pool.confidence.mean())
     basis, spoken_for = rests(audit, row["labelled"])
     doubt = "" if spoken_for else _doubt(reading)
     if doubt and basis:
@@ -53,6 +52,7 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
     elif not reading.is_grounded and not is_random_sample(audit):
         why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"
     of = "Verdict agrees with people" if isinstance(audit.spec.task.metric, Prevalence) else "Right"
+    confidence = audit.pool.mean_confidence
     return Overall(row["mean"], row["low"], row["high"], not why, why, confidence, doubt, basis, audit.spec.target, of)
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fewlabels.cells import cell_means
 from fewlabels.metrics import CalibrationError
-from fewlabels.partition import Partition, by_score, whole
+from fewlabels.partition import Partition, by_score, items_of, whole
 from fewlabels.priors import Counts, Informed
 
 if TYPE_CHECKING:
@@ -52,13 +53,13 @@ def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_
     where = used // len(audit.groups)
     items, true = audit.labelled_items()
     is_right = pool.predicted[items] == true
-    size, n = (np.bincount(of, minlength=len(used)).astype(float) for of in (piece, piece[items]))
+    size, n = items_of(piece, len(used), pool.count).astype(float), np.bincount(piece[items], minlength=len(used))
     right = np.bincount(piece[items], is_right, minlength=len(used)).astype(np.float64)
     believed = np.full(len(used), 0.5)
     if isinstance(prior, Informed) and pool.confidence is not None:
-        believed = np.bincount(piece, pool.confidence) / size
+        believed = cell_means(pool.confidence, piece.astype(np.int32), len(used), pool.count)
     strength = prior.strength or _RIGHT_OR_WRONG
-    shift, sd = _shift_and_sd(where, len(bins), size, n, right, believed, strength, audit.spec.target)
+    shift, sd = _shift_and_sd(where, len(bins), size, n.astype(float), right, believed, strength, audit.spec.target)
     return (np.bincount(where, minlength=len(bins)) > 1) & (shift > np.maximum(sd, _POINT))
 
 

@@ -180,6 +180,7 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
         meant = as_classes(pool.choices)
         rows = [row if row.label in classes else _as_meant(row, meant) for row in rows]
     strangers = _strangers(rows, pool)
+    why = "not in the pool" if pool.reserve is None else "nobody asked for it"
     labels: dict[str, str] = {}
     wrong: dict[tuple[int, str], _Trouble] = {}
 
@@ -188,7 +189,7 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
 
     for row in rows:
         if row.item in strangers:
-            note("item", f"unknown item {row.item!r}: not in the pool", row)
+            note("item", f"unknown item {row.item!r}: {why}", row)
         if row.label not in classes and not (skips and skip_reason(row.label, classes)):
             note("class", f"unknown class {row.label!r}", row)
         elif (first := labels.setdefault(row.item, row.label)) != row.label:
@@ -221,13 +222,10 @@ def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]
 
 
 def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:
-    """The items that are not in the pool. There are nearly always none, and then the pool's ids are not searched."""
+    """The items that are not in the pool."""
     items = {row.item for row in rows}
-    try:
-        pool.positions(items)
-    except LabelError:
-        return items.difference(map(str, pool.ids.to_pylist()))
-    return set()
+    wanted = list(items)
+    return {item for item, known in zip(wanted, pool.has(wanted).tolist(), strict=True) if not known}
 
 
 def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:

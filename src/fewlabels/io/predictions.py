@@ -14,6 +14,7 @@ from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
 from fewlabels.io.positive import of_one_class
 from fewlabels.io.source import Source
+from fewlabels.io.table_roles import is_table, read_from
 from fewlabels.pool import Pool
 
 if TYPE_CHECKING:
@@ -38,11 +39,13 @@ def read_pool(
     never_right: Sequence[str] = (),
     evidence: Sequence[str] = (),
     any_size: bool = False,
+    table: str | None = None,
+    seed: int = 0,
 ) -> Pool:
     """Read the predictions of a classifier, or of several, and check them.
 
     An InputError names the place of anything wrong. Scores are read in blocks and never kept whole, so a file may be
-    larger than memory.
+    larger than memory. A table on an engine stays there: its size does not matter (docs/scale.md).
 
     Parameters
     ----------
@@ -51,6 +54,8 @@ def read_pool(
         Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
         Results of Inspect, lm-evaluation-harness, promptfoo, DeepEval and MLflow are recognised by their content, and
         so are the folders of saved datasets: see docs/bridges.md.
+        Or a table that stays where it is: a pattern of files ("predictions/*.parquet"), a folder, an address such as
+        "s3://bucket/*.parquet", "postgresql://..." or "sc://...", or an open connection or session, with `table`.
         For several models, a mapping of their names to any of these or to pools, which are joined by id; or one
         source with `models`.
     id
@@ -72,7 +77,7 @@ def read_pool(
         .npz files and mappings, or else the predicted values that occur, sorted.
     columns
         Which further columns to keep. By default all that are left and hold text, numbers or dates, except
-        "label" and "labels": a pool never holds labels.
+        "label" and "labels": a pool never holds labels. Of a table, those that groups can be made of; by default none.
     content
         The column that an annotator sees: text, image path or address.
     normalize
@@ -103,6 +108,10 @@ def read_pool(
     those of all models together. Columns that two files do not agree about are kept apart, as old_note and new_note.
     any_size
         Lift the limits on a file: 12,000 columns, and unpacked 1 GB or 100 times its own size, whichever is more.
+    table
+        The name of the table or view that a database, connection or session has.
+    seed
+        Of a table: the order in which its items are asked for depends on the seed and their ids alone.
 
     By default the predictions are the vectors "scores", or the columns "predicted" and "confidence", or those
     that match p_*, prob_* or score_*. Otherwise an InputError says which call the names of the columns suggest.
@@ -124,7 +133,6 @@ def read_pool(
     """
     if unlisted not in ("refuse", "wrong"):
         raise InputError(Argument("unlisted"), f" must be 'refuse' or 'wrong'. Got {unlisted!r} instead.")
-    manner = Manner(normalize, logits, unlisted == "wrong", patterns_of(never_right))
     asked: dict[str, Any] = {
         "id": id,
         "scores": scores,
@@ -136,35 +144,28 @@ def read_pool(
     }
     if isinstance(evidence, str):
         raise InputError(Argument("evidence"), " must be a list. Write ", Argument("evidence", [evidence]), ".")
-    sources = by_model(source)
-    if positive is not None and (sources is not None or models is not None):
-        raise InputError(
-            "there are several models here, and ",
-            Argument("positive"),
-            " is about the column of one. Read one of them, or give each a column of predicted classes.",
-        )
-    if sources is not None:
-        check_one_model(evidence)
+    if is_table(source, table):
+        refused = {"models": models, "normalize": normalize, "logits": logits, "unlisted": unlisted == "wrong"}
+        refused |= {"never_right": tuple(never_right), "evidence": tuple(evidence), "positive": positive}
+        return read_from(source, table, asked, seed, refused)
+    manner = Manner(normalize, logits, unlisted == "wrong", patterns_of(never_right))
+    if (sources := by_model(source)) is not None:
+        check_one_model(evidence, positive)
         if models is not None:
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")
         each = _asked_of_each(sources, asked, any_size=any_size)
         return read_models({name: (*one, manner) for name, one in each.items()})
     opened = open_source(source, any_size=any_size) if models is None else open_answers(source, any_size=any_size)
+    if models is not None or has_several(opened, models):
+        check_one_model(evidence, positive)
+        return _read_several(opened, models, asked, manner)
     if positive is not None:
         opened, asked = of_one_class(opened, asked, positive, percent=normalize)
-    if models is not None or has_several(opened, models):
-        check_one_model(evidence)
-    if isinstance(models, str):
-        return read_models({name: (one, asked, manner) for name, one in split_by(opened, models).items()})
-    if has_several(opened, models):
-        opened, roles = roles_by_model(opened, models, **asked)
-        pools = {name: read_one(opened, its, content, manner, gaps=True) for name, its in roles.items()}
-        return join(pools, named=next(iter(roles.values())).classes is not None)
     return _read_with_evidence(opened, asked, manner, tuple(evidence))
 
 
-def check_one_model(evidence: Sequence[str]) -> None:
-    """Refuse evidence columns beside several models."""
+def check_one_model(evidence: Sequence[str], positive: str | None = None) -> None:
+    """Refuse what is about the column of one model beside several models."""
     if evidence:
         raise InputError(
             "evidence columns say how probably the answer of one model is right, and here are several models. Read one "
@@ -172,6 +173,23 @@ def check_one_model(evidence: Sequence[str]) -> None:
             Argument("evidence"),
             ".",
         )
+    if positive is not None:
+        raise InputError(
+            "there are several models here, and ",
+            Argument("positive"),
+            " is about the column of one. Read one of them, or give each a column of predicted classes.",
+        )
+
+
+def _read_several(source: Source, models: Sequence[str] | str | None, asked: dict[str, Any], manner: Manner) -> Pool:
+    """Read the answers of several models from one source."""
+    if isinstance(models, str):
+        return read_models({name: (one, asked, manner) for name, one in split_by(source, models).items()})
+    if not has_several(source, models):
+        return read_one(source, find_roles(source, **asked), asked["content"], manner)
+    source, roles = roles_by_model(source, models, **asked)
+    pools = {name: read_one(source, its, asked["content"], manner, gaps=True) for name, its in roles.items()}
+    return join(pools, named=next(iter(roles.values())).classes is not None)
 
 
 def _read_with_evidence(source: Source, asked: dict[str, Any], manner: Manner, evidence: tuple[str, ...]) -> Pool:

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from fewlabels.arrow import column_of
 from fewlabels.checks import number_in, whole_number
-from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part
+from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part, StoreError
 from fewlabels.io.labels import checked, said, skip_reason
 from fewlabels.io.source import listed
 from fewlabels.labelling.batch import Batch, Request
 from fewlabels.labelling.checkpoint import catch_up, keep
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.next_items import choose
+from fewlabels.labelling.supply import Supply
 from fewlabels.policies.anchors import is_anchor
+from fewlabels.reserve import RunsLow
 from fewlabels.store import Event, UnsureError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
+    from fewlabels.io.tables import Named
     from fewlabels.labelling.votes import Who
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
@@ -39,6 +44,8 @@ if TYPE_CHECKING:
     Labels = Mapping[Any, Any] | str | os.PathLike[str] | Any
 
 _CALLS = {"label": "tell", "decide": "decide", "skip": "skip"}  # by the kind of their events
+T = TypeVar("T")
+_SPARE = 50  # items that are named beyond those that are asked for
 _MOST_SKIPS = 100  # of one person that wait for the owner, where people are held to their own items
 _LONGEST = 1e9  # seconds; about thirty years, which the calendar can represent
 
@@ -74,21 +81,28 @@ class Labelling:
         whole: Pool | None = None,
     ) -> None:
         self.name = name
-        self.pool = pool
-        self.whole = pool if whole is None else whole
-        """The pool with all its models; `pool` is the one that the task is about, perhaps that of one model."""
-        self.groups = partition
         self.spec = spec
         self._store = store
         self._shared = shared
-        self._asking = spec.asking(pool, partition)
-        self._cells = spec.cells(pool, self._asking)
-        self._askable = spec.task.asks(self._cells)
-        self._ledger = self._new_ledger()
         self._lock = threading.RLock()
+        self._supply = Supply()
+        self._restocking = threading.Lock()
+        self._unsure: list[Event] = []
+        self._use(pool, partition, pool if whole is None else whole)
+
+    def _use(self, pool: Pool, partition: Partition, whole: Pool) -> None:
+        """Take a pool: at the beginning, and when items were named, which have the rows after those that were there."""
+        self.pool = pool
+        self.whole = whole
+        """The pool with all its models; `pool` is the one that the task is about, perhaps that of one model."""
+        self.groups = partition
+        self._asking = self.spec.asking(pool, partition)
+        self._cells = self.spec.cells(pool, self._asking)
+        self._askable = self.spec.task.asks(self._cells)
+        self._ledger = self._new_ledger()
         self._believed: _Believed | None = None
         self._drawn: dict[int, int] = {}
-        self._unsure: list[Event] = []
+        self.__dict__.pop("_prior", None)  # it was prepared for fewer rows
 
     # --- handing out
 
@@ -104,6 +118,9 @@ class Labelling:
         """
         n = whole_number(n, "The 'n' of ask()")
         self._check_name("ask", annotator)
+        return self._stocked(n, lambda: self._ask(n, annotator, again=again, slack=slack))
+
+    def _ask(self, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
         if again or self._fits:
             with self._current() as ledger:
                 held = tuple(self._held([annotator]))[:n] if again else ()
@@ -136,14 +153,18 @@ class Labelling:
         self._check_name("tell", annotator)
         new = [*self._labels(labels, annotator, note, key), *self._skips(skips, reason, annotator, key)]
         items = self._checked_items(new)
-        if self._fits:
-            with self._lock:
-                self._believe(self._ledger, slack)
-        with self._writing() as log:
-            if not self._repeated(log, key, new):
-                self._check_answers(new, items, own=own)
-                self._ledger.read(log.append(new))  # the choice knows these answers already
-            return len(new), self._hand_out(log, n, annotator, again=True, slack=slack)
+
+        def taken_and_asked() -> tuple[int, Batch]:
+            if self._fits:
+                with self._lock:
+                    self._believe(self._ledger, slack)
+            with self._writing() as log:
+                if not self._repeated(log, key, new):
+                    self._check_answers(new, items, own=own)
+                    self._ledger.read(log.append(new))  # the choice knows these answers already
+                return len(new), self._hand_out(log, n, annotator, again=True, slack=slack)
+
+        return self._stocked(n, taken_and_asked)
 
     def held(self, annotator: str | None = None) -> Batch:
         """The open requests of one person, or of everybody, oldest first: for somebody who comes back."""
@@ -189,7 +210,7 @@ class Labelling:
         number of labels and skips.
         """
         self._check_name("tell", annotator)
-        return self._answer(self._labels(labels, annotator, note, key), adopt=adopt, own=own, key=key)
+        return self._answer(self._labels(labels, annotator, note, key, adopt=adopt), adopt=adopt, own=own, key=key)
 
     def tell_each(
         self,
@@ -211,6 +232,8 @@ class Labelling:
         new += [Event("skip", str(i), annotator=who, note=reason) for who, ids in (skips or {}).items() for i in ids]
         for event in new:
             self._check_name(_CALLS[event.kind], event.annotator)
+        if adopt:
+            self.look_up([event.item for event in new])
         return self._answer(new, adopt=adopt)
 
     def decide(
@@ -223,7 +246,10 @@ class Labelling:
         key: str | None = None,
     ) -> int:
         """Take the owner's decision, which is valid whatever people answer. A second decision replaces the first."""
-        given = checked(said(labels), self.pool).items()
+        rows = said(labels)
+        if adopt:
+            self.look_up([row.item for row in rows])
+        given = checked(rows, self.pool).items()
         new = [Event("decide", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
         return self._answer(new, adopt=adopt, key=key)
 
@@ -306,19 +332,84 @@ class Labelling:
     def _new_ledger(self) -> Ledger:
         return Ledger(self.pool, self.spec.task.metric, self._cells, self.spec.overlap)
 
+    def _stocked(self, n: int, call: Callable[[], T]) -> T:
+        """Do something that hands out up to n items; if the queue of a group runs low, name more items, and again."""
+        if self.pool.reserve is not None and self.pool.content is not None:
+            with self._current() as ledger:
+                soon = ledger.next_rows()[:n]
+            self.shown(soon)  # read now, and not while others wait for the log
+        while True:
+            rows = self.pool.rows
+            try:
+                return call()
+            except RunsLow as low:
+                self._restock(low.group, n, rows)
+
+    def _restock(self, group: int, n: int, rows: int) -> None:
+        """Name more items of a group of asking than the queue has now. The table is read while others can go on."""
+        with self._restocking:
+            if self.pool.rows > rows:
+                return  # another thread has done it
+            before = self.pool.reserve
+            assert before is not None
+            units = np.flatnonzero(self._asking.group[: before.units] == group)
+            _, starts = before.queue(self._asking.group, len(self._asking))
+            queued = int(starts[group + 1] - starts[group])
+            self._grow(self._supply.more(self.whole, units, 2 * queued + n + _SPARE))
+            after = self.pool.reserve
+            if after is None or (self.pool.rows == rows and np.array_equal(after.reach, before.reach)):
+                gone = self._asking.names[group]
+                raise StoreError(f"{self.pool.source} has no more items of {gone!r}, though it had. Was it changed?")
+
+    def look_up(self, ids: Sequence[Any]) -> None:
+        """Name items of a table that nobody asked for, so that labels of them can be told with `adopt`.
+
+        Unknown ids are left out. Where every row of the pool is an item, there is nothing to do.
+        """
+        if self.pool.reserve is None:
+            return
+        wanted = list(dict.fromkeys(str(item) for item in ids))
+        strangers = [item for item, known in zip(wanted, self.pool.has(wanted).tolist(), strict=True) if not known]
+        if strangers and (found := self._supply.look_up(self.whole, strangers)).items.num_rows:
+            self._grow(found)
+
+    def _grow(self, found: Named) -> None:
+        """Store items that are to be named, and take the pool with them."""
+        grown = self._store.grow_pool(self.whole.fingerprint, found.added_to)
+        with self._lock:
+            self._use_stored(grown)
+
+    def _use_stored(self, stored: Pool) -> None:
+        """Take the pool as it is stored now."""
+        assert stored.reserve is not None and self.whole.reserve is not None  # noqa: PT018
+        stored = replace(stored, reserve=replace(stored.reserve, link=self.whole.reserve.link))
+        own = self.spec.of(stored)
+        self._use(own, self.spec.partition(own), stored)
+
+    def _catch_up(self) -> None:
+        """Bring the ledger up to date. If somebody else has named items since, the pool is read again."""
+        try:
+            catch_up(self._ledger, self._store, self.name)
+        except LabelError:
+            stored = None if self.pool.reserve is None else self._store.pool(self.whole.fingerprint)
+            if stored is None or stored.rows == self.whole.rows:
+                raise
+            self._use_stored(stored)
+            catch_up(self._ledger, self._store, self.name)
+
     @contextmanager
     def _current(self) -> Iterator[Ledger]:
         """Give the ledger, up to date with the log, while no other thread can change it."""
         with self._lock:
-            catch_up(self._ledger, self._store, self.name)
+            self._catch_up()
             yield self._ledger
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
         with self._lock:
-            if not self._ledger.seq:
-                catch_up(self._ledger, self._store, self.name)
+            if not self._ledger.seq or self._ledger.grows:
+                self._catch_up()
             kept, log = self._ledger.seq, None
             try:
                 with self._store.transaction(self.name, kept, known=self._ledger.hash) as log:
@@ -342,7 +433,8 @@ class Labelling:
         new = [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
         times = [event.at for event in log.append(new)]
         asked = [
-            self._request(item, step, annotator, at) for (item, step), at in zip(steps.items(), times, strict=True)
+            self._request(item, step, annotator, at, content)
+            for (item, step), at, content in zip(steps.items(), times, self._contents([*steps]), strict=True)
         ]
         return Batch((*held, *asked))
 
@@ -350,7 +442,13 @@ class Labelling:
         held = self._ledger.held
         rows = [(at, item, who) for who in people for item, at in held.get(who, {}).items()]
         rows.sort(key=lambda row: row[0] or datetime.min.replace(tzinfo=UTC))
-        return Batch(tuple(self._request(item, self._ledger.votes[item].step, who, at) for at, item, who in rows))
+        contents = self._contents([item for _, item, _ in rows])
+        return Batch(
+            tuple(
+                self._request(item, self._ledger.votes[item].step, who, at, content)
+                for (at, item, who), content in zip(rows, contents, strict=True)
+            )
+        )
 
     def _chosen(self, annotator: Who, n: int, slack: float) -> dict[int, int]:
         """Up to n items to hand out next, and the step of asking that chose each."""
@@ -399,10 +497,14 @@ class Labelling:
             self._believed, self._drawn = believed, {}
         return believed
 
-    def _labels(self, labels: Labels, annotator: Who, note: str | None, key: str | None) -> list[Event]:
+    def _labels(
+        self, labels: Labels, annotator: Who, note: str | None, key: str | None, *, adopt: bool = False
+    ) -> list[Event]:
         """Labels as events; those that are the mark of a skip as skips."""
-        new = []
-        for item, name in checked(said(labels), self.pool, skips=True).items():
+        new, rows = [], said(labels)
+        if adopt:
+            self.look_up([row.item for row in rows])
+        for item, name in checked(rows, self.pool, skips=True).items():
             if reason := skip_reason(name, self.pool.choices):
                 new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
             else:
@@ -516,15 +618,28 @@ class Labelling:
     def _id(self, item: int) -> str:
         return str(self.pool.ids[int(item)].as_py())
 
-    def _content(self, item: int) -> Any:
-        return None if self.pool.content is None else self.pool.column(self.pool.content)[item].as_py()
+    def shown(self, items: Sequence[int], names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Some columns of items, by their positions; the content if no columns are named."""
+        if names is None:
+            names = [self.pool.content] if self.pool.content is not None else []
+        if not names or not len(items):
+            return [{} for _ in items]
+        if self.pool.reserve is not None:
+            return self._supply.columns(self.pool, items, names, self._ledger.next_rows())
+        rows = column_of(np.array(items, dtype=np.int64))
+        columns = [self.pool.column(name).take(rows).to_pylist() for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def _request(self, item: int, step: int, annotator: str | None, at: datetime | None) -> Request:
+    def _contents(self, items: Sequence[int]) -> list[Any]:
+        """What annotators look at, or None, for each of some items."""
+        return [next(iter(one.values()), None) for one in self.shown(items)]
+
+    def _request(self, item: int, step: int, annotator: str | None, at: datetime | None, content: Any) -> Request:
         group = self.groups.names[self.groups.group[item]]
         why = f"step {step} of {type(self.spec.policy).__name__}" if step else "another vote"
         if is_anchor(self.spec.seed, step, self.spec.anchor):
             why = f"step {step}, at random from all"
-        return Request(self._id(item), group, why, self._content(item), annotator, at)
+        return Request(self._id(item), group, why, content, annotator, at)
 
 
 def _told(events: list[Event]) -> set[tuple[Kind, str, str | None, str | None]]:

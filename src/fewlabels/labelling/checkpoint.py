@@ -118,11 +118,11 @@ def unpacked(ledger: Ledger, data: bytes) -> bool:
     for name, dtype, length in about["columns"]:
         columns[name] = np.frombuffer(body, dtype, length, at)
         at += columns[name].nbytes
-    if about["items"] != len(ledger.true):
+    if about["items"] != len(ledger.true) and not (ledger.grows and about["items"] < len(ledger.true)):
         return False
     texts: list[str | None] = about["texts"]
     for flag in ("asked", "strange", "withdrawn"):
-        getattr(ledger, flag)[:] = np.unpackbits(columns[flag], count=len(ledger.true)).astype(bool)
+        getattr(ledger, flag)[: about["items"]] = np.unpackbits(columns[flag], count=about["items"]).astype(bool)
     ledger.votes.restore(columns, texts)
     ledger.answered = {who: dict.fromkeys(items) for who, items, _ in _get(columns, texts, "answered")}
     ledger.held = {who: dict(zip(items, times, strict=True)) for who, items, times in _get(columns, texts, "held")}

@@ -9,6 +9,7 @@ import numpy as np
 from fewlabels.labelling.frozen import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.outcomes import Outcomes
+from fewlabels.reserve import RunsLow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.labelling.votes import Who
     from fewlabels.metrics.base import Metric
+    from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.store import Event
 
@@ -34,7 +36,7 @@ class Ledger:
 
     def __init__(self, pool: Pool, metric: Metric, cells: Cells, overlap: int = 1) -> None:
         self._pool, self._metric, self._cells, self._overlap = pool, metric, cells, overlap
-        items, self._asking = len(pool), cells.asking.group
+        items, self._asking = pool.rows, cells.asking.group
         self.seq = 0
         """The last event read."""
         self.hash = b""
@@ -82,10 +84,12 @@ class Ledger:
         self.queue: list[int] = []
         """Items in the order in which they began to lack votes; some no longer do."""
         self._passed: dict[Who, int] = {}
-        self._order, self._starts = (
-            np.argsort(self._asking, kind="stable"),
-            np.concatenate([[0], np.cumsum(cells.asking.sizes)]),
-        )
+        self._order, self._starts = _lined_up(pool, cells.asking)
+
+    @property
+    def grows(self) -> bool:
+        """Whether items may be named later: their rows come after those that are here."""
+        return self._pool.reserve is not None
 
     def labels(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The labelled items and their true classes, two of shape (labels,)."""
@@ -286,8 +290,16 @@ class Ledger:
         return list(chosen)
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:
-        """A free item of a group, uniformly at random, other than those just taken; the group must have one."""
+        """A free item of a group, uniformly at random, other than those just taken; the group must have one.
+
+        Where items stay in a table it is the next in the queue of the group; RunsLow if none of it is left.
+        """
         members = self._order[self._starts[group] : self._starts[group + 1]]
+        if self._pool.reserve is not None:
+            for item in members[~self.pending[members] & (self.true[members] < 0)].tolist():
+                if item not in taken:
+                    return int(item)
+            raise RunsLow(group)
         for _ in range(16):
             item = int(members[rng.integers(len(members))])
             if self.is_free(item) and item not in taken:
@@ -297,6 +309,13 @@ class Ledger:
         free = free[~np.isin(free, list(taken))]
         return int(free[rng.integers(len(free))])
 
+    def next_rows(self) -> list[int]:
+        """The first free item of each group's queue, then the second ones and so on, where items stay in a table."""
+        free = self._order[~self.pending[self._order] & (self.true[self._order] < 0)]
+        rank = np.arange(len(free)) - np.searchsorted(self._asking[free], self._asking[free])
+        rows: list[int] = free[np.argsort(rank, kind="stable")].tolist()
+        return rows
+
     def was_handed(self, item: int, who: Who) -> bool:
         """Whether a person has, had or answered an item that was not withdrawn since."""
         return item in self.votes and who in self.votes[item].handed
@@ -304,3 +323,10 @@ class Ledger:
     def is_free(self, item: int) -> bool:
         """Whether an item is neither pending nor labelled."""
         return not self.pending[item] and self.true[item] < 0
+
+
+def _lined_up(pool: Pool, asking: Partition) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The items by group of asking, shape (items,), and where each group begins in them, shape (groups + 1,)."""
+    if pool.reserve is not None:
+        return pool.reserve.queue(asking.group, len(asking))
+    return np.argsort(asking.group, kind="stable"), np.concatenate([[0], np.cumsum(asking.sizes)])

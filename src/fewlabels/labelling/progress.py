@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.arrow import column_of
 from fewlabels.labelling.agreement import Agreement, agreement
 from fewlabels.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from fewlabels.labelling.ledger import Ledger
@@ -51,17 +52,19 @@ class Dispute:
     since: datetime | None
 
 
-def disputes(ledger: Ledger, pool: Pool, groups: Partition) -> list[Dispute]:
-    """The items that wait for the owner, the oldest first."""
-    content = None if pool.content is None else pool.column(pool.content)
+def disputes(ledger: Ledger, pool: Pool, groups: Partition, contents: Sequence[Any] | None = None) -> list[Dispute]:
+    """The items that wait for the owner, the oldest first; with what annotators look at."""
     waiting = []
-    for item, since in ledger.disputed.items():
+    seen: Sequence[Any] = contents if contents is not None else [None] * len(ledger.disputed)
+    if contents is None and pool.content is not None:
+        seen = pool.column(pool.content).take(column_of(np.array(list(ledger.disputed), dtype=np.int64))).to_pylist()
+    for (item, since), content in zip(ledger.disputed.items(), seen, strict=True):
         given = {called(who): vote for who, vote in ledger.votes[item].given.items()}
         waiting.append(
             Dispute(
                 id=str(pool.ids[item].as_py()),
                 group=groups.names[groups.group[item]],
-                content=None if content is None else content[item].as_py(),
+                content=content,
                 votes={who: pool.classes[vote.true] for who, vote in given.items() if vote.true >= 0},
                 skips={who: vote.note or "" for who, vote in given.items() if vote.true < 0},
                 since=since,

@@ -63,7 +63,7 @@ class Record(Labelling):
         shown = columns if columns is not None else [self.pool.content] if self.pool.content is not None else []
         if telling := sorted({*shown} & columns_of(self.groups.recipe) - {self.pool.content}):
             raise InputError(f"{telling[0]!r} makes the groups: an annotator who sees it is not blind. Leave it out.")
-        return {name: self.pool.column(name)[position].as_py() for name in shown}
+        return self.shown([position], shown)[0]
 
     def answers(self, annotator: str | None = None, most: int = 20) -> Table:
         """A person's latest answers, newest first: columns id, label (None for a skip), note and at."""
@@ -73,7 +73,7 @@ class Record(Labelling):
     def disputed(self) -> list[Dispute]:
         """The items that wait for the owner, oldest first: everybody has answered, and the votes settle nothing."""
         with self._current() as ledger:
-            return progress.disputes(ledger, self.pool, self.groups)
+            return progress.disputes(ledger, self.pool, self.groups, self._contents([*ledger.disputed]))
 
     def agreement(self) -> Agreement:
         """The agreement between people who labelled the same items."""

@@ -116,7 +116,7 @@ class Metric(Part, ABC):
 def right_or_wrong(pool: Pool, partition: Partition, key: NDArray[np.int32] | None = None) -> Cells:
     """Cells with the outcomes right and wrong: each group, crossed with a key of the items if there is one."""
     group, keys, cell = split(partition, key)
-    confidence = None if pool.confidence is None else cell_means(pool.confidence, cell, len(group))
+    confidence = None if pool.confidence is None else cell_means(pool.confidence, cell, len(group), pool.count)
     expected = None if confidence is None else np.column_stack([confidence, 1 - confidence])
     answered = pool.predicted < len(pool.choices)
     # Where nothing was answered, nothing is right, whatever the prior.
@@ -171,7 +171,7 @@ def true_classes(
         out = by_class(rows)
         if key is None:
             return out[keys]
-        return np.column_stack([cell_means(column[pool.predicted], cell, len(group)) for column in out.T])
+        return np.column_stack([cell_means(column[pool.predicted], cell, len(group), pool.count) for column in out.T])
 
     return Cells(
         partition=partition,
@@ -182,7 +182,7 @@ def true_classes(
         blank=shares(even),
         expected=None if pool.profile is None else shares(pool.profile),
         strength=1.0,
-        confidence=None if pool.confidence is None else cell_means(pool.confidence, cell, len(group)),
+        confidence=None if pool.confidence is None else cell_means(pool.confidence, cell, len(group), pool.count),
         scores=pool.confidence,
         right=shares(np.eye(k)).argmax(axis=1),
         mistaken=np.stack([by_class((even if pool.profile is None else pool.profile) * wrong), by_class(even * wrong)]),

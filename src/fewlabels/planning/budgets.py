@@ -163,7 +163,7 @@ def plan(
     """
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
-    if len(partition.group) != len(pool):
+    if len(partition.group) != pool.rows:
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
@@ -272,7 +272,7 @@ def _plan(
         "expect": expect,
         "runs": len(courses),
         "seed": spec.seed,
-        "items": len(game.cells.cell),
+        "items": int(game.cells.partition.sizes.sum()),
     }
     is_set = bool(spec.stop.rules.keys() - {"labels"})
     stopped = [course for course in courses if np.isfinite(course.met)]

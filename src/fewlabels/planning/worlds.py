@@ -53,14 +53,21 @@ class World:
         """The true metric of each group, shape (groups,) or (groups, outcomes): of the population, or of the pool."""
         if target == "population":
             return metric.value(self.shares, cells)
-        everything = self.outcomes(cells, np.arange(len(self.outcome)))
-        return metric.value(everything.counts / cells.size[:, None], cells)
+        count = cells.partition.count
+        named = np.arange(len(self.outcome)) if count is None else np.flatnonzero(count == 0)
+        counts = self.outcomes(cells, named).counts
+        # Items without a name are so many that they show what the population does.
+        rest = np.rint(cells.size - counts.sum(axis=1))
+        return metric.value((counts + rest[:, None] * self.shares) / cells.size[:, None], cells)
 
     def right(self, cells: Cells) -> float:
         """The share of the pool's items whose prediction is right; of several models, that of the best."""
         if isinstance(cells, ModelCells):
             return float((cells.said == self.outcome[:, None]).mean(axis=0).max())
-        return float(self.is_right.mean())
+        if cells.partition.count is None:
+            return float(self.is_right.mean())
+        right = self.shares[:, 0] if cells.right is None else self.shares[np.arange(len(cells)), cells.right]
+        return float(np.average(right, weights=cells.size))
 
 
 def draw_world(

@@ -76,4 +76,4 @@ def default_strips(task: Task, prior: Prior, cells: Cells) -> int:
     """
     one = cells.partition.recipe.get("by") == "whole" and task.averages and task.metric.marginal
     scored = cells.scores is not None and prior.uses_items and cells.right is None and cells.answered is None
-    return STRIPS if one and scored and len(cells.partition.group) >= _LEAST else 0
+    return STRIPS if one and scored and int(cells.partition.sizes.sum()) >= _LEAST else 0

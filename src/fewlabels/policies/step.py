@@ -91,12 +91,14 @@ class Queue:
         taken
             Items that cannot be asked about: labelled or asked for before.
         """
-        free = np.ones(len(partition.group), dtype=bool)
+        # What stands for several items cannot be asked about: only those that are named can.
+        free = np.ones(len(partition.group), dtype=bool) if partition.count is None else partition.count == 0
         for items in taken:
             free[items] = False
-        used = np.bincount(partition.group[~free], minlength=len(partition))
-        first = np.cumsum(partition.sizes) - partition.sizes
-        return cls(np.lexsort((free, partition.group)), first + used, (partition.sizes - used) * askable)
+        rows, used = (
+            np.bincount(group, minlength=len(partition)) for group in (partition.group, partition.group[~free])
+        )
+        return cls(np.lexsort((free, partition.group)), np.cumsum(rows) - rows + used, (rows - used) * askable)
 
     @classmethod
     def of_items(cls, askable: NDArray[np.bool_], taken: Sequence[NDArray[np.int64]] = ()) -> Queue:

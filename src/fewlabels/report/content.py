@@ -195,7 +195,7 @@ def _source(audit: Assessment) -> dict[str, Any]:
         else "a confidence"
         if pool.confidence is not None
         else "none",
-        "mean_confidence": None if pool.confidence is None else float(pool.confidence.mean()),
+        "mean_confidence": pool.mean_confidence,
         "models": list(audit.whole.models),
         "evidence": list(pool.evidence),
     }

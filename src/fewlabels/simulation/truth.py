@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fewlabels.errors import LabelError, SpecError
+from fewlabels.errors import InputError, LabelError, SpecError
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
 from fewlabels.spec import Spec
@@ -118,6 +118,11 @@ class Truth:
 
 def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods: Sequence[Method]) -> Truth:
     """The task on a labelled pool. Task, metric, groups and methods that do not go together are a SpecError."""
+    if pool.reserve is not None:
+        raise InputError(
+            f"a simulation needs the label of every item, and those of {pool.source} stay where they are. Write some "
+            "hundred thousand of its rows to a file, and simulate with that."
+        )
     if len(partition.group) != len(pool):
         raise SpecError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."

@@ -11,6 +11,8 @@ import pyarrow as pa
 from fewlabels.arrow import column_of, numbers_of
 from fewlabels.errors import PoolChangedError
 from fewlabels.pool import Pool, Predictions
+from fewlabels.store.archived_reserve import MAGIC as RESERVE_MAGIC
+from fewlabels.store.archived_reserve import pack_units, unpack_pieces
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,6 +39,8 @@ def pack_pool(pool: Pool) -> bytes:
     >>> unpack_pool(pack_pool(pool)).fingerprint == pool.fingerprint
     True
     """
+    if pool.reserve is not None:
+        return pack_units(pool)
     # Read back by position, because the further columns may have any name, "id" among them.
     columns: list[Any] = [pool.ids]
     names = ["id"]
@@ -88,12 +92,13 @@ def unpack_pool(data: bytes) -> Pool:
     fewlabels.errors.PoolChangedError: the stored pool is damaged: ...
     """
     head = len(_MAGIC) + _DIGEST
+    if data.startswith(RESERVE_MAGIC):
+        if (pool := unpack_pieces(data)) is None:
+            raise _damaged()
+        return pool
     body = memoryview(data)[head:]
     if not data.startswith((_MAGIC, _SEVERAL, _EVIDENCE)) or hashlib.sha256(body).digest() != data[len(_MAGIC) : head]:
-        raise PoolChangedError(
-            "the stored pool is damaged: its bytes are not those that were written. Restore the database "
-            "from a backup, or create the assessment again from the file of predictions."
-        )
+        raise _damaged()
     source = pa.BufferReader(pa.py_buffer(body))
     items = _read(source)
     about = json.loads((items.schema.metadata or {})[_ABOUT])
@@ -112,6 +117,13 @@ def unpack_pool(data: bytes) -> Pool:
         rest=tuple(predictions[1:]),
         unanswered=about.get("unanswered", False),
         evidence=tuple(about.get("evidence", ())),
+    )
+
+
+def _damaged() -> PoolChangedError:
+    return PoolChangedError(
+        "the stored pool is damaged: its bytes are not those that were written. Restore the database "
+        "from a backup, or create the assessment again from the file of predictions."
     )
 
 

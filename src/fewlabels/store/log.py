@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from fewlabels.errors import PoolChangedError, StoreError
 from fewlabels.store import copying, verifying
 from fewlabels.store.archive import pack_pool, unpack_pool
+from fewlabels.store.archived_reserve import pack_named
 from fewlabels.store.chain import Mark, first_break, founded, linked, missing
 from fewlabels.store.database import Database
 from fewlabels.store.event import Event, Record
@@ -162,6 +164,22 @@ class Store:
         """A stored pool; its fingerprint is checked."""
         with self.database.reading() as connection:
             return self.pool_in(connection, fingerprint)
+
+    def grow_pool(self, fingerprint: str, grow: Callable[[Pool], Pool]) -> Pool:
+        """Name more items of a stored pool, whose rows are only added; returns the pool with them.
+
+        `grow` gets the pool as it is stored now: somebody else may have named items in the meantime.
+        """
+        with self.database.writing() as connection:
+            self.database.lock_all(connection)
+            before = self.pool_in(connection, fingerprint)
+            after = grow(before)
+            assert after.reserve is not None and before.reserve is not None  # noqa: PT018
+            if after.rows > before.rows or not np.array_equal(after.reserve.reach, before.reserve.reach):
+                last = sa.select(sa.func.max(pool_parts.c.part)).where(pool_parts.c.fingerprint == fingerprint)
+                data = pack_named(after, before.rows - before.units)
+                _add_parts(connection, fingerprint, data, int(connection.scalar(last) or 0) + 1)
+        return after
 
     def events(self, name: str, after: int = 0, *, known: bytes | None = None) -> list[Event]:
         """The log of an assessment, or the new events in it: those with `seq` above `after`.
@@ -422,11 +440,14 @@ def _keep(connection: Connection, pool: Pool) -> None:
     """Store the pool unless it is stored already: assessments of the same pool share it."""
     if _has_pool(connection, pool.fingerprint):
         return
-    data = pack_pool(pool)
     connection.execute(pools.insert().values(fingerprint=pool.fingerprint))
-    for part, start in enumerate(range(0, len(data), _PART)):
+    _add_parts(connection, pool.fingerprint, pack_pool(pool), 0)
+
+
+def _add_parts(connection: Connection, fingerprint: str, data: bytes, first: int) -> None:
+    for part, start in enumerate(range(0, len(data), _PART), first):
         piece = data[start : start + _PART]
-        connection.execute(pool_parts.insert().values(fingerprint=pool.fingerprint, part=part, data=piece))
+        connection.execute(pool_parts.insert().values(fingerprint=fingerprint, part=part, data=piece))
 
 
 def _events(connection: Connection, query: sa.Select[Any], name: str, **which: object) -> list[Event]:

@@ -140,7 +140,7 @@ class Service:
         """Explain why annotators would see only the ids of the items; None if they see more."""
         audit = self.audit(name)
         try:
-            shown = self.seen(name, str(audit.pool.ids[0].as_py()))
+            shown = self.seen(name, str(audit.pool.ids[audit.pool.units].as_py()))
         except InputError as error:
             return str(error)
         return None if shown else "it has no content. Name the columns to show with --columns."
@@ -185,9 +185,10 @@ class Service:
             return {}
         audit = self.audit(name)
         pool, at = audit.pool, int(audit.pool.positions([item])[0])
+        sure = pool.confidence_of(at)
         hints: dict[str, Any] = {
             "predicted": ", ".join(_said(pool, at)),
-            "confidence": None if pool.confidence is None else round(float(pool.confidence[at]), 4),
+            "confidence": None if sure is None else round(sure, 4),
             "group": audit.groups.names[audit.groups.group[at]],
         }
         return {what: hints[what] for what in self.settings.show if hints[what] is not None}

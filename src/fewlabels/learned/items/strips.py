@@ -140,6 +140,7 @@ def strips(
     cell: NDArray[np.int32],
     factors: Sequence[NDArray[np.int64]],
     evidence: NDArray[np.float64] | None = None,
+    count: NDArray[np.int64] | None = None,
 ) -> Strips:
     """Sort the items of cells by confidence, and by what else is known of them.
 
@@ -155,6 +156,8 @@ def strips(
         confidences are compared.
     evidence
         What else is known of each item, shape (items, columns).
+    count
+        How many items each row stands for, shape (items,); None if every row is an item.
 
     >>> import numpy as np
     >>> cell = np.array([0, 0, 1], dtype=np.int32)
@@ -169,23 +172,26 @@ def strips(
         strip, first = _pieces([*levels, *alike])
         nothing = np.zeros(len(first))
         usual = np.ones(len(ordered))
-        made = Strips(strip, *_at(levels, first), nothing, nothing, np.bincount(strip), _NO_CONFIDENCE, usual)
+        size = np.bincount(strip, count).astype(np.int64)
+        made = Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, usual)
         return _beside(made, evidence, factors[0], np.ones(len(cell)), expit(_NO_CONFIDENCE[:, 1]))
+    n = np.ones(len(cell)) if count is None else count.astype(float)
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
-    x, doubt = logit(s), s * (1 - s)
+    x, doubt = logit(s), s * (1 - s) * n
     x -= doubt @ x / doubt.sum()
     # Half by number and half by doubt: where nearly all items are sure, the few others must not share one strip.
     order = np.argsort(x, kind="stable")
-    mass = np.cumsum(0.5 / len(x) + 0.5 * doubt[order] / doubt.sum())
+    mass = np.cumsum(0.5 * n[order] / n.sum() + 0.5 * doubt[order] / doubt.sum())
     edges = np.unique(x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)])
     strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right"), *alike])
-    size = np.bincount(strip)
-    middle = np.bincount(strip, x) / size
-    between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt)[factors[0][first]]
-    scale = np.array([_SMOOTH if _within(s, factor) <= 0.5 else 1.0 for factor in ordered])
+    size = np.bincount(strip, n).astype(np.int64)
+    middle = np.bincount(strip, x * n) / size
+    between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt, n)[factors[0][first]]
+    scale = np.array([_SMOOTH if _within(s, factor, n) <= 0.5 else 1.0 for factor in ordered])
     kinds = KINDS.copy()
-    kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(s.mean()))
-    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()))
+    kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(np.average(s, weights=n)))
+    said = float(np.average(confidence, weights=n))
+    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said)
     return _beside(made, evidence, factors[0], doubt, np.full(len(kinds), s.mean()))
 
 
@@ -235,23 +241,28 @@ def _at(
 
 
 def surer(
-    y: NDArray[np.float64], x: NDArray[np.float64], group: NDArray[np.int64], doubt: NDArray[np.float64]
+    y: NDArray[np.float64],
+    x: NDArray[np.float64],
+    group: NDArray[np.int64],
+    doubt: NDArray[np.float64],
+    n: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """How much surer each group is than the pool: z = w·(mean y of the group − mean y of the pool), shape (groups,).
 
-    y, x and doubt are those of each item, shape (items,). The pool's mean is weighted by doubt, as x0 is, so that a
-    change of g alone hardly changes the overall accuracy. w is the share of the variance of x that lies within groups:
-    nearly 1 for classes, and nearly 0 for bins of confidence, whose means say no more than their items do.
+    y, x and doubt are those of each row and n the items it stands for, all of shape (items,). The pool's mean is
+    weighted by doubt, as x0 is, so that a change of g alone hardly changes the overall accuracy. w is the share of the
+    variance of x that lies within groups: nearly 1 for classes, and nearly 0 for bins of confidence, whose means say no
+    more than their items do.
     """
-    means = np.bincount(group, y) / np.maximum(np.bincount(group), 1)
-    return _within(x, group) * (means - doubt @ means[group] / doubt.sum())
+    means = np.bincount(group, y * n) / np.maximum(np.bincount(group, n), 1)
+    return _within(x, group, n) * (means - doubt @ means[group] / doubt.sum())
 
 
-def _within(x: NDArray[np.float64], group: NDArray[np.int64]) -> float:
-    """The share of the variance of x that lies within groups; x and group of each item, shape (items,)."""
-    means = np.bincount(group, x) / np.maximum(np.bincount(group), 1)
-    around, whole = x - means[group], x - x.mean()
-    return float(around @ around / max(whole @ whole, 1e-12))
+def _within(x: NDArray[np.float64], group: NDArray[np.int64], n: NDArray[np.float64]) -> float:
+    """The share of the variance of x that lies within groups; x, group and items of each row, shape (items,)."""
+    means = np.bincount(group, x * n) / np.maximum(np.bincount(group, n), 1)
+    around, whole = x - means[group], x - np.average(x, weights=n)
+    return float((n * around) @ around / max(float((n * whole) @ whole), 1e-12))
 
 
 def intercepts(rest: NDArray[np.float64], size: NDArray[np.int64], goal: float) -> NDArray[np.float64]:

@@ -1,0 +1,155 @@
+"""Reading predictions from a table that stays where it is, with the options of the command line or with guesses."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fewlabels.cli.predictions import Understood
+    from fewlabels.engines.table import Step, Table
+    from fewlabels.io.finder import Guess
+    from fewlabels.io.source import Source
+    from fewlabels.pool import Pool
+
+# What only a pool in memory has, by the name of its option.
+_IN_MEMORY = {
+    "models": "--models",
+    "scores": "--scores",
+    "normalize": "--normalize",
+    "logits": "--logits",
+    "evidence": "--evidence",
+    "never_right": "--never-right",
+    "positive": "--positive",
+    "verdict": "--verdict",
+}
+
+
+def read_table_predictions(
+    address: str, options: dict[str, Any], *, content: Sequence[str] | None
+) -> tuple[Pool, list[Understood]]:
+    """Read the summary and the reserve of a table, and report how its columns were understood."""
+    from fewlabels.cli.parsing import group_columns
+    from fewlabels.cli.predictions import NOTHING, class_list, unclear
+    from fewlabels.engines.opening import open_table
+    from fewlabels.errors import InputError
+    from fewlabels.io.finder import find_roles, guess
+    from fewlabels.io.table_roles import columns_from, sample_of
+    from fewlabels.io.tables import read_table
+
+    _refuse(options, content)
+    table = open_table(address, table=options.get("table"))
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(table.close)
+    sample = sample_of(table)
+    groups = group_columns(options.get("groups") or "", sample)
+    confidence = None if options["confidence"] == NOTHING else options["confidence"]
+    guessed = guess(
+        sample,
+        id=options["id_"],
+        predicted=options["predicted"],
+        confidence=confidence,
+        content=content[0] if content else None,
+        not_content=groups,
+    )
+    if guessed.predicted is None:
+        raise InputError(unclear(sample, guessed))
+    shown = guessed.content if content is None or content else None
+    stated = None if options["confidence"] == NOTHING else guessed.confidence
+    roles = find_roles(
+        sample,
+        id=guessed.id,
+        scores=None,
+        predicted=guessed.predicted,
+        confidence=stated,
+        classes=class_list(options["classes"]),
+        columns=groups,
+        content=shown,
+    )
+    columns = columns_from(sample, roles, groups)
+    if options["confidence"] == NOTHING:
+        columns = replace(columns, confidence=None)
+    with _watched(table):
+        pool = read_table(
+            table,
+            columns,
+            classes=roles.classes,
+            content=None if shown == columns.id else shown,
+            seed=options.get("seed", 0),
+        )
+    return pool, _understood(sample, guessed, pool, columns.confidence, groups)
+
+
+def _refuse(options: dict[str, Any], content: Sequence[str] | None) -> None:
+    from fewlabels.errors import InputError
+
+    for name, option in _IN_MEMORY.items():
+        if options.get(name):
+            raise InputError(
+                f"a table that stays where it is cannot be read with {option}. Make a view of it that has the "
+                "predicted class and a confidence from 0 to 1, and name that; or read a file of some of its rows."
+            )
+    if options.get("unlisted") == "wrong":
+        raise InputError(
+            "--unlisted wrong is for files that are read into memory. Make a view with a class for the rest."
+        )
+    if content is not None and len(content) > 1:
+        raise InputError(
+            "--content takes one column of a table that stays where it is. To show several: fewlabels serve ... "
+            f"--columns {','.join(content)}"
+        )
+
+
+@contextmanager
+def _watched(table: Table) -> Iterator[None]:
+    """Show how far the engine is, with the rows that it has read if it can tell."""
+    from fewlabels.cli.common import progress
+
+    with progress(f"reading {table.name}") as bar:
+        lock, said = threading.Lock(), [""]
+
+        def show(step: Step) -> None:
+            with lock:
+                if step.name != said[0] and type(bar).__name__ != "Bar":
+                    said[0] = step.name
+                    bar.say(step.name)
+                if step.share is not None:
+                    bar(round(step.share * 1000), 1000)
+
+        table.progress = show
+        try:
+            yield
+        finally:
+            table.progress = None
+
+
+def _understood(
+    sample: Source, guessed: Guess, pool: Pool, confidence: str | None, groups: Sequence[str]
+) -> list[Understood]:
+    from fewlabels.cli.predictions import MOST_NAMES, Understood, left_over
+    from fewlabels.io.source import listed_pieces
+
+    assert pool.reserve is not None
+    named = f"{len(pool.reserve.unit):,} of them are named; the rest stay in the table"
+    classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
+    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
+    lines = [
+        Understood("items", named, ""),
+        Understood("id", f"column {guessed.id!r}", "--id NAME"),
+        Understood("predicted", f"column {guessed.predicted!r}", "--predicted"),
+        Understood(
+            "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
+        ),
+        Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
+        Understood("content", shown, "--content NAME"),
+    ]
+    if guessed.truth is not None and guessed.truth != guessed.predicted:
+        lines.append(Understood("labels", f"column {guessed.truth!r} looks like labels: not used", "tell FILE --adopt"))
+    used = {guessed.id, guessed.predicted, confidence, pool.content, guessed.truth, *groups}
+    return [*lines, *left_over([name for name in sample.columns if name not in used])]

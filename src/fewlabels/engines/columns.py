@@ -1,0 +1,87 @@
+"""Which columns of a table hold what, and the names that they have in everything an engine returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table that a pool is made of.
+
+    Items with the same predicted class and the same values of `keep` are a stratum: the finest groups that can be
+    asked about. In every result the columns have the names of their roles, and those of `keep` and `carried` have
+    "keep." and "carried." before their own, so that no name of a user's column can collide with ours.
+
+    Parameters
+    ----------
+    id
+        The column of ids, which become text.
+    predicted
+        The column of predicted classes, which become text.
+    confidence
+        The column with the probability that the prediction is right, or None.
+    keep
+        Columns whose values make groups, as text. A missing value is null.
+    carried
+        Columns that come along with the items of a reserve and make no groups: the confidences of other models,
+        other scores. They keep their types.
+    gaps
+        Whether a prediction may be missing: this model did not answer that item. It is null, and its confidence too.
+
+    A table of several models has a summary for each: `Columns(id, "a", "a_confidence", gaps=True)`. Their answers
+    together are one more: `Columns(id, "a", keep=("b", "c"), carried=("a_confidence", ...), gaps=True)`.
+
+    >>> columns = Columns("img", "class", "p", keep=("region",))
+    >>> columns.strata
+    ('predicted', 'keep.region')
+    """
+
+    id: str
+    predicted: str
+    confidence: str | None = None
+    keep: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+    gaps: bool = False
+
+    def __post_init__(self) -> None:
+        for names in (self.keep, self.carried):
+            if len(set(names)) < len(names):
+                raise InputError(f"a column is named twice: {', '.join(map(repr, names))}. Name each once.")
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all columns that are read, each once."""
+        named = (self.id, self.predicted, self.confidence, *self.keep, *self.carried)
+        return iter(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The columns of results that together name a stratum, shape (1 + keep,)."""
+        return ("predicted", *(f"keep.{name}" for name in self.keep))
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The columns of a table of items, as `Table.lookup` returns it; `Table.reserve` has "key" as well."""
+        return ("id", *self.strata, "confidence", *(f"carried.{name}" for name in self.carried))
+
+    @property
+    def summary(self) -> pa.Schema:
+        """Names and types of a summary.
+
+        One row for each stratum and bin of the confidence s that has items. `bin` is floor(240 s) where 240 s < 239,
+        and otherwise min(254, 239 + floor(16 (240 s − 239))). `count` is the number of items, `confidence` the sum of
+        m = floor(2³² s + ½), and `hash` the sum of the first 32 bits of md5(id) over the items with m mod 4096 < 256.
+        Without confidences s counts as 0. All are whole numbers, so that every engine gives the same bits in whatever
+        order it adds. The hash notices other ids, since counts and sums notice everything else; one item in 16 is
+        enough for that, and keeps the summary quick.
+        """
+        kinds: dict[str, pa.DataType] = dict.fromkeys(self.strata, pa.string())
+        return pa.schema(kinds | {"bin": pa.int16()} | dict.fromkeys(("count", "confidence", "hash"), pa.int64()))

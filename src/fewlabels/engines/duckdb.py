@@ -1,0 +1,150 @@
+"""DuckDB: files of any size in this process, or a table of the user's own connection."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.engines.files import find_files, is_remote
+from fewlabels.engines.table import Step, Table
+from fewlabels.engines.texts import literal, table_name, with_bound
+from fewlabels.errors import InputError, StoreError, needs, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import duckdb
+    import pyarrow as pa
+
+_MEMORY = "600MB"  # beyond that DuckDB works on disk: the search for repeated ids is the one query that may need it
+_EVERY = 0.2  # seconds between two looks at the progress
+
+
+class DuckDBTable(Table):
+    """A table that DuckDB reads: files by their address, or a table or view of a connection.
+
+    Parameters
+    ----------
+    address
+        A file, a pattern, a folder, or an address in an object store.
+    connection
+        The user's connection instead, with `table`; its settings are not changed, and it is not closed.
+    table
+        The name of the table or view.
+    """
+
+    dialect = "duckdb"
+    most_bound = 10_000
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        connection: duckdb.DuckDBPyConnection | None = None,
+        table: str | None = None,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._address, self._own = address, connection is None
+        self._connection = _connect() if connection is None else connection
+        if address is not None:
+            self.name = address
+            with self._plain_errors():
+                files = find_files(address, self._matching)
+            self.source, self.untyped = files.source, files.untyped
+        elif connection is not None and table is not None:
+            self.name = f"the table {table}"
+            self.source = table_name(table)
+        else:
+            raise InputError("a connection to DuckDB needs the name of a table or view. Give it with table=.")
+
+    def describe(self) -> str:
+        if self._address is None:
+            return json.dumps({"engine": "duckdb", "table": self.source})
+        # Made absolute, a file is found again from any folder.
+        address = self._address if is_remote(self._address) else str(Path(self._address).absolute())
+        return json.dumps({"engine": "duckdb", "address": address})
+
+    def close(self) -> None:
+        if self._own:
+            self._connection.close()
+
+    def _matching(self, pattern: str) -> bool:
+        return bool(self._connection.sql(f"SELECT 1 FROM glob({literal(pattern)}) LIMIT 1").fetchall())
+
+    def _ask(self, step: str, text: str, bound: Sequence[str | int] = ()) -> pa.Table:
+        text = with_bound(text, lambda place: f"${place + 1}")
+        with self._lock, self._plain_errors(), self._told(step):
+            return self._connection.sql(text, params=list(bound) or None).to_arrow_table()
+
+    def _sent(self, limits: pa.Table) -> Iterator[str]:
+        with self._lock:
+            self._connection.register("fl_limits", limits)
+            try:
+                yield "fl_limits"
+            finally:
+                self._connection.unregister("fl_limits")
+
+    @contextmanager
+    def _told(self, step: str) -> Iterator[None]:
+        """Tell how far the query is while it runs."""
+        if self.progress is None:
+            yield
+            return
+        self.progress(Step(step))
+        ended = threading.Event()
+        teller = threading.Thread(target=self._tell, args=(step, self._rows, ended), daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            teller.join()
+
+    def _tell(self, step: str, rows: int | None, ended: threading.Event) -> None:
+        while not ended.wait(_EVERY):
+            share = self._connection.query_progress() / 100
+            if share > 0 and self.progress is not None:
+                self.progress(Step(step, share, None if rows is None else int(share * rows)))
+
+    @property
+    def _rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them: Parquet says it in its metadata."""
+        if "read_parquet" not in self.source:
+            return None
+        return int(self._connection.sql(f"SELECT COUNT(*) FROM {self.source}").fetchall()[0][0])
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        """Turn DuckDB's errors into ours."""
+        import duckdb
+
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except (duckdb.HTTPException, duckdb.ConnectionException, duckdb.OutOfMemoryException) as error:
+            raise StoreError(f"{self.name}: {one_line(error)}. Try again.") from error
+        except duckdb.Error as error:
+            raise InputError(f"{self.name} cannot be read: {one_line(error)}.") from error
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    try:
+        import duckdb
+    except ImportError:
+        raise StoreError(needs("a large file, a pattern or a folder", "duckdb", "sql")) from None
+    settings: dict[str, Any] = {
+        "memory_limit": _MEMORY,
+        "temp_directory": tempfile.gettempdir(),
+        "preserve_insertion_order": False,  # keeping it costs memory, and nothing here depends on it
+        "enable_progress_bar": True,
+        "enable_progress_bar_print": False,
+    }
+    connection = duckdb.connect()
+    for name, value in settings.items():
+        connection.execute(f"SET {name} = {literal(value) if isinstance(value, str) else str(value).lower()}")
+    return connection

@@ -1,0 +1,76 @@
+"""Files, patterns of files, folders and object stores, as DuckDB reads them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fewlabels.engines.texts import literal
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_READERS = {
+    ".parquet": "read_parquet({}, union_by_name = true)",
+    ".pq": "read_parquet({}, union_by_name = true)",
+    # Every column is text, as in read_pool: a reader that looks for numbers makes 7 of "007".
+    ".csv": "read_csv({}, all_varchar = true, union_by_name = true)",
+    ".tsv": "read_csv({}, all_varchar = true, union_by_name = true)",
+    ".json": "read_json({}, union_by_name = true)",
+    ".jsonl": "read_json({}, format = 'newline_delimited', union_by_name = true)",
+    ".ndjson": "read_json({}, format = 'newline_delimited', union_by_name = true)",
+}
+_PACKED = (".gz", ".zst")
+_REMOTE = re.compile(r"^(s3|s3a|s3n|gs|gcs|r2|az|azure|abfss|hf|http|https)://", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files as they stand after FROM, and whether they say which columns are numbers."""
+
+    source: str
+    untyped: bool = False
+
+
+def is_remote(address: str) -> bool:
+    """Whether an address is in an object store or on a web server.
+
+    >>> is_remote("s3://bucket/predictions/*.parquet"), is_remote("predictions.parquet")
+    (True, False)
+    """
+    return _REMOTE.match(address) is not None
+
+
+def find_files(address: str, matching: Callable[[str], bool]) -> Files:
+    """How DuckDB reads a file, a pattern such as 'predictions/*.parquet', or a folder.
+
+    A folder is a Delta or an Iceberg table if it has the metadata of one, and otherwise all files in it, of the first
+    format that occurs. `matching` says whether any file matches a pattern.
+
+    >>> find_files("a/*.parquet", lambda pattern: True).source
+    "read_parquet('a/*.parquet', union_by_name = true)"
+    """
+    if reader := _reader(address):
+        return Files(reader.format(literal(address)), untyped="all_varchar" in reader)
+    folder = address.rstrip("/")
+    if matching(f"{folder}/_delta_log/*"):
+        return Files(f"delta_scan({literal(folder)})")
+    if matching(f"{folder}/metadata/*.metadata.json"):
+        return Files(f"iceberg_scan({literal(folder)}, allow_moved_paths = true)")
+    for ending, reader in _READERS.items():
+        for pattern in (f"{folder}/**/*{ending}", *(f"{folder}/**/*{ending}{packed}" for packed in _PACKED)):
+            if matching(pattern):
+                return Files(reader.format(literal(pattern)), untyped="all_varchar" in reader)
+    raise InputError(
+        f"{address}: there are no predictions. Name a file, a folder or a pattern that ends in {', '.join(_READERS)}."
+    )
+
+
+def _reader(address: str) -> str | None:
+    """The function that reads files with the ending of an address; None if it has none of them."""
+    bare = address.partition("?")[0].lower() if is_remote(address) else address.lower()
+    for packed in _PACKED:
+        bare = bare.removesuffix(packed)
+    return next((reader for ending, reader in _READERS.items() if bare.endswith(ending)), None)

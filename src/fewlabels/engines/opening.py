@@ -1,0 +1,96 @@
+"""Opening tables: by address, or with a connection or session that the user has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.engines.dbapi import DbapiTable
+from fewlabels.engines.duckdb import DuckDBTable
+from fewlabels.engines.files import is_remote
+from fewlabels.engines.spark import SparkTable
+from fewlabels.errors import Argument, InputError, StoreError
+
+if TYPE_CHECKING:
+    from fewlabels.engines.table import Table
+
+
+def open_table(source: object, *, table: str | None = None, dialect: str | None = None) -> Table:
+    """Open a table that stays where it is.
+
+    Parameters
+    ----------
+    source
+        A file, a pattern of files, a folder, or an address in an object store (DuckDB reads them); the address of a
+        database (postgresql://..., or what SQLAlchemy knows) or of a Spark Connect server (sc://...); a connection of
+        DuckDB, of any DB-API driver or of ADBC; an engine of SQLAlchemy; a session of Spark.
+    table
+        The name of the table or view, for all but files.
+    dialect
+        The dialect of a connection whose driver is not known.
+    """
+    if isinstance(source, (str, Path)):
+        return _by_address(str(source), table, dialect)
+    package = type(source).__module__.partition(".")[0]
+    name = _needed(table, f"a connection of {package}")
+    if package in {"duckdb", "_duckdb"}:
+        return DuckDBTable(connection=_connection_of_duckdb(source), table=name)
+    if package == "pyspark":
+        return SparkTable(name, session=source)
+    if package == "sqlalchemy":
+        return _with_sqlalchemy(source, name, dialect)
+    if hasattr(source, "cursor"):
+        return DbapiTable(name, connection=source, dialect=dialect)
+    raise InputError(
+        f"{type(source).__name__} objects cannot be used as a connection. Pass an address, a connection or a session."
+    )
+
+
+def _by_address(address: str, table: str | None, dialect: str | None) -> Table:
+    scheme = address.partition("://")[0].lower() if "://" in address else "file"
+    if scheme == "file" or is_remote(address):
+        return DuckDBTable(address.removeprefix("file://"))
+    name = _needed(table, f"{scheme}://...")
+    return SparkTable(name, url=address) if scheme == "sc" else DbapiTable(name, url=address, dialect=dialect)
+
+
+def open_again(described: str, source: object = None) -> Table:
+    """Open the table that `Table.describe` described.
+
+    Passwords are not kept: they come from where the driver looks for them (PGPASSWORD, ~/.pgpass), or with `source`,
+    the whole address or a connection.
+    """
+    about: dict[str, Any] = json.loads(described)
+    if source is not None:
+        return open_table(source, table=about.get("table"), dialect=about.get("dialect"))
+    if (address := about.get("address") or about.get("url")) is None:
+        raise StoreError(
+            f"the table {about['table']} came with a connection of yours, which is needed again. Pass it with ",
+            Argument("source"),
+            ".",
+        )
+    return open_table(address, table=about.get("table"))
+
+
+def _needed(table: str | None, what: str) -> str:
+    if table is None:
+        raise InputError(f"{what} needs the name of a table. Give it with ", Argument("table"), ".")
+    return table
+
+
+def _connection_of_duckdb(source: Any) -> Any:
+    if not hasattr(source, "register"):
+        raise InputError(
+            "a relation of DuckDB does not give its connection. Pass the connection, and the name of a view that you "
+            "make with relation.create_view(name)."
+        )
+    return source
+
+
+def _with_sqlalchemy(source: Any, table: str, dialect: str | None) -> Table:
+    if not hasattr(source, "raw_connection"):
+        raise InputError("pass the engine of SQLAlchemy, not one of its connections.")
+    if dialect is None and source.dialect.name == "postgresql":
+        dialect = "postgres"
+    return DbapiTable(table, url=source.url.render_as_string(hide_password=False), dialect=dialect)

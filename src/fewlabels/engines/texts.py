@@ -1,0 +1,352 @@
+"""The SQL texts, written once in DuckDB's dialect, and translated by sqlglot for the other engines.
+
+Names of columns are quoted, and values are bound or quoted by the dialect's own rules. Our own names begin with `fl_`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from fewlabels.errors import InputError, StoreError, needs
+from fewlabels.reserve import FINE, WIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fewlabels.engines.columns import Columns
+
+# Eight hexadecimal digits as a whole number, which is the one thing that no two dialects share.
+_HEX = {
+    "duckdb": "CAST('0x' || {} AS BIGINT)",
+    "postgres": "CAST(CAST('x' || {} AS BIT(32)) AS BIGINT)",
+    "redshift": "STRTOL({}, 16)",
+    "spark": "CAST(CONV({}, 16, 10) AS BIGINT)",
+    "databricks": "CAST(CONV({}, 16, 10) AS BIGINT)",
+    "bigquery": "CAST('0x' || {} AS BIGINT)",
+    "snowflake": "TO_NUMBER({}, 'XXXXXXXX')",
+    "clickhouse": "reinterpretAsUInt32(reverse(unhex({})))",
+    "trino": "FROM_BASE({}, 16)",
+}
+DIALECTS = tuple(_HEX)
+"""The dialects in which the texts give the same items; tests compare them with stored ones."""
+_REFUSED = {
+    "tsql": "its MD5 gives bytes and its texts ignore case",
+    "mysql": "its texts ignore case",
+    "sqlite": "it has no MD5",
+}
+_OWN_TABLES = ("postgres", "redshift", "snowflake")  # they have no ISNAN, and need none: NaN is their largest number
+_WHOLE = 2**53
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
+_NAME = re.compile(r'"(?:[^"]|"")+"|`[^`]+`|[^."`]+')
+_UP_TO_ALL = "g"  # above every hexadecimal digit
+
+
+def check_dialect(dialect: str) -> str:
+    """Return the dialect if the texts exist in it; otherwise an InputError says why not.
+
+    >>> check_dialect("tsql")
+    Traceback (most recent call last):
+    fewlabels.errors.InputError: tables in the dialect 'tsql' cannot be used: its MD5 gives bytes and its texts ignore
+    case. Write the table to Parquet files and name those. The dialects are duckdb, postgres, redshift, ...
+    """
+    if dialect in DIALECTS:
+        return dialect
+    why = _REFUSED.get(dialect, "it was never tried, and the items must be the same on every engine")
+    raise InputError(
+        f"tables in the dialect {dialect!r} cannot be used: {why}. Write the table to Parquet files and name those. "
+        f"The dialects are {', '.join(DIALECTS)}."
+    )
+
+
+def quoted(name: str) -> str:
+    """A name of a column as an identifier, whatever is in it.
+
+    >>> print(quoted('a"b'))
+    "a""b"
+    """
+    if "\0" in name:
+        raise InputError(f"{name!r} is not a name of a column: it has a character that no engine allows.")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """A text as a value in a query.
+
+    >>> print(literal("it's"))
+    'it''s'
+    """
+    return "'" + value.replace("'", "''") + "'"
+
+
+def table_name(name: str) -> str:
+    """The name of a table with its schema and catalog, as an identifier; nothing else can come of it.
+
+    A plain part stays without quotes, since engines differ in how they fold its case.
+
+    >>> print(table_name("ml.predictions"), table_name('ml."My.Table"'), table_name("t; DROP TABLE x"))
+    ml.predictions ml."My.Table" "t; DROP TABLE x"
+    """
+    parts = _NAME.findall(name)
+    if not parts or ".".join(parts) != name:
+        raise InputError(f"{name!r} is not the name of a table. Write it as table or schema.table.")
+    bare = (part[1:-1].replace('""', '"') if part[0] in '"`' else part for part in parts)
+    return ".".join(part if _PLAIN.fullmatch(part) else quoted(one) for part, one in zip(parts, bare, strict=True))
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The queries about one table.
+
+    Parameters
+    ----------
+    dialect
+        One of `DIALECTS`.
+    source
+        The table as it stands after FROM, in DuckDB's dialect.
+    columns
+        Which columns hold what.
+    schema
+        Names and types of the table's columns.
+    """
+
+    dialect: str
+    source: str
+    columns: Columns
+    schema: pa.Schema
+
+    def written(self, text: str) -> str:
+        """A text in the dialect of the table."""
+        return translated(text, self.dialect)
+
+    def summary(self) -> str:
+        """Count, confidence and hash of every stratum and bin, and how many ids are missing: see `Columns.summary`."""
+        strata = self._strata
+        hashed = _HEX[self.dialect].format("SUBSTR(MD5(CAST(fl_id AS VARCHAR)), 1, 8)")
+        return self.written(
+            f"SELECT {strata}, fl_bin, COUNT(*) AS fl_n, CAST(SUM(fl_m) AS BIGINT) AS fl_sum, "
+            f"CAST(SUM(CASE WHEN MOD(fl_m, 4096) < 256 THEN {hashed} ELSE 0 END) AS BIGINT) AS fl_hash, "
+            f"COUNT(*) - COUNT(fl_id) AS fl_no_id "
+            f"FROM (SELECT fl_id, {strata}, {self._bin} AS fl_bin, {self._scaled} AS fl_m "
+            f"FROM ({self._base}) AS fl_base) AS fl_rows GROUP BY {strata}, fl_bin"
+        )
+
+    def reserve(self, seed: int, limits: str, *, strips: bool) -> str:
+        """The items whose key is below the limit of their stratum, or of a strip in it.
+
+        `limits` stands after FROM and has the columns of `limit_names`.
+        """
+        on = [f"{self._coded(f'fl_s{i}', i)} = fl_t{i}" for i in range(len(self.columns.strata))]
+        strip = f" AND {self._bin} >= fl_low AND {self._bin} <= fl_high" if strips else ""
+        return self.written(
+            f"SELECT fl_w, {self._items}, fl_key FROM (SELECT {self._items}, MD5({literal(f'{int(seed)}|')} || fl_id) "
+            f"AS fl_key FROM ({self._base}) AS fl_base) AS fl_keyed "
+            f"JOIN {limits} ON {' AND '.join(on)} WHERE fl_key < fl_upto{strip}"
+        )
+
+    def lookup(self, count: int) -> str:
+        """The items with `count` ids, which are bound."""
+        return self.written(f"SELECT {self._items} FROM ({self._base} WHERE {self._among(count)}) AS fl_base")
+
+    def content(self, count: int, names: Sequence[str]) -> str:
+        """Some columns of the items with `count` ids, which are bound."""
+        columns = [f"{self._text(self.columns.id)} AS fl_id", *(f"{quoted(name)}" for name in names)]
+        return self.written(f"SELECT {', '.join(columns)} FROM {self.source} WHERE {self._among(count)}")
+
+    def repeated(self) -> str:
+        """How many ids occur more than once, and the first of them."""
+        return self.written(
+            f"SELECT COUNT(*) AS fl_n, MIN(fl_id) AS fl_first FROM (SELECT fl_id FROM "
+            f"(SELECT {self._text(self.columns.id)} AS fl_id FROM {self.source}) AS fl_base "
+            f"GROUP BY fl_id HAVING COUNT(*) > 1) AS fl_repeated"
+        )
+
+    def example(self, trouble: str) -> str:
+        """One item that has a trouble: "id", "predicted" or "confidence"."""
+        wrong = {
+            "id": "fl_id IS NULL",
+            "predicted": "fl_s0 IS NULL",
+            "confidence": f"{self._bin} = -1",
+        }[trouble]
+        return self.written(f"SELECT fl_id, fl_c FROM ({self._base}) AS fl_base WHERE {wrong} LIMIT 1")
+
+    def broken(self, name: str) -> str:
+        """How many numbers in a column of text are not whole, and one of them."""
+        column, whole = quoted(name), f"{quoted(name)} = FLOOR({quoted(name)}) AND ABS({quoted(name)}) < {_WHOLE}"
+        return self.written(
+            f"SELECT COUNT(*) AS fl_n, MIN({column}) AS fl_first FROM {self.source} "
+            f"WHERE {column} IS NOT NULL AND NOT ({whole})"
+        )
+
+    @staticmethod
+    def head(dialect: str, source: str, rows: int) -> str:
+        """Some rows with all columns."""
+        return translated(f"SELECT * FROM {source} LIMIT {int(rows)}", dialect)
+
+    def key_of_id(self, item: str) -> str | int | None:
+        """The value to bind for an id, so that the engine can use its index; None if no row can have the id."""
+        if not pa.types.is_integer(self.schema.field(self.columns.id).type):
+            return item
+        return int(item) if re.fullmatch(r"0|-?[1-9][0-9]{0,18}", item) and -(2**63) <= int(item) < 2**63 else None
+
+    def _among(self, count: int) -> str:
+        kind = self.schema.field(self.columns.id).type
+        column = quoted(self.columns.id)
+        raw = pa.types.is_integer(kind) or is_text(kind)
+        bound = ", ".join(f"fl_bound_{i}_" for i in range(count))
+        return f"{column if raw else self._text(self.columns.id)} IN ({bound})"
+
+    @property
+    def _base(self) -> str:
+        """The columns that are used, under our names: fl_id, fl_s0, fl_s1, ... (strata), fl_c, fl_x0, ... (carried)."""
+        columns = self.columns
+        strata = [f"{self._text(name)} AS fl_s{i}" for i, name in enumerate((columns.predicted, *columns.keep))]
+        carried = [f"{quoted(name)} AS fl_x{i}" for i, name in enumerate(columns.carried)]
+        parts = [f"{self._text(columns.id)} AS fl_id", *strata, f"{self._confidence} AS fl_c", *carried]
+        return f"SELECT {', '.join(parts)} FROM {self.source}"
+
+    @property
+    def _confidence(self) -> str:
+        """The confidence as a number; NULL where it is none."""
+        name = self.columns.confidence
+        if name is None:
+            return "CAST(NULL AS DOUBLE)"
+        kind, column = self.schema.field(name).type, quoted(name)
+        if is_text(kind):
+            # Without TRIM, DuckDB moves the cast into its reader of CSV, which fails where it cannot be done.
+            return f"TRY_CAST(TRIM({column}) AS DOUBLE)"
+        if self.dialect not in _OWN_TABLES and pa.types.is_floating(kind):
+            # The statistics in a Parquet file leave NaN out, and engines that read such files (DuckDB: its issue
+            # 25521) may believe from them that every value lies between 0 and 1. They do not use them for ISNAN.
+            return f"CASE WHEN ISNAN({column}) THEN NULL ELSE CAST({column} AS DOUBLE) END"
+        return f"CAST({column} AS DOUBLE)"
+
+    @property
+    def _strata(self) -> str:
+        return ", ".join(f"fl_s{i}" for i in range(len(self.columns.strata)))
+
+    @property
+    def _items(self) -> str:
+        carried = [f"fl_x{i}" for i in range(len(self.columns.carried))]
+        return ", ".join(["fl_id", self._strata, "fl_c", *carried])
+
+    @property
+    def _bin(self) -> str:
+        """The bin of the confidence; -1 where it is wrong."""
+        last = WIDE - 1
+        return self._whole(
+            f"CASE WHEN fl_c >= 0 AND fl_c * {WIDE} < {last} THEN FLOOR(fl_c * {WIDE}) "
+            f"WHEN fl_c >= 0 AND fl_c < 1 THEN {last} + FLOOR((fl_c * {WIDE} - {last}) * {FINE}) "
+            f"WHEN fl_c = 1 THEN {last + FINE - 1} END",
+            "-1",
+        )
+
+    @property
+    def _scaled(self) -> str:
+        """The confidence as a whole number, floor(2³² s + ½); 0 where it is wrong."""
+        return self._whole(f"CASE WHEN fl_c >= 0 AND fl_c <= 1 THEN FLOOR(fl_c * {2**32} + 0.5) END", "0")
+
+    def _whole(self, number: str, otherwise: str) -> str:
+        """A number of each item as a whole one. NULL is cast, and never NaN: engines cast before they choose."""
+        if self.columns.confidence is None:
+            return "0"
+        whole = f"COALESCE(CAST({number} AS BIGINT), {otherwise})"
+        return f"CASE WHEN fl_s0 IS NULL THEN 0 ELSE {whole} END" if self.columns.gaps else whole
+
+    def _coded(self, column: str, place: int) -> str:
+        """A column of strata such that a missing value is equal to another: no engine joins by NULL."""
+        return f"COALESCE('=' || {column}, '-')" if _may_miss(self.columns, place) else column
+
+    def _text(self, name: str) -> str:
+        """A column as text, in the same words as `read_pool`: 7.0 is "7", true is "True"."""
+        kind, column = self.schema.field(name).type, quoted(name)
+        if pa.types.is_boolean(kind):
+            return f"CASE WHEN {column} THEN 'True' WHEN NOT {column} THEN 'False' END"
+        if is_fraction(kind):
+            column = f"CAST({column} AS BIGINT)"
+        # Without the collation, PostgreSQL compares by the rules of a language, which is slow, or ignores case.
+        return f"CAST({column} AS VARCHAR)" + (' COLLATE "C"' if self.dialect == "postgres" else "")
+
+
+def coded(columns: Columns, place: int, value: str | None) -> str:
+    """A value of the column of strata at a place, as `Texts.reserve` compares it.
+
+    >>> from fewlabels.engines.columns import Columns
+    >>> columns = Columns("id", "predicted", keep=("region",))
+    >>> coded(columns, 0, "cat"), coded(columns, 1, "north"), coded(columns, 1, None)
+    ('cat', '=north', '-')
+    """
+    if not _may_miss(columns, place):
+        return str(value)
+    return "-" if value is None else f"={value}"
+
+
+def limit_names(columns: Columns, *, strips: bool) -> list[str]:
+    """The columns of limits: the number of the queue, its coded stratum, the limit of keys, and the bins of a strip.
+
+    >>> from fewlabels.engines.columns import Columns
+    >>> limit_names(Columns("id", "predicted", keep=("region",)), strips=True)
+    ['fl_w', 'fl_t0', 'fl_t1', 'fl_upto', 'fl_low', 'fl_high']
+    """
+    coded = [f"fl_t{i}" for i in range(len(columns.strata))]
+    return ["fl_w", *coded, "fl_upto", *(["fl_low", "fl_high"] if strips else [])]
+
+
+def upto(share: float) -> str:
+    """The limit of keys below which this share of all items lies, as 13 hexadecimal digits.
+
+    >>> upto(0.5), upto(1.5)
+    ('8000000000000', 'g')
+    """
+    return _UP_TO_ALL if share >= 1 else f"{int(share * 16**13):013x}"
+
+
+def values(rows: Iterable[Sequence[str | int]], names: Sequence[str]) -> str:
+    """Rows as they stand after FROM, for engines to which nothing else can be sent.
+
+    >>> print(values([("it's", 1)], ["fl_t0", "fl_low"]))
+    (VALUES ('it''s', 1)) AS fl_limits(fl_t0, fl_low)
+    """
+    lines = (f"({', '.join(str(cell) if isinstance(cell, int) else literal(cell) for cell in row)})" for row in rows)
+    return f"(VALUES {', '.join(lines)}) AS fl_limits({', '.join(names)})"
+
+
+def with_bound(text: str, style: Callable[[int], str]) -> str:
+    """A text with the marks of an engine where values are bound; `style` gives the mark of a place.
+
+    >>> with_bound("SELECT x IN (fl_bound_0_, fl_bound_1_)", lambda place: f":{place + 1}")
+    'SELECT x IN (:1, :2)'
+    """
+    return re.sub(r"\bfl_bound_(\d+)_", lambda found: style(int(found[1])), text)
+
+
+def translated(text: str, dialect: str) -> str:
+    """A text of DuckDB's dialect in another.
+
+    >>> translated("SELECT MD5('a' || x) FROM t", "bigquery")
+    "SELECT TO_HEX(MD5('a' || x)) FROM t"
+    """
+    if dialect == "duckdb":
+        return text
+    try:
+        import sqlglot
+    except ImportError:
+        raise StoreError(needs("a table on another engine than DuckDB", "sqlglot", "sql")) from None
+    return sqlglot.transpile(text, read="duckdb", write=dialect, error_level=sqlglot.ErrorLevel.RAISE)[0]
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def is_fraction(kind: pa.DataType) -> bool:
+    """Whether a type may hold numbers that are not whole."""
+    return pa.types.is_floating(kind) or (isinstance(kind, pa.Decimal128Type) and kind.scale > 0)
+
+
+def _may_miss(columns: Columns, place: int) -> bool:
+    return place > 0 or columns.gaps

@@ -1,0 +1,86 @@
+"""The index of a pool's ids: from an id to its position, without a dict of all of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+# Ids are hashed this many at a time, so that they are never all Python objects at once.
+_BLOCK = 2**16
+# In a larger pool the first searches look at every id, which takes less time than it takes to build the index.
+_LARGE, _SCANS = 2**18, 4
+
+
+class Index:
+    """Positions by id: 16 bytes for each id, built when it is first needed. Missing ids have no position.
+
+    >>> import pyarrow as pa
+    >>> Index(pa.array([None, "b", "a"])).find(["a", "c"])
+    array([ 2, -1])
+    """
+
+    def __init__(self, ids: pa.Array[Any]) -> None:
+        self._ids = ids
+        self._scans = 0
+
+    def __reduce__(self) -> tuple[type[Index], tuple[pa.Array[Any]]]:
+        """Another process hashes texts in another way: it builds its own."""
+        return Index, (self._ids,)
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest id."""
+        import pyarrow.compute as pc
+
+        lengths: Any = pc.utf8_length(self._ids)  # type: ignore[call-overload]
+        return int(pc.max(lengths).as_py() or 0)
+
+    def find(self, wanted: Sequence[str]) -> NDArray[np.int64]:
+        """The position of each id, −1 where there is no such id, shape (wanted,)."""
+        if not len(wanted) or not len(self._ids):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        if len(self._ids) > _LARGE and self._scans < _SCANS:
+            self._scans += 1
+            return self._scanned(wanted)
+        from fewlabels.arrow import texts_at
+
+        hashes, order = self._sorted
+        sought = np.fromiter(map(hash, wanted), np.int64, len(wanted))
+        first, last = (np.searchsorted(hashes, sought, side=side) for side in ("left", "right"))
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        once = np.flatnonzero(last == first + 1)
+        found[once] = order[first[once]]
+        same = texts_at(self._ids, found[once])
+        found[once] = np.where(
+            [wanted[i] == item for i, item in zip(once.tolist(), same, strict=True)], found[once], -1
+        )
+        for i in np.flatnonzero(last > first + 1).tolist():  # ids that share a hash
+            found[i] = next((at for at in order[first[i] : last[i]].tolist() if self._ids[at].as_py() == wanted[i]), -1)
+        return found
+
+    def _scanned(self, wanted: Sequence[str]) -> NDArray[np.int64]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        unique = pa.array(wanted, self._ids.type).unique()
+        at: Any = pc.indices_nonzero(pc.is_in(self._ids, value_set=unique))
+        place = dict(zip(self._ids.take(at).to_pylist(), at.to_pylist(), strict=True))
+        return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The hashes of all ids, ascending, and the position of each."""
+        hashes = np.empty(len(self._ids), dtype=np.int64)
+        for start in range(0, len(hashes), _BLOCK):
+            block = self._ids.slice(start, _BLOCK).to_pylist()
+            hashes[start : start + len(block)] = np.fromiter(map(hash, block), np.int64, len(block))
+        order = np.argsort(hashes, kind="stable")
+        return hashes[order], order

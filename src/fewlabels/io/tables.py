@@ -1,0 +1,316 @@
+"""Reading a pool from a table that stays on its engine: a summary, and the first items of every queue."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fewlabels.engines.columns import Columns
+from fewlabels.errors import Argument, InputError, PoolChangedError
+from fewlabels.hashing import column_bytes, framed
+from fewlabels.pool import Pool
+from fewlabels.reserve import BINS, EDGES, END, Reserve, bin_of, keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.engines.table import Table
+
+NAMED = 100_000
+"""How many items are named at first, in all strata together; fewer if some strata are small."""
+_MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
+_EXACT = 5_000_000  # items up to which every id is compared with all others: that takes memory
+_UNITS = 1_000_000  # more of them would make every command slow
+_SCALE = 2.0**32  # confidences are added up as whole numbers
+_KEEP = "keep."
+
+
+def read_table(
+    table: Table,
+    columns: Columns,
+    *,
+    classes: Iterable[object] | None = None,
+    content: str | None = None,
+    seed: int = 0,
+    named: int = NAMED,
+) -> Pool:
+    """Read the summary of a table and the first items of every queue. Its rows are never all in memory.
+
+    Parameters
+    ----------
+    table
+        The table, on its engine.
+    columns
+        Which columns hold what. Groups can be made of `columns.keep` later, and of no other columns.
+    classes
+        All classes; those that are predicted if not given, sorted.
+    content
+        The column that an annotator sees. It is read for the items that are asked for.
+    seed
+        The order in which items are asked for depends on it, and on the ids.
+    named
+        How many items to name at first.
+    """
+    if content is not None and content not in table.schema.names:
+        raise InputError(f"{table.name} has no column {content!r}, named by ", Argument("content"), ".")
+    summary = table.summary(columns)
+    if not summary.num_rows:
+        raise InputError(f"{table.name} has columns but no rows. A pool needs at least one item.")
+    pool = _of_summary(summary, columns, table, classes, content, seed)
+    assert pool.reserve is not None
+    strata = pool.reserve.strata
+    k = max(_LEAST, min(_MOST, named // strata))
+    items = table.reserve(columns, summary, seed, k)
+    _check_ids(table, columns, items, len(pool))
+    return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
+
+
+def _check_ids(table: Table, columns: Columns, items: pa.Table, size: int) -> None:
+    """InputError if ids are not all different: of a large table, by the items that are named."""
+    if size <= _EXACT:
+        table.check_ids(columns)
+    ids = items["id"].combine_chunks()
+    if len(ids.unique()) < len(ids):
+        (twice, _), *_ = Counter(ids.to_pylist()).most_common(1)
+        raise InputError(
+            f"{table.name} has more than one row with the id {twice!r}, and an item can be in a pool once. Name a "
+            "column whose values all differ, or a view with one row for each item, with ",
+            Argument("id"),
+            ".",
+            items=[str(twice)],
+        )
+
+
+def fingerprint_of(summary: pa.Table) -> str:
+    """The SHA-256 of a summary, whose rows are sorted: it has a sum of hashes of the ids and confidences."""
+    digest = hashlib.sha256()
+    for name in summary.column_names:
+        digest.update(framed(name.encode()) + framed(column_bytes(summary[name])))
+    return digest.hexdigest()
+
+
+def _of_summary(
+    summary: pa.Table,
+    columns: Columns,
+    table: Table,
+    classes: Iterable[object] | None,
+    content: str | None,
+    seed: int,
+) -> Pool:
+    """A pool of units, with no item named yet."""
+    if summary.num_rows > _UNITS:
+        raise InputError(
+            f"{table.name} has more than {_UNITS:,} combinations of predicted class, group and confidence. Group by "
+            "fewer columns, or by columns with fewer values."
+        )
+    said = summary["predicted"].combine_chunks()
+    found = map(str, sorted(said.unique().to_pylist(), key=str) if classes is None else classes)
+    known = tuple(dict.fromkeys(found))
+    predicted = pc.index_in(said, value_set=pa.array(known, pa.string()))
+    if predicted.null_count:
+        odd = said.filter(predicted.is_null())[0].as_py()
+        raise InputError(
+            f"{table.name} predicts {odd!r}, which is not one of the classes named by ", Argument("classes"), "."
+        )
+    size, bin_ = (summary[name].to_numpy().astype(np.int64) for name in ("count", "bin"))
+    mean = None
+    if columns.confidence is not None:
+        mean = np.clip(summary["confidence"].to_numpy() / _SCALE / size, EDGES[bin_], np.nextafter(EDGES[bin_ + 1], 0))
+    kept = summary.select([_KEEP + name for name in columns.keep]).rename_columns(list(columns.keep))
+    reserve = Reserve(
+        size=size,
+        stratum=_codes([said, *(column.combine_chunks() for column in kept.columns)])[1],
+        bin=bin_,
+        unit=np.empty(0, dtype=np.int64),
+        key=np.empty(0, dtype=np.uint64),
+        said=None if mean is None else np.empty(0),
+        reach=np.zeros(len(size), dtype=np.uint64),
+        seed=seed,
+        fingerprint=fingerprint_of(summary),
+        table={"table": _described(table), "columns": _written(columns)},
+        link=table,
+    )
+    return Pool(
+        ids=pa.nulls(len(size), pa.string()),
+        predicted=predicted.to_numpy(zero_copy_only=False).astype(np.int32),
+        classes=known,
+        confidence=mean,
+        columns=kept.combine_chunks() if columns.keep else None,
+        content=content,
+        source=table.name,
+        reserve=reserve,
+    )
+
+
+def columns_of(pool: Pool) -> Columns:
+    """The columns of the table that a pool was read from."""
+    assert pool.reserve is not None
+    written = dict(pool.reserve.table["columns"])
+    return Columns(**written | {"keep": tuple(written["keep"])})
+
+
+def _described(table: Table) -> str:
+    """How to open a table again, from whatever folder."""
+    about = json.loads(table.describe())
+    if "://" not in about.get("address", "://"):
+        about["address"] = str(Path(about["address"]).absolute())
+    return json.dumps(about)
+
+
+def _written(columns: Columns) -> dict[str, Any]:
+    return {"id": columns.id, "predicted": columns.predicted, "confidence": columns.confidence, "keep": columns.keep}
+
+
+def check_same(pool: Pool, table: Table, summary: pa.Table) -> None:
+    """PoolChangedError if the table is no longer the one that a pool was read from."""
+    assert pool.reserve is not None
+    if fingerprint_of(summary) == pool.reserve.fingerprint:
+        return
+    classes = dict.fromkeys([*pool.classes, *summary["predicted"].unique().to_pylist()])
+    now = _of_summary(summary, columns_of(pool), table, classes, pool.content, pool.reserve.seed)
+    raise PoolChangedError(
+        f"{table.name} has changed since it was read: {pool.differences(now)}. The labels so far are about the table "
+        "as it was, and what they show can still be read. To ask for more items, bring the old table back, or begin a "
+        "new assessment."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """Items of a table that are to be named in a pool, and up to which key all items of their units are among them.
+
+    Parameters
+    ----------
+    items
+        The items, as engines return them.
+    reach
+        The largest key of each unit, 0 where nothing is known, shape (units,).
+    """
+
+    items: pa.Table
+    reach: NDArray[np.uint64]
+
+    def added_to(self, pool: Pool) -> Pool:
+        """The pool with these items as further rows; those that are named already stay where they are."""
+        reserve = pool.reserve
+        assert reserve is not None
+        new = ~pool.has(self.items["id"].to_pylist())
+        items = self.items.filter(pa.array(new)) if len(new) else self.items
+        ids = items["id"].combine_chunks().cast(pa.string())
+        said = None
+        if reserve.said is not None:
+            said = np.concatenate([reserve.said, items["confidence"].to_numpy().astype(float)])
+        grown = replace(
+            reserve,
+            unit=np.concatenate([reserve.unit, _units_of(pool, items)]),
+            key=np.concatenate([reserve.key, keys_of(map(str, ids.to_pylist()), reserve.seed)]),
+            said=said,
+            reach=np.maximum(reserve.reach, self.reach),
+        )
+        return pool.with_rows(pa.concat_arrays([pool.ids, ids]), grown)
+
+
+def first_items(pool: Pool, table: Table, units: NDArray[np.int64], items: int) -> Named:
+    """The first items, by key, of a group that is made of some units, about this many; `units` has shape (some,).
+
+    A share of every stratum is read, in the bins from the first to the last of its units. A PoolChangedError if the
+    table is not the one that the pool was read from.
+    """
+    reserve = pool.reserve
+    assert reserve is not None
+    columns = columns_of(pool)
+    summary = table.summary(columns)
+    check_same(pool, table, summary)
+    stratum, bins = reserve.stratum, reserve.bin
+    low, high = np.full(reserve.strata, BINS), np.full(reserve.strata, -1)
+    np.minimum.at(low, stratum[units], bins[units])
+    np.maximum.at(high, stratum[units], bins[units])
+    part = np.flatnonzero((bins >= low[stratum]) & (bins <= high[stratum]))
+    sizes = np.bincount(stratum[part], reserve.size[part], minlength=reserve.strata)
+    expected = sizes * min(1.0, items / max(int(reserve.size[units].sum()), 1))
+    wanted = np.minimum(np.ceil(expected + 4 * np.sqrt(expected) + 1), sizes).astype(np.int64)
+    chosen, first = np.unique(stratum[units], return_index=True)
+    asked = _strata_of(pool, units[first])
+    for name, values in (("wanted", wanted), ("low", low.astype(np.int16)), ("high", high.astype(np.int16))):
+        asked = asked.append_column(name, pa.array(values[chosen]))
+    return _reaching(pool, table.reserve(columns, summary, reserve.seed, asked), wanted, part)
+
+
+def looked_up(pool: Pool, table: Table, ids: Sequence[str]) -> Named:
+    """The items of a table with these ids; unknown ones are left out."""
+    return Named(table.lookup(columns_of(pool), ids), np.zeros(pool.units, dtype=np.uint64))
+
+
+def _reaching(pool: Pool, items: pa.Table, wanted: NDArray[np.int64], part: NDArray[np.int64]) -> Named:
+    """The first items of strata, as many of each as wanted, of some of the units: all are there up to the last key."""
+    reserve = pool.reserve
+    assert reserve is not None
+    total = np.bincount(reserve.stratum[part], reserve.size[part], minlength=reserve.strata)
+    last = np.zeros(reserve.strata, dtype=np.uint64)
+    np.maximum.at(
+        last, reserve.stratum[_units_of(pool, items)], keys_of(map(str, items["id"].to_pylist()), reserve.seed)
+    )
+    last[total <= wanted] = END
+    reach = np.zeros(pool.units, dtype=np.uint64)
+    reach[part] = last[reserve.stratum[part]]
+    return Named(items, reach)
+
+
+def _units_of(pool: Pool, items: pa.Table) -> NDArray[np.int64]:
+    """The unit of each item, shape (items,). An item that has none is a PoolChangedError."""
+    reserve = pool.reserve
+    assert reserve is not None
+    units = _strata_of(pool, np.arange(pool.units))
+    code, _ = _codes(
+        [units[name].combine_chunks() for name in units.column_names],
+        [items[n].combine_chunks() for n in units.column_names],
+    )
+    bins = (
+        bin_of(items["confidence"].to_numpy().astype(float))
+        if reserve.said is not None
+        else np.zeros(items.num_rows, np.int64)
+    )
+    of_unit = code[: pool.units] * BINS + reserve.bin
+    of_item = np.where(code[pool.units :] < 0, -1, code[pool.units :] * BINS + bins)
+    order = np.argsort(of_unit)
+    place = np.minimum(np.searchsorted(of_unit[order], of_item), pool.units - 1)
+    found = order[place]
+    if (wrong := np.flatnonzero(of_unit[found] != of_item)).size:
+        raise PoolChangedError(
+            f"{pool.source} has changed since it was read: item {items['id'][int(wrong[0])].as_py()!r} has another "
+            "prediction, confidence or group than before. Begin a new assessment for the table as it is now."
+        )
+    return found
+
+
+def _strata_of(pool: Pool, units: NDArray[np.int64]) -> pa.Table:
+    """The strata of some units as engines name them: columns "predicted" and "keep.NAME", as text."""
+    names = pa.array(pool.classes, pa.string()).take(pool.predicted[units])
+    found: dict[str, Any] = {"predicted": names}
+    for name in columns_of(pool).keep:
+        found[_KEEP + name] = pool.column(name).combine_chunks().take(units)
+    return pa.table(found)
+
+
+def _codes(
+    known: Sequence[pa.Array[Any]], others: Sequence[pa.Array[Any]] = ()
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A number for each combination of values, of known rows and then of others (−1 if it is new); and their ranks."""
+    total: NDArray[np.int64] = np.zeros(len(known[0]) + (len(others[0]) if others else 0), dtype=np.int64)
+    for i, values in enumerate(known):
+        distinct = values.unique()
+        rows = pa.concat_arrays([values, others[i].cast(values.type)]) if others else values
+        code = pc.index_in(rows, value_set=distinct).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        total = np.where((total < 0) | (code < 0), -1, total * len(distinct) + code)
+    ranks = np.unique(total, return_inverse=True)[1].astype(np.int64)
+    return total, ranks

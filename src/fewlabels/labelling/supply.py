@@ -1,0 +1,115 @@
+"""What an assessment gets from a table that stays where it is: more items, items by id, and what annotators see."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewlabels.arrow import texts_at
+from fewlabels.errors import InputError, PoolChangedError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.engines.table import Table
+    from fewlabels.io.tables import Named
+    from fewlabels.pool import Pool
+
+_REMEMBERED = 2_000  # items whose content is kept in memory
+_AHEAD = 200  # items that are probably shown next, read in one go: a query takes as long for one as for many
+
+
+class Supply:
+    """The way to the table of a pool, which is opened when it is first needed. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._table: Table | None = None
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[tuple[str, str], Any] = OrderedDict()
+
+    def table(self, pool: Pool) -> Table:
+        """The table, as it was passed to `read_pool`, or opened again as it was described then."""
+        reserve = pool.reserve
+        assert reserve is not None
+        if reserve.link is not None:
+            return reserve.link
+        if self._table is None:
+            from fewlabels.engines.opening import open_again
+
+            self._table = open_again(reserve.table["table"])
+        return self._table
+
+    @contextmanager
+    def _reading(self, pool: Pool) -> Iterator[Table]:
+        """Give the table to one thread at a time; if it cannot be read, say what can be done without it."""
+        with self._lock:
+            try:
+                yield self.table(pool)
+            except PoolChangedError:
+                raise
+            except (InputError, StoreError) as error:
+                raise StoreError(
+                    f"the items stay in a table, and it cannot be read now: {error} What the labels so far show can be "
+                    "read without it."
+                ) from error
+
+    def more(self, pool: Pool, units: NDArray[np.int64], items: int) -> Named:
+        """Items to name so that the queue of a group, which is made of some units, has this many."""
+        from fewlabels.io.tables import first_items
+
+        with self._reading(pool) as table:
+            return first_items(pool, table, units, items)
+
+    def look_up(self, pool: Pool, ids: Sequence[str]) -> Named:
+        """The items of the table with these ids."""
+        from fewlabels.io.tables import looked_up
+
+        with self._reading(pool) as table:
+            return looked_up(pool, table, ids)
+
+    def columns(
+        self, pool: Pool, rows: Sequence[int], names: Sequence[str], ahead: Sequence[int] = ()
+    ) -> list[dict[str, Any]]:
+        """Some columns of some items; those of items that may be wanted next are read in the same query."""
+        here = pool.columns.column_names if pool.columns is not None else []
+        fetched = [name for name in names if name not in here]
+        ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
+        if any((item, name) not in self._seen for item in ids for name in fetched):
+            others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
+            with self._reading(pool) as table:
+                self._fetch(pool, table, [*dict.fromkeys([*ids, *others])], fetched)
+        with self._lock:
+            found = [{name: self._seen[item, name] for name in fetched} for item in ids]
+        return [
+            {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
+            for row, one in zip(rows, found, strict=True)
+        ]
+
+    def _fetch(self, pool: Pool, table: Table, ids: Sequence[str], names: Sequence[str]) -> None:
+        """Read columns of items into memory. An item that is gone is a PoolChangedError."""
+        from fewlabels.io.tables import columns_of
+
+        known = {row["id"]: row for row in table.content(columns_of(pool), ids, names).to_pylist()}
+        if gone := [item for item in ids if item not in known]:
+            raise PoolChangedError(
+                f"{pool.source} has changed since it was read: item {gone[0]!r} is gone. What the labels so far show "
+                "can still be read. To ask for more items, bring the old table back, or begin a new assessment."
+            )
+        for item in ids:
+            for name in names:
+                self._seen[item, name] = known[item][name]
+                self._seen.move_to_end((item, name))
+        while len(self._seen) > max(_REMEMBERED, len(ids) * len(names)):
+            self._seen.popitem(last=False)
+
+    def close(self) -> None:
+        """Let go of a table that was opened here."""
+        if self._table is not None:
+            self._table.close()
+            self._table = None

@@ -1,0 +1,35 @@
+"""A Spark Connect server without Java, for the tests that compare engines."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def spark_address() -> Iterator[str]:
+    """The address of Sail, which speaks Spark SQL; the tests that need it are skipped if it is not installed."""
+    pytest.importorskip("pyspark.sql", reason="pyspark-client is not installed")
+    sail = pytest.importorskip("pysail.spark", reason="Sail is not installed")
+    server = sail.SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    yield f"sc://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def spark_session(spark_address: str) -> Iterator[Any]:
+    """A session of the user's."""
+    from pyspark.sql import SparkSession
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = SparkSession.builder.remote(spark_address).create()
+    yield session
+    session.stop()

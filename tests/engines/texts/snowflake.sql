@@ -1,0 +1,26 @@
+-- head
+SELECT * FROM ml.predictions LIMIT 100;
+
+-- summary
+SELECT fl_s0, fl_s1, fl_s2, fl_bin, COUNT(*) AS fl_n, CAST(SUM(fl_m) AS BIGINT) AS fl_sum, CAST(SUM(CASE WHEN fl_m % 4096 < 256 THEN TO_NUMBER(SUBSTRING(MD5(CAST(fl_id AS VARCHAR)), 1, 8), 'XXXXXXXX') ELSE 0 END) AS BIGINT) AS fl_hash, COUNT(*) - COUNT(fl_id) AS fl_no_id FROM (SELECT fl_id, fl_s0, fl_s1, fl_s2, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) AS fl_bin, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c <= 1 THEN FLOOR(fl_c * 4294967296 + 0.5) END AS BIGINT), 0) AS fl_m FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST("50% off" AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions) AS fl_base) AS fl_rows GROUP BY fl_s0, fl_s1, fl_s2, fl_bin;
+
+-- reserve
+SELECT fl_w, fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0, fl_key FROM (SELECT fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0, MD5('7|' || fl_id) AS fl_key FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST("50% off" AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions) AS fl_base) AS fl_keyed JOIN (VALUES (0, 'dog', '-', '=7', 'g'), (1, 'it\'s a \\ cat', '=True', '=7', '0012ab0984ea1')) AS fl_limits(fl_w, fl_t0, fl_t1, fl_t2, fl_upto) ON fl_s0 = fl_t0 AND COALESCE('=' || fl_s1, '-') = fl_t1 AND COALESCE('=' || fl_s2, '-') = fl_t2 WHERE fl_key < fl_upto;
+
+-- strips
+SELECT fl_w, fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0, fl_key FROM (SELECT fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0, MD5('7|' || fl_id) AS fl_key FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST("50% off" AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions) AS fl_base) AS fl_keyed JOIN (VALUES (0, 'dog', '-', '=7', 'g', 0, 99)) AS fl_limits(fl_w, fl_t0, fl_t1, fl_t2, fl_upto, fl_low, fl_high) ON fl_s0 = fl_t0 AND COALESCE('=' || fl_s1, '-') = fl_t1 AND COALESCE('=' || fl_s2, '-') = fl_t2 WHERE fl_key < fl_upto AND COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) >= fl_low AND COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) <= fl_high;
+
+-- repeated ids
+SELECT COUNT(*) AS fl_n, MIN(fl_id) AS fl_first FROM (SELECT fl_id FROM (SELECT CAST("id" AS VARCHAR) AS fl_id FROM ml.predictions) AS fl_base GROUP BY fl_id HAVING COUNT(*) > 1) AS fl_repeated;
+
+-- example
+SELECT fl_id, fl_c FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST("50% off" AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions) AS fl_base WHERE COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) = -1 LIMIT 1;
+
+-- numbers that are not whole
+SELECT COUNT(*) AS fl_n, MIN("50% off") AS fl_first FROM ml.predictions WHERE NOT "50% off" IS NULL AND NOT ("50% off" = FLOOR("50% off") AND ABS("50% off") < 9007199254740992);
+
+-- lookup
+SELECT fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0 FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST("50% off" AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions WHERE "id" IN (fl_bound_0_, fl_bound_1_)) AS fl_base;
+
+-- content
+SELECT CAST("id" AS VARCHAR) AS fl_id, "text" FROM ml.predictions WHERE "id" IN (fl_bound_0_, fl_bound_1_);

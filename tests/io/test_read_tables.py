@@ -1,0 +1,92 @@
+"""`read_pool` of tables that stay where they are: patterns, connections, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fewlabels as fl
+from fewlabels.io.table_roles import is_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+duckdb = pytest.importorskip("duckdb")
+
+
+def rows(items: int = 500) -> pa.Table:
+    rng = np.random.default_rng(1)
+    return pa.table(
+        {
+            "img": pa.array(np.arange(items) + 1_000),
+            "predicted": pa.array(rng.choice(["no", "yes"], items)),
+            "confidence": pa.array(rng.random(items)),
+            "sex": pa.array(rng.choice(["f", "m"], items)),
+        }
+    )
+
+
+def test_a_connection_a_pattern_and_a_frame_are_the_same_pool(tmp_path: Path) -> None:
+    table = rows()
+    pq.write_table(table, tmp_path / "a.parquet")
+    connection = duckdb.connect()
+    connection.register("answers", table)
+    named: dict[str, Any] = {"id": "img", "columns": ["sex"]}
+    by_pattern = fl.read_pool(tmp_path / "*.parquet", **named)
+    by_connection = fl.read_pool(connection, table="answers", **named)
+    in_memory = fl.read_pool(table, **named)
+    assert by_pattern.fingerprint == by_connection.fingerprint
+    assert by_pattern.differences(by_connection) == ""
+    assert len(by_pattern) == len(in_memory) == 500
+    for by in (fl.whole, fl.by_predicted, fl.by_score, lambda pool: fl.by_column(pool, "sex")):
+        np.testing.assert_array_equal(by(by_pattern).sizes, by(in_memory).sizes)
+    audit = fl.create(None, "sexes", by_connection, fl.by_column(by_connection, "sex"))
+    batch = audit.ask(8)
+    audit.tell(dict.fromkeys(batch.ids, "yes"))
+    assert sum(audit.estimates()["labelled"]) == 8
+    audit.close()
+    connection.close()
+
+
+def test_the_order_depends_on_the_seed_and_nothing_else(tmp_path: Path) -> None:
+    table = rows()
+    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(table.take(np.random.default_rng(0).permutation(500)), tmp_path / "b.parquet")
+    asked = []
+    for file, seed in (("a*.parquet", 0), ("b*.parquet", 0), ("a*.parquet", 1)):
+        pool = fl.read_pool(tmp_path / file, id="img", seed=seed)
+        asked.append(fl.create(None, "x", pool, policy=fl.UniformItems()).ask(20).ids)
+    assert asked[0] == asked[1] != asked[2]
+
+
+def test_what_a_table_is(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,predicted\n1,a\n")
+    assert not is_table(tmp_path / "a.csv")
+    assert not is_table({"predicted": ["a"]})
+    assert not is_table(np.zeros((2, 2)))
+    assert is_table(tmp_path)
+    assert is_table(str(tmp_path / "*.csv"))
+    assert is_table("s3://bucket/a.parquet")
+    assert fl.read_pool(tmp_path / "*.csv").classes == ("a",)
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    table = rows()
+    pq.write_table(table, tmp_path / "a.parquet")
+    pattern = str(tmp_path / "*.parquet")
+    for wrong in ({"models": ["a", "b"]}, {"normalize": True}, {"logits": True}, {"unlisted": "wrong"}):
+        with pytest.raises(fl.InputError, match="cannot be read with"):
+            fl.read_pool(pattern, id="img", **wrong)
+    with pytest.raises(fl.InputError, match="needs a column of ids"):
+        fl.read_pool(pattern)
+    with pytest.raises(fl.InputError, match="'no', which is not one of the classes"):
+        fl.read_pool(pattern, id="img", classes=["yes", "maybe"])
+    with pytest.raises(fl.InputError, match="no column 'text'"):
+        fl.read_pool(pattern, id="img", content="text")
+    pq.write_table(pa.table({"id": ["a"], "p_x": [0.5], "p_y": [0.5]}), tmp_path / "b.parquet")
+    with pytest.raises(fl.InputError, match="scores of every class"):
+        fl.read_pool(tmp_path / "b*.parquet")

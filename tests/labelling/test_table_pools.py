@@ -1,0 +1,152 @@
+"""Assessments of pools whose items stay in a table: asking, restocking, adopting, and several processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.engines.columns import Columns
+from fewlabels.errors import LabelError, PoolChangedError
+from fewlabels.io.tables import read_table
+from fewlabels.reserve import keys_of
+from fewlabels.store import Store
+from tests.support.memory_table import MemoryTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fewlabels.assessment import Assessment
+
+COLUMNS = Columns("id", "predicted", "confidence", keep=("place",))
+
+
+def rows(items: int = 300, seed: int = 0) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(seed)
+    return {
+        "id": [f"i{n}" for n in range(items)],
+        "predicted": [["ant", "bee", "cat"][k] for k in rng.choice(3, items, p=[0.6, 0.3, 0.1])],
+        "confidence": rng.beta(4, 1, items).tolist(),
+        "place": [["north", "south"][k] for k in rng.choice(2, items)],
+        "text": [f"text {n}" for n in range(items)],
+    }
+
+
+def begin(named: int = 30, store: Any = None, **settings: Any) -> tuple[Assessment, MemoryTable]:
+    table = MemoryTable(**rows())
+    pool = read_table(table, COLUMNS, content="text", named=named)
+    made = {"whole": fl.whole, "column": lambda pool: fl.by_column(pool, "place")}.get(settings.pop("groups", ""))
+    groups = None if made is None else made(pool)
+    return fl.create(store, "bugs", pool, groups, **settings), table
+
+
+def told(audit: Assessment, ids: list[str]) -> None:
+    names = audit.pool.classes
+    audit.tell({item: names[audit.pool.predicted[audit.pool.positions([item])[0]]] for item in ids})
+
+
+def test_items_come_in_the_order_of_their_keys() -> None:
+    audit, table = begin(policy=fl.UniformGroups())
+    asked = [item for _ in range(6) for item in audit.ask(10).ids]
+    data = rows()
+    place = dict(zip(data["id"], data["predicted"], strict=True))
+    for name in ("ant", "bee", "cat"):
+        mine = np.array([item for item in data["id"] if place[item] == name])
+        queue = mine[np.argsort(keys_of(mine.tolist(), 0))].tolist()
+        got = [item for item in asked if place[item] == name]
+        assert got == queue[: len(got)]
+    assert table.asked["reserve"] > 1, "the reserve of 30 was enlarged"
+
+
+def test_every_item_can_be_asked_for_and_all_labels_end_all_doubt() -> None:
+    audit, _ = begin(groups="whole", target="pool")
+    assert audit.spec.strips
+    while batch := audit.ask(40):
+        told(audit, batch.ids)
+    assert len(audit.labels()) == 300
+    low, high = (audit.answer().table[end][0] for end in ("low", "high"))
+    assert low == high == 1.0
+
+
+def test_content_is_read_by_id() -> None:
+    audit, table = begin()
+    batch = audit.ask(5)
+    assert [request.content for request in batch] == [f"text {item[1:]}" for item in batch.ids]
+    assert audit.item(batch.ids[0]) == {"text": batch[0].content}
+    assert table.asked["content"] == 1, "what comes next was read in the same query"
+
+
+def test_two_processes_see_what_the_other_has_named(tmp_path: Path) -> None:
+    file = tmp_path / "audit.db"
+    first, table = begin(named=15, store=file)
+    second = fl.load(file, "bugs", pool=read_table(table, COLUMNS, content="text", named=15))
+    asked: list[str] = []
+    for audit in (first, second, first, second):
+        batch = audit.ask(30)
+        told(audit, batch.ids)
+        asked += batch.ids
+    assert len(set(asked)) == 120
+    assert first.labels() == second.labels()
+    assert first.estimates()["mean"] == pytest.approx(second.estimates()["mean"])
+    first.close()
+    second.close()
+    stored = Store(file)
+    assert len(stored.labels("bugs")) == 120
+    assert stored.verify().words.startswith("bugs: 240 events with 120 labels")
+    stored.backup(tmp_path / "copy.db")
+    stored.close()
+    again = fl.load(tmp_path / "copy.db", "bugs")
+    assert len(again.labels()) == 120
+    again.close()
+
+
+def test_a_label_of_an_item_that_nobody_asked_for() -> None:
+    audit, table = begin(named=15)
+    named = {*audit.pool.ids.to_pylist()}
+    stranger = next(item for item in rows()["id"] if item not in named)
+    with pytest.raises(LabelError, match=f"unknown item '{stranger}': nobody asked for it"):
+        audit.tell({stranger: "ant"})
+    audit.tell({stranger: "ant"}, adopt=True)
+    assert audit.labels() == {stranger: "ant"}
+    assert table.asked["lookup"] == 1
+    with pytest.raises(LabelError, match="unknown item 'nothing'"):
+        audit.tell({"nothing": "ant"}, adopt=True)
+    # It is no random draw, and not the next in any queue.
+    assert stranger not in audit.ask(10).ids
+    assert sum(audit.by_group()["adopted"]) == 1
+
+
+def test_a_table_that_changed_is_noticed_before_items_are_drawn_from_it() -> None:
+    audit, table = begin(named=15)
+    before = audit.ask(3).ids
+    table.rows = table.rows[:250]
+    with pytest.raises(PoolChangedError, match="has changed since it was read: 300 items before, 250 now"):
+        audit.ask(200)
+    told(audit, before)
+    assert len(audit.labels()) == 3
+    assert audit.answer().table["mean"][0] > 0
+
+
+def test_findings_plans_and_reports_of_such_a_pool(tmp_path: Path) -> None:
+    from fewlabels.findings.finding import find
+    from fewlabels.planning import plan
+
+    audit, _ = begin(named=200, task=fl.Identify(fl.Accuracy(), lowest=1))
+    batch = audit.ask(60)
+    audit.tell(dict.fromkeys(batch.ids, "ant"))
+    found = find(audit)
+    assert found.items == 300
+    assert sum(row.n for row in found.groups) == 300
+    path = audit.report(tmp_path / "report.html")
+    assert "text " in path.read_text(), "mistakes are shown with their content"
+    assert audit.reliability()["n"] == fl.by_score(audit.pool, 10).sizes.tolist()
+    made = plan(audit.pool, budgets=[20], runs=2)
+    assert made.table["labels"] == [20]
+
+
+def test_groups_by_a_column_that_was_not_kept_are_refused() -> None:
+    audit, _ = begin()
+    with pytest.raises(fl.InputError, match="no column 'text'"):
+        fl.by_column(audit.pool, "text")
