@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(folder: Path, items: int, groups: int) -> None:
-    """All commands on a table of so many items."""
+    """Run all commands on a table of that size."""
     import duckdb
 
     (folder / "predictions").mkdir()

@@ -204,7 +204,7 @@ def test_other_archives_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.eval").write_text("predicted\ncat\n")
     with pytest.raises(InputError, match=r"text\.eval is not a complete \.eval file"):
         fl.read_pool(tmp_path / "text.eval")
-    with pytest.raises(InputError, match="is a directory"):
+    with pytest.raises(InputError, match="there are no predictions"):
         fl.read_pool(tmp_path)
 
 

@@ -34,11 +34,16 @@ def is_table(source: object, table: str | None = None) -> bool:
     if isinstance(source, (str, Path)):
         text = str(source)
         pattern = any(mark in text for mark in _MARKS)
-        return "://" in text or ((pattern or Path(text).is_dir()) and not Path(text).is_file())
+        return "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
         return hasattr(source, "register")  # a relation is a frame
     return package in _SESSIONS or (callable(getattr(source, "cursor", None)) and not hasattr(source, "__array__"))
+
+
+def _of_files(path: Path) -> bool:
+    """Whether a path is a folder of files with predictions, and not of a dataset that another program has saved."""
+    return path.is_dir() and not any((path / name).is_file() for name in ("state.json", "dataset_dict.json"))
 
 
 def sample_of(table: Table) -> Source:

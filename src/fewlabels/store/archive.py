@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MAGIC = b"fewlabels pool 1\n"
 _SEVERAL = b"fewlabels pool 2\n"  # of several models, or with missing answers: older versions must not misread it
-_EVIDENCE = b"fewlabels pool 3\n"  # with evidence columns, so the same
+_EVIDENCE = b"fewlabels pool 4\n"  # with evidence columns, so the same
 _DIGEST = hashlib.sha256().digest_size
 _ABOUT = b"fewlabels"
 
