@@ -52,12 +52,13 @@ $(LOWEST)/.ready: pyproject.toml scripts/lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/pins.txt --editable . httpx
 	touch $(LOWEST)/.ready
 
-# Looks every installed package up in a public database of known vulnerabilities. Needs the network.
+# Looks every installed package up in a public database of known vulnerabilities. Needs the network: with --strict a
+# package that could not be looked up is a failure, and not a good sign.
 audit: env
 	$(PYTHON) -m venv --clear $(AUDIT)
 	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(BIN)/python -m pip freeze --exclude-editable > $(AUDIT)/installed.txt
-	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip
+	$(AUDIT)/bin/pip-audit --strict --requirement $(AUDIT)/installed.txt --no-deps --disable-pip
 
 lint: env
 	$(BIN)/ruff check .

@@ -138,7 +138,7 @@ def test_postgres_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_password_is_shown() -> None:
-    from fewlabels.store.database import _shown, _url
+    from fewlabels.store.address import shown_url, url_of
 
-    assert _shown(_url("postgresql://u:hunter2@host/x")) == "postgresql://u:***@host/x"
+    assert shown_url(url_of("postgresql://u:hunter2@host/x")) == "postgresql://u:***@host/x"
     assert repr(Store()) == "<Store: memory>"

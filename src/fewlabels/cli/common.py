@@ -72,7 +72,7 @@ def _complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> l
 def open_store(address: str) -> Iterator[Store]:
     """Open an existing database. If there is none, a NoFileError says how to begin."""
     from fewlabels.store import Store
-    from fewlabels.store.database import NoFileError
+    from fewlabels.store.address import NoFileError
 
     try:
         store = Store(address, existing=True)
@@ -151,9 +151,9 @@ def shown(address: str) -> str:
     """Return an address for messages and commands: without its password, and quoted for the shell if needed."""
     if "://" not in address:
         return quoted(address)
-    from fewlabels.store import database
+    from fewlabels.store.address import shown as plain
 
-    return quoted(database.shown(address))
+    return quoted(plain(address))
 
 
 def quoted(text: str) -> str:

@@ -115,7 +115,7 @@ def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tu
     """Return the name of the assessment and its files of predictions; an error if the name is already used."""
     from fewlabels.cli.common import open_store, quoted, shown
     from fewlabels.errors import InputError, StoreError
-    from fewlabels.store.database import NoFileError
+    from fewlabels.store.address import NoFileError
 
     if not words:
         raise InputError("a database and a file are needed, as in: fewlabels new audit.db predictions.csv")

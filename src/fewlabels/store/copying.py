@@ -75,7 +75,8 @@ def backup(store: Store, to: str | os.PathLike[str] | None, progress: Progress |
 
 def copy(store: Store, to: str | os.PathLike[str], *, rescue: bool = False, progress: Progress | None = None) -> Copied:
     """See `Store.copy`."""
-    from fewlabels.store.database import Database, file_of
+    from fewlabels.store.address import file_of
+    from fewlabels.store.database import Database
 
     path = file_of(to)
     if path is None:

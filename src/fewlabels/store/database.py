@@ -1,4 +1,4 @@
-"""Opening a database by its address: connections, locks, and errors in plain words."""
+"""An open database: connections, locks, and errors in plain words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from fewlabels.errors import FewlabelsError, StoreError, needs
 from fewlabels.store import refusals, schema
+from fewlabels.store.address import check_exists, shown_url, url_of
 from fewlabels.store.chain import DamagedError
 from fewlabels.store.refusals import sqlite_code
 
@@ -33,10 +34,6 @@ _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _MIGRATION_LOCK = 0x66657721  # any number, the same in every process: the key of PostgreSQL's advisory lock
 
 
-class NoFileError(StoreError):
-    """A file that should exist does not."""
-
-
 class Database:
     """Connections to one database, in which our tables exist from the start.
 
@@ -46,11 +43,11 @@ class Database:
     """
 
     def __init__(self, address: str | os.PathLike[str] | None, *, existing: bool = False) -> None:
-        url = _url(address)
-        self.shown = _shown(url)
+        url = url_of(address)
+        self.shown = shown_url(url)
         self.in_memory = url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}
         if existing and not self.in_memory:
-            _check_exists(url)
+            check_exists(url)
         is_file = url.get_backend_name() == "sqlite" and not self.in_memory and "uri" not in url.query
         self.path = Path(str(url.database)) if is_file else None
         """The file of a SQLite database."""
@@ -291,67 +288,6 @@ def _copy_in_memory(engine: Engine) -> Engine:
     sa.event.listen(made, "connect", _set_up_sqlite)
     sa.event.listen(made, "begin", _begin_sqlite)
     return made
-
-
-def _url(address: str | os.PathLike[str] | None) -> URL:
-    """The address as a URL: None is memory, a path that ends in .db or .sqlite is that file."""
-    text = "sqlite://" if address is None else os.fspath(address)
-    if "://" not in text and Path(text).suffix.lower() in {".db", ".sqlite", ".sqlite3"}:
-        return sa.URL.create("sqlite", database=text)
-    try:
-        url = sa.make_url(text)
-    except (ArgumentError, ValueError):
-        if "://" not in text and Path(text).is_file():
-            raise StoreError(
-                f"{text} is not a fewlabels database. The database comes first, and its name ends in .db, as in "
-                "'audit.db'; a file of predictions comes after it."
-            ) from None
-        # Not shown and not chained: the address may contain a password.
-        raise StoreError(f"the address of the database cannot be understood. {_ADDRESSES}") from None
-    driver = {
-        "sqlite": "sqlite",
-        "sqlite+pysqlite": "sqlite",
-        "postgres": "postgresql+psycopg",
-        "postgresql": "postgresql+psycopg",
-        "postgresql+psycopg": "postgresql+psycopg",
-    }.get(url.drivername)
-    if driver is None:
-        raise StoreError(f"cannot use a database of kind {url.drivername!r}. {_ADDRESSES}")
-    return url.set(drivername=driver)
-
-
-_ADDRESSES = "Use a file name such as 'audit.db', 'sqlite:///audit.db', or 'postgresql://user@host/database'."
-
-
-def file_of(address: str | os.PathLike[str]) -> Path | None:
-    """The file of a SQLite database by its address; None for a server, and for a database in memory."""
-    url = _url(address)
-    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
-
-
-def shown(address: str) -> str:
-    """An address without its passwords, as it can be printed and typed again.
-
-    >>> shown("audit.db"), shown("postgresql://ann:secret@host/data")
-    ('audit.db', 'postgresql://ann:***@host/data')
-    """
-    url = _url(address)
-    return address if url.get_backend_name() == "sqlite" else _shown(url)
-
-
-def _shown(url: URL) -> str:
-    """The address for messages, without its passwords."""
-    if url.get_backend_name() == "sqlite":
-        return url.database or "memory"
-    secret = {key: "***" for key in url.query if "password" in key}
-    return url.set(drivername="postgresql").update_query_dict(secret).render_as_string(hide_password=True)
-
-
-def _check_exists(url: URL) -> None:
-    """Raise NoFileError if a file that should exist does not; a server is asked later."""
-    path = url.database or ""
-    if url.get_backend_name() == "sqlite" and "uri" not in url.query and not Path(path).exists():
-        raise NoFileError(f"there is no file {path}. Check the path; create() makes a new one.")
 
 
 def _engine(url: URL, in_memory: bool) -> Engine:

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
+import scipy.special  # noqa: F401 - otherwise the first person who asks would wait for its import
+
 from fewlabels.assessment import Assessment, load
 from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
