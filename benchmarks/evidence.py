@@ -155,9 +155,7 @@ def beside_ppi(case: Known, labels: int, runs: int) -> None:
         off, width, inside = np.array(rows).T
         fair = width.mean() * float(np.quantile(off / (width / 2), 0.95))
         error = 100 * np.sqrt((off**2).mean())
-        words = (
-            f"RMSE {error:5.2f}  width {100 * width.mean():5.2f}  inside {inside.mean():.3f}  at 95 % {100 * fair:5.2f}"
-        )
+        words = f"RMSE {error:5.2f}  width {100 * width.mean():5.2f}  inside {inside.mean():.3f}"
         print(
             f"{case.name:{WIDTH}} {labels} labels, a good judge  {name:6} {words}  at 95 % {100 * fair:5.2f}",
             flush=True,

@@ -64,6 +64,9 @@ class Cells:
     answered
         Whether the classifier answered each item at all, shape (items,), where labels show right or wrong; None if it
         answered all. No answer is never right.
+    silent
+        Where outcomes are classes: the predicted class that stands for no answer, which is never right; None if all
+        items were answered.
     evidence
         What else is known of each item, coded as numbers, shape (items, columns), or None; see `evidence.py`.
     """
@@ -82,6 +85,7 @@ class Cells:
     mistaken: NDArray[np.float64] | None = None
     predicted: NDArray[np.int32] | None = None
     answered: NDArray[np.bool_] | None = None
+    silent: int | None = None
     evidence: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:

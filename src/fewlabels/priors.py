@@ -291,8 +291,13 @@ def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Strip
     return replace(made, strip=strip)
 
 
-def _fitted(cells: Cells, strips: Strips, outcomes: Outcomes) -> dict[str, Any]:
-    """Fit the model of items: the posterior, the unlabelled items of each strip, and the share that was answered."""
+def _fitted(
+    cells: Cells, strips: Strips, outcomes: Outcomes, telling: NDArray[np.bool_] | None = None
+) -> dict[str, Any]:
+    """Fit the model of items: the posterior, the unlabelled items of each strip, and the share that was answered.
+
+    `telling` says of each item whether its label tells something, shape (items,); None if all do.
+    """
     if len(outcomes.items) != outcomes.labels:
         raise InputError(
             "Learned() needs the labelled items, not only their counts. Use Outcomes.of(cells, items, shown)."
@@ -300,8 +305,11 @@ def _fitted(cells: Cells, strips: Strips, outcomes: Outcomes) -> dict[str, Any]:
     strip = strips.strip[outcomes.items]
     known = strip >= 0  # a label of an item without an answer tells nothing: it is wrong
     seen = np.bincount(strip[known], minlength=len(strips.size))
+    if telling is not None:
+        known = known & telling[outcomes.items]
     right = np.bincount(strip[known], outcomes.right[known], minlength=len(strips.size))
-    model = learn(strips, right.astype(float), seen.astype(float)).pruned()
+    told = np.bincount(strip[known], minlength=len(strips.size))
+    model = learn(strips, right.astype(float), told.astype(float)).pruned()
     free, share = strips.size - seen, None
     if cells.answered is not None:
         share = cell_means(cells.answered.astype(float), cells.cell, len(cells), cells.partition.count)
@@ -330,6 +338,8 @@ class Rows(NamedTuple):
         The items of the rows sorted by confidence.
     mistaken
         What is expected of mistakes in each row.
+    answered
+        1 where the classifier answered and 0 in the rows where it did not, shape (rows,); None if it answered all.
     """
 
     row: NDArray[np.int64]
@@ -338,6 +348,7 @@ class Rows(NamedTuple):
     size: NDArray[np.int64]
     strips: Strips
     mistaken: Expected
+    answered: NDArray[np.float64] | None = None
 
 
 def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Rows:
@@ -350,13 +361,16 @@ def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Rows:
     cell, predicted = used // classes, used % classes
     made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count)
     mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
-    return Rows(row, cell, cells.right[cell], items_of(row, len(cell), cells.partition.count), made, mistaken)
+    answered = None if cells.silent is None else (predicted != cells.silent).astype(float)
+    items = items_of(row, len(cell), cells.partition.count)
+    return Rows(row, cell, cells.right[cell], items, made, mistaken, answered)
 
 
 def _classes(cells: Cells, target: Target, rows: Rows, outcomes: Outcomes) -> LearnedBelief:
     """The belief where labels show classes."""
     nothing = np.zeros_like(outcomes.counts)
-    fitted = _fitted(cells, rows.strips, outcomes)
+    telling = None if rows.answered is None else (rows.answered > 0)[rows.row]
+    fitted = _fitted(cells, rows.strips, outcomes, telling) | {"answered": rows.answered}
     mistakes = np.zeros((len(rows.cell), outcomes.counts.shape[1]))
     wrong = ~outcomes.right
     np.add.at(mistakes, (rows.row[outcomes.items[wrong]], outcomes.shown[wrong]), 1)

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from fewlabels.cli.main import _PLACES, cli
+from tests.test_docs import run_blocks
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "pyarrow", "sqlalchemy", "numba", "matplotlib", "rich", "jinja2", "fastapi", "fewlabels.cli.new")
@@ -139,14 +140,16 @@ def commands(page: str) -> list[str]:
     return [line.split("  #")[0].strip() for line in lines if line.startswith("fewlabels ")]
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "llm.md", "models.md", "which-task.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "llm.md", "models.md", "which-task.md", "judges.md"])
 @pytest.mark.slow
 def test_the_commands_of_a_page_run(page: str, tmp_path, monkeypatch) -> None:
-    """With the files that the page itself shows, in blocks marked csv and their name."""
+    """With the files that the page itself shows, in blocks marked csv and their name, or writes in Python."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     for name, content in re.findall(r"^```csv (\S+)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(content, encoding="utf-8")
+    if page == "judges.md":
+        run_blocks(text, page)
     ran = commands(page)
     assert ran
     for line in ran:
@@ -160,7 +163,8 @@ def test_the_commands_of_a_page_run(page: str, tmp_path, monkeypatch) -> None:
             with (tmp_path / target).open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.DictWriter(stream, rows[0].keys())
                 writer.writeheader()
-                writer.writerows(row | {"label": "other"} for row in rows)
+                label = "pass" if page == "judges.md" else "other"
+                writer.writerows(row | {"label": label} for row in rows)
 
 
 def test_the_tutorial_shows_what_is_printed(tmp_path, monkeypatch) -> None:

@@ -120,7 +120,7 @@ def test_the_words():
     assert "of what people fail. Kappa, which is agreement beyond chance, is 0." in first
     head, *rows = judge_rows(audit.judges())
     assert head[-1] == "kappa"
-    assert [row[0] for row in rows] == [PREDICTED, "other"]
+    assert [row[0] for row in rows] == ["the verdict", "other"]
 
 
 def test_without_judges_there_is_nothing_to_say():

@@ -87,3 +87,38 @@ def test_plans_and_reports_know_them(tmp_path):
     read = bands(audit, 0.95)
     assert sum(band.items for band in read) == (pool.answers >= 0).sum()
     assert audit.report(tmp_path / "x.html").stat().st_size > 0
+
+
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()], ids=repr)
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_rates_are_about_the_classes_that_labels_can_be(prior, target):
+    """A refusal finds nothing and is not a class of its own: means of rates are over the others."""
+    rng = np.random.default_rng(9)
+    true = rng.integers(0, 3, 600)
+    said = np.where(rng.random(600) < 0.8, true, (true + 1) % 3)
+    said[rng.random(600) < 0.25] = -1
+    names = np.array(["a", "b", "c", "I'm sorry"], dtype=object)
+    pool = fl.read_pool({"predicted": names[said]}, never_right=["I'm*"])
+    audit = fl.create(None, "x", pool, fl.whole(pool), prior=prior, target=target)
+    labels = {str(i): names[true[i]] for i in range(600)}
+    audit.tell({item: labels[item] for item in audit.ask(300).ids})
+    recall = np.mean([(said[true == k] == k).mean() for k in range(3)])
+    precision = np.mean([(true[said == k] == k).mean() for k in range(3)])
+    for metric, value in ((fl.Recall(), recall), (fl.Precision(), precision), (fl.Prevalence("a"), (true == 0).mean())):
+        (row,) = audit.estimates(metric=metric).rows()
+        assert row["low"] - 0.02 < value < row["high"] + 0.02, metric
+        assert row["high"] - row["low"] < 0.13
+    shares = audit.belief().draws(np.random.default_rng(0), 200)
+    confusion = fl.Confusion()
+    cells = confusion.cells(pool, fl.by_predicted(pool))
+    read = audit.draws(200, metric=confusion, groups=fl.by_predicted(pool))
+    assert shares.shape[0] == 200
+    assert read[..., cells.outcomes.index(NO_ANSWER)].max() < 1e-9
+
+
+def test_a_plan_knows_that_refusals_are_wrong():
+    pool, _, _ = made(np.random.default_rng(4))
+    cells = fl.Recall().cells(pool, fl.whole(pool))
+    belief = fl.Learned().on(cells, "pool").blank()
+    world = draw_world(belief, cells, Outcomes.none(cells), np.random.default_rng(1))
+    assert not world.is_right[pool.answers.ravel() < 0].any()

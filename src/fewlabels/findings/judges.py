@@ -208,7 +208,8 @@ def judge_rows(table: Table) -> list[list[str]]:
     head = ["judge", "group", *(_TITLES.values())]
     found: dict[tuple[str, str], list[str]] = {}
     for row in table.rows():
-        cells = found.setdefault((row["judge"], row["group"]), [row["judge"], row["group"]])
+        who = "the verdict" if row["judge"] == PREDICTED else row["judge"]
+        cells = found.setdefault((row["judge"], row["group"]), [who, row["group"]])
         write = "{:.2f}".format if row["measure"] == "kappa" else percent
         range_ = "" if row["measure"] == "says pass" else f" ({write(row['low'])} – {write(row['high'])})"
         counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}"

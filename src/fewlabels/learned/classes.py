@@ -44,6 +44,14 @@ class ClassBelief(TrustBelief):
     rows_size: NDArray[np.int64] = field(kw_only=True)
     part: slice | NDArray[np.intp] = field(default_factory=lambda: slice(None), kw_only=True)
 
+    def right_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and variance of the share right among the items yet to be labelled, two of shape (rows,)."""
+        coming = self.free if self.target == "pool" else self.model.strips.size
+        mean, variance = self.model.moments(coming)
+        if self.answered is not None:  # a row was answered or it was not
+            mean, variance = mean * self.answered, variance * self.answered
+        return np.clip(mean, 1e-6, 1 - 1e-6), variance
+
     @property
     def numbers(self) -> int:
         """The number of values in one draw."""
@@ -92,7 +100,8 @@ class ClassBelief(TrustBelief):
     def _together(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_j Var Σ_rows R·times_j of each cell that has several rows, by draws; times has shape (rows, outcomes)."""
         coming = self.free if self.target == "pool" else self.model.strips.size
-        right = self.model.shares(np.random.default_rng(0), _DRAWS, coming)[:, self.part]
+        right = self.model.shares(np.random.default_rng(0), _DRAWS, coming)
+        right = (right if self.answered is None else right * self.answered)[:, self.part]
         sums = self._by_cell(np.moveaxis(right[..., None] * times, -2, -1))
         return sums.var(axis=0).sum(axis=0)
 
@@ -124,7 +133,8 @@ class ClassBelief(TrustBelief):
         """n draws of θ, shape (n, cells, outcomes); the unlabelled items of a pool by their own confidences."""
         if self.target == "population":
             return self.shares(rng, n)
-        rights = self.model.rights(rng, n, self.free)[:, self.part]
+        rights = self.model.rights(rng, n, self.free)
+        rights = (rights if self.answered is None else rights * (self.answered > 0))[:, self.part]
         shown = rng.multinomial(self._unlabelled - rights, self.mistakes.draws(rng, n))
         shown[:, np.arange(len(self.right)), self.right] += rights
         unlabelled = np.moveaxis(self._by_cell(np.moveaxis(shown, -2, -1)), -1, -2)

@@ -158,8 +158,9 @@ def true_classes(
         Something coarser than the predicted class to cross the groups with, shape (items,).
     """
     group, keys, cell = split(partition, pool.predicted if key is None else key)
-    k = len(pool.classes)
-    even = np.full((k, k), 1 / k)
+    k, choices = len(pool.classes), len(pool.choices)
+    # No label is the class that stands for no answer.
+    even = np.tile(np.where(np.arange(k) < choices, 1 / choices, 0.0), (k, 1))
     wrong = 1 - np.eye(k)
 
     def by_class(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -187,5 +188,6 @@ def true_classes(
         right=shares(np.eye(k)).argmax(axis=1),
         mistaken=np.stack([by_class((even if pool.profile is None else pool.profile) * wrong), by_class(even * wrong)]),
         predicted=pool.predicted,
+        silent=k - 1 if pool.unanswered else None,
         evidence=pool.known,
     )

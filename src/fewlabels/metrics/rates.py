@@ -103,7 +103,8 @@ class Rate(Metric):
 
     def _parts(self, theta: NDArray[np.float64], cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numerator and denominator for each class that counts, shape (..., groups, counted)."""
-        counted = len(cells.outcomes) if self.positive is None else 1
+        # No answer is not a class that the mean is over: its precision would be 0, whatever the labels.
+        counted = len(cells.outcomes) - (cells.silent is not None) if self.positive is None else 1
         share = cells.weight[:, None] * theta[..., :counted]
         true = _group_sums(share, cells)
         hit, predicted = np.zeros_like(true), np.zeros(true.shape[-2:])

@@ -112,11 +112,11 @@ def _from_items(belief: TrustBelief, cells: Cells, rng: np.random.Generator, exp
     if expect is not None:
         chance = _moved(chance, strips.size, expect)
     # An item without an answer is wrong.
+    if belief.answered is not None:
+        chance = np.where(belief.answered[strips.cell] > 0, chance, 0.0)
     is_right = rng.random(len(strips.strip)) < np.where(strips.strip >= 0, chance[strips.strip], 0.0)
     if not isinstance(belief, ClassBelief):
         share = np.bincount(strips.cell, strips.size * chance, minlength=len(cells)) / cells.size
-        if belief.answered is not None:
-            share = np.where(belief.answered > 0, share, 0.0)
         return World((~is_right).astype(np.int64), is_right, np.column_stack([share, 1 - share]))
     # The share right and the mistakes are those of rows: the predicted classes of each cell.
     mistaken = belief.mistakes.draws(rng, 1)[0]

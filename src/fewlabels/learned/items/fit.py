@@ -27,6 +27,8 @@ OMEGA_PRIOR = np.array([0.25, 0.5, 0.17, 0.08])
 # A kind, a τ and an ω that are together less probable than this beforehand are not looked at; nor, where so many
 # effects are crossed that each point takes long, those below the second number.
 _RARE, _MANY, _RARE_IF_MANY = 0.002, 60, 0.02
+# With evidence there are three times as many points, so that more of them are left out.
+_RARE_IF_BESIDE = 0.004
 # Nodes of the quadrature in each cell; seven would change nothing.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 # A Newton step that gains less than this in log posterior is the last one: the next would gain about its square.
@@ -60,7 +62,8 @@ class Fit:
         taus, omegas = (CROSSED_TAU_PRIOR, OMEGA_PRIOR) if more else (TAU_PRIOR, np.ones(1))
         scales = SCALE_PRIOR if beside else np.ones(1)
         prior = strips.kinds[:, 0, None, None, None] * taus[:, None, None] * omegas[:, None] * scales
-        kind, tau, omega, scale = np.nonzero(prior > (_RARE if more < _MANY else _RARE_IF_MANY))
+        rare = _RARE_IF_BESIDE if beside else _RARE
+        kind, tau, omega, scale = np.nonzero(prior > (rare if more < _MANY else _RARE_IF_MANY))
         self.tau = strips.scale[0] * TAUS[tau]
         self.log_prior = np.log(prior[kind, tau, omega, scale])
         self.mean = np.pad(strips.kinds[kind, 1::2], ((0, 0), (0, beside + more)))
