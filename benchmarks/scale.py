@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(folder: Path, items: int, groups: int) -> None:
-    """All commands on a table of so many items."""
+    """Print what each command costs on a table of this size."""
     import duckdb
 
     (folder / "predictions").mkdir()
