@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,7 +23,7 @@ ONE = "/api/v1/assessments/audit"
 def test_people_label_a_table_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_MOST", 20)
     count = range(400)
-    data = {
+    data: dict[str, list[Any]] = {
         "id": [f"i{n}" for n in count],
         "predicted": [["ant", "bee"][n % 2] for n in count],
         "confidence": [0.5 + (n % 97) / 200 for n in count],
