@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(folder: Path, items: int, groups: int) -> None:
-    """Run all commands on a table of that size."""
+    """Print what each command costs on a table of this size."""
     import duckdb
 
     (folder / "predictions").mkdir()

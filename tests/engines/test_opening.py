@@ -246,7 +246,7 @@ def test_a_file_that_is_damaged(tmp_path: Path) -> None:
 
 
 def test_more_limits_than_fit_into_one_query(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fewlabels.engines.dbapi._LONGEST", 60)
+    monkeypatch.setattr("fewlabels.engines.dbapi._LONGEST", 3)
     with in_postgres(ROWS, postgres_url) as table:
         check(table, ROWS)
 

@@ -20,14 +20,13 @@ duckdb = pytest.importorskip("duckdb")
 
 def rows(items: int = 500) -> pa.Table:
     rng = np.random.default_rng(1)
-    return pa.table(
-        {
-            "img": pa.array(np.arange(items) + 1_000),
-            "predicted": pa.array(rng.choice(["no", "yes"], items)),
-            "confidence": pa.array(rng.random(items)),
-            "sex": pa.array(rng.choice(["f", "m"], items)),
-        }
-    )
+    columns: dict[str, list[Any]] = {
+        "img": [n + 1_000 for n in range(items)],
+        "predicted": rng.choice(["no", "yes"], items).tolist(),
+        "confidence": rng.random(items).tolist(),
+        "sex": rng.choice(["f", "m"], items).tolist(),
+    }
+    return pa.table(columns)
 
 
 def test_a_connection_a_pattern_and_a_frame_are_the_same_pool(tmp_path: Path) -> None:
@@ -72,6 +71,10 @@ def test_what_a_table_is(tmp_path: Path) -> None:
     assert is_table(str(tmp_path / "*.csv"))
     assert is_table("s3://bucket/a.parquet")
     assert fl.read_pool(tmp_path / "*.csv").classes == ("a",)
+    (tmp_path / "b.csv").write_text("id,predicted,confidence\n007,a,0.5\n7,b,0.75\n")
+    pool = fl.read_pool(tmp_path / "b*.csv")
+    assert pool.mean_confidence == pytest.approx(0.625)
+    assert {*pool.ids.to_pylist()} == {None, "007", "7"}
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from fewlabels.engines.table import Table
 from fewlabels.reserve import FINE, WIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from fewlabels.engines.columns import Columns
 
@@ -102,7 +102,7 @@ class MemoryTable(Table):
     def _ask(self, step: str, text: str, bound: Sequence[str | int] = ()) -> pa.Table:
         raise AssertionError("it understands no SQL")
 
-    def _sent(self, limits: pa.Table) -> Iterator[str]:
+    def _sent(self, limits: pa.Table) -> Generator[str, None, None]:
         raise AssertionError("it understands no SQL")
 
     def describe(self) -> str:

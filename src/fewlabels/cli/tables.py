@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
@@ -116,9 +117,10 @@ def _watched(table: Table) -> Iterator[None]:
 
         def show(step: Step) -> None:
             with lock:
-                if step.name != said[0] and type(bar).__name__ != "Bar":
-                    said[0] = step.name
-                    bar.say(step.name)
+                words = step.name if step.rows is None else f"{step.name}: {step.rows:,} rows read"
+                if words != said[0] and sys.stderr.isatty():
+                    said[0] = words
+                    bar.say(words)
                 if step.share is not None:
                     bar(round(step.share * 1000), 1000)
 

@@ -18,10 +18,11 @@ from fewlabels.engines.texts import check_dialect, table_name, values, with_boun
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 _BLOCK = 10_000  # rows that are Python objects at the same time
-_LONGEST = 200_000  # characters of limits in one query: ClickHouse takes 256 kB by default, others 1 MB or more
+_LONGEST = 200_000  # characters of limits in one query: ClickHouse takes 256 kB by default, others about 1 MB
+_ROOMY = {"postgres": 20, "redshift": 20}  # those that take much more than that, and how many times
 _SCHEMES = {"postgresql": "postgres", "postgres": "postgres"}  # others are called as their dialect
 # The packages of drivers, and the dialect of what they talk to.
 _DRIVERS = {
@@ -100,13 +101,13 @@ class DbapiTable(Table):
         finally:
             cursor.close()
 
-    def _sent(self, limits: pa.Table) -> Iterator[str]:
+    def _sent(self, limits: pa.Table) -> Generator[str]:
         rows = list(zip(*(column.to_pylist() for column in limits.columns), strict=True))
         while rows:
             count = length = 0
             for row in rows:
                 length += sum(len(str(cell)) + 8 for cell in row) + 30 * len(row) * (self.dialect == "bigquery")
-                if length > _LONGEST and count:
+                if length > _LONGEST * _ROOMY.get(self.dialect, 1) and count:
                     break
                 count += 1
             yield values(rows[:count], limits.column_names)

@@ -15,7 +15,7 @@ from fewlabels.engines.texts import literal, table_name, with_bound
 from fewlabels.errors import InputError, StoreError, needs, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     import duckdb
     import pyarrow as pa
@@ -80,7 +80,7 @@ class DuckDBTable(Table):
         with self._lock, self._plain_errors(), self._told(step):
             return self._connection.sql(text, params=list(bound) or None).to_arrow_table()
 
-    def _sent(self, limits: pa.Table) -> Iterator[str]:
+    def _sent(self, limits: pa.Table) -> Generator[str]:
         with self._lock:
             self._connection.register("fl_limits", limits)
             try:

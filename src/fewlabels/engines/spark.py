@@ -14,7 +14,7 @@ from fewlabels.engines.texts import table_name, with_bound
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -61,7 +61,7 @@ class SparkTable(Table):
         with self._lock, _plain_errors(self.name):
             return self._session.sql(text, args=list(bound) or None).toArrow()
 
-    def _sent(self, limits: pa.Table) -> Iterator[str]:
+    def _sent(self, limits: pa.Table) -> Generator[str]:
         with self._lock:
             with _plain_errors(self.name):
                 self._session.createDataFrame(limits).createOrReplaceTempView("fl_limits")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +17,7 @@ from fewlabels.engines.texts import Texts
 from fewlabels.errors import PoolChangedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from fewlabels.engines.columns import Columns
 
@@ -56,7 +57,7 @@ class Table(ABC):
         """The answer to a query in the table's dialect. Values are bound where `texts.with_bound` finds marks."""
 
     @abstractmethod
-    def _sent(self, limits: pa.Table) -> Iterator[str]:
+    def _sent(self, limits: pa.Table) -> Generator[str]:
         """Have small rows ready for a query to join; yields what stands after JOIN, for each part that fits into one.
 
         The text is in DuckDB's dialect.
@@ -137,9 +138,10 @@ class Table(ABC):
     def _below(self, texts: Texts, queues: Queues, seed: int) -> tuple[pa.Table, Any]:
         """The items below the limits of some queues, and the queue of each, shape (items,)."""
         names, parts = [*texts.columns.items, "key"], []
-        for limits in self._sent(queues.limits()):
-            found = self._ask("reserve", texts.reserve(seed, limits, strips=queues.strips is not None))
-            parts.append(_named(found, ["queue", *names]))
+        with closing(self._sent(queues.limits())) as sent:
+            for limits in sent:
+                found = self._ask("reserve", texts.reserve(seed, limits, strips=queues.strips is not None))
+                parts.append(_named(found, ["queue", *names]))
         found = stacked(parts)
         return found.drop_columns("queue"), found["queue"].to_numpy()
 

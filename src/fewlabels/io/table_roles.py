@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def _of_files(path: Path) -> bool:
 def sample_of(table: Table) -> Source:
     """Some rows of a table as a source, by which its columns are recognised."""
     check_names(table.name, table.schema.names)
-    return table_source(table.name, table.head(_SAMPLE))
+    return replace(table_source(table.name, table.head(_SAMPLE)), untyped=table.untyped)
 
 
 def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
