@@ -25,19 +25,23 @@ _SURE = 4.0
 _INTERACT = 80
 # Bins of confidence differ less from a smooth curve than groups do from each other: by this much.
 _SMOOTH = 0.25
-# Four kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
+# Five kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
 # the classifier says), of the slope b within groups and of what the slope g between groups adds to it. Ordinary is what
-# a survey of some fifty public classifiers found; shifted ones have the usual slopes and any gap; odd ones are as
-# likely better as worse than they say, and few have confidences that mean nothing or the opposite; lost ones are always
-# sure and often wrong, as language models can be: for them a gap of −6 is nothing special.
+# a survey of some fifty public classifiers found. True ones mean what they say, as recalibrated ones do. Modest ones
+# are better than they say. Odd ones are as likely better as worse, and few have confidences that mean nothing or the
+# opposite. Lost ones are always sure and often wrong, as language models can be: for them a gap of −6 is nothing
+# special. A classifier that is hardly ever in doubt cannot be modest, so the weight of these is a share of its mean
+# doubt 1 − s; ordinary has the rest.
 KINDS = np.array(
     [
-        [0.80, -0.4, 0.4, 0.8, 0.2, 0.25, 0.25],
-        [0.05, -0.1, 0.9, 0.8, 0.2, 0.25, 0.25],
-        [0.14, 0.0, 1.5, 1.0, 0.7, 0.25, 0.5],
-        [0.01, -3.0, 3.0, 1.0, 0.7, 0.25, 0.5],
+        [np.nan, -0.4, 0.4, 0.8, 0.2, 0.3, 0.25],
+        [0.10, 0.0, 0.1, 1.0, 0.1, 0.3, 0.25],
+        [0.50, 1.5, 1.0, 1.4, 0.4, 0.3, 0.25],
+        [0.14, 0.0, 1.5, 1.0, 0.7, 0.3, 0.5],
+        [0.01, -3.0, 3.0, 1.0, 0.7, 0.3, 0.5],
     ]
 )
+_ORDINARY, _MODEST = 0, 2
 # Without confidences there is only an overall rate.
 _NO_CONFIDENCE = np.array([[1.0, 1.0, 1.5, 0.0, 1.0, 0.0, 1.0]])
 
@@ -89,6 +93,8 @@ class Strips:
         How much the levels of each factor differ compared with groups, the first one's first, shape (1 + factors,).
     said
         The mean confidence of all items, or None without confidences.
+    columns
+        Whether the first factor is told by columns of the pool alone, and not by predicted classes.
     """
 
     strip: NDArray[np.int64]
@@ -101,6 +107,7 @@ class Strips:
     kinds: NDArray[np.float64]
     scale: NDArray[np.float64]
     said: float | None = None
+    columns: bool = False
 
     @cached_property
     def by_cell(self) -> Sums:
@@ -122,7 +129,10 @@ class Strips:
 
 
 def strips(
-    confidence: NDArray[np.float64] | None, cell: NDArray[np.int32], factors: Sequence[NDArray[np.int64]]
+    confidence: NDArray[np.float64] | None,
+    cell: NDArray[np.int32],
+    factors: Sequence[NDArray[np.int64]],
+    columns: bool = False,
 ) -> Strips:
     """Sort the items of cells by confidence.
 
@@ -135,6 +145,8 @@ def strips(
     factors
         What has effects of its own: the level of each item, shape (items,) each. The first is the groups whose
         confidences are compared.
+    columns
+        Whether the first factor is told by columns of the pool alone.
 
     >>> import numpy as np
     >>> cell = np.array([0, 0, 1], dtype=np.int32)
@@ -148,7 +160,8 @@ def strips(
         strip, first = _pieces(levels)
         nothing = np.zeros(len(first))
         usual = np.ones(len(ordered))
-        return Strips(strip, *_at(levels, first), nothing, nothing, np.bincount(strip), _NO_CONFIDENCE, usual)
+        size = np.bincount(strip)
+        return Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, usual, columns=columns)
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s)
     x -= doubt @ x / doubt.sum()
@@ -161,9 +174,21 @@ def strips(
     middle = np.bincount(strip, x) / size
     between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt)[factors[0][first]]
     scale = np.array([_SMOOTH if _within(s, factor) <= 0.5 else 1.0 for factor in ordered])
-    kinds = KINDS.copy()
+    kinds = kinds_of(float(s.mean()))
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(s.mean()))
-    return Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()))
+    return Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()), columns)
+
+
+def kinds_of(said: float) -> NDArray[np.float64]:
+    """What a classifier may be like whose confidences have this mean, shape (kinds, 7); see `KINDS`.
+
+    >>> kinds_of(0.9)[:, 0].round(2)
+    array([0.7 , 0.1 , 0.05, 0.14, 0.01])
+    """
+    kinds = KINDS.copy()
+    kinds[_MODEST, 0] *= 1 - said
+    kinds[_ORDINARY, 0] = 1 - np.delete(kinds[:, 0], _ORDINARY).sum()
+    return kinds
 
 
 def _ordered(factors: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
