@@ -59,8 +59,8 @@ class Calibration(Plot):
         values = audit.draws(draws, metric=error, groups=everything)[:, 0]
         # They are made from the same draws.
         row = next(audit.estimates(level=reading.level, metric=error, groups=everything, draws=draws).rows())
-        numbers = (row[name] for name in ("mean", "low", "high"))
-        return cls(reading.level, len(audit.labels()), *numbers, density(values, (0, 1)))
+        numbers = {name: row[name] for name in ("mean", "low", "high")}
+        return cls(reading.level, len(audit.labels()), density=density(values, (0, 1)), **numbers)
 
     def caption(self) -> str:
         """Explain how to read the plot."""

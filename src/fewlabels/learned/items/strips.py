@@ -42,6 +42,8 @@ KINDS = np.array(
     ]
 )
 _ORDINARY, _MODEST = 0, 2
+# Groups by columns of the pool have less of a slope between them: mean and sd of g as parts of those for classes.
+_COLUMNS = np.array([1 / 3, 0.8])
 # Without confidences there is only an overall rate.
 _NO_CONFIDENCE = np.array([[1.0, 1.0, 1.5, 0.0, 1.0, 0.0, 1.0]])
 
@@ -174,13 +176,15 @@ def strips(
     middle = np.bincount(strip, x) / size
     between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt)[factors[0][first]]
     scale = np.array([_SMOOTH if _within(s, factor) <= 0.5 else 1.0 for factor in ordered])
-    kinds = kinds_of(float(s.mean()))
+    kinds = kinds_of(float(s.mean()), columns=columns)
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(s.mean()))
     return Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, float(confidence.mean()), columns)
 
 
-def kinds_of(said: float) -> NDArray[np.float64]:
+def kinds_of(said: float, *, columns: bool = False) -> NDArray[np.float64]:
     """What a classifier may be like whose confidences have this mean, shape (kinds, 7); see `KINDS`.
+
+    `columns` says whether the groups that are compared are told by columns of the pool alone.
 
     >>> kinds_of(0.9)[:, 0].round(2)
     array([0.7 , 0.1 , 0.05, 0.14, 0.01])
@@ -188,6 +192,8 @@ def kinds_of(said: float) -> NDArray[np.float64]:
     kinds = KINDS.copy()
     kinds[_MODEST, 0] *= 1 - said
     kinds[_ORDINARY, 0] = 1 - np.delete(kinds[:, 0], _ORDINARY).sum()
+    if columns:
+        kinds[:, 5:] *= _COLUMNS
     return kinds
 
 
