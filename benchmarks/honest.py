@@ -6,7 +6,7 @@ Labels are asked for at random, by Thompson sampling to estimate every group, an
 accurate one, with as many anchors as an assessment has by default (--anchor: another share; 0: none, as in assessments
 made before there were anchors). Then the groups of asking and the number over all items are read from the same labels
 (target pool): the latter as an assessment shows it ("whole"), and what the learned prior alone believes ("belief").
-`MRR` is that of the least accurate group, `error` the RMSE of the groups in percentage points. With --others the same
+`MRR` is that of the least accurate group. With --others the same
 labels are read by other metrics and groups too: confusion rows, precision and recall of five classes, calibration
 error, and accuracy by other columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects
 on the log-odds have that standard deviation. "stop" counts the runs that, looking after every 20 labels, stopped at a
@@ -14,13 +14,16 @@ probability of 0.95, and how many of these named the right group.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
-Coverage is the share of true values inside their 95 % intervals, ± one standard error: binomial for the number over all
-items, over runs for the groups (those of one run are not independent). Width and bias are in percentage points.
+Coverage is the share of true values inside their 95 % intervals, ± one standard error: binomial for single numbers,
+over runs for those of several groups or classes (those of one run are not independent). Width, bias and RMSE are in
+percentage points. With --keep FILE every finished pool and way of asking is kept there, a line each, and not run again;
+--page writes the tables of all that is kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +34,7 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.belief import Strata
 from fewlabels.data import load_digits, load_fashion
-from fewlabels.estimates import interval, value_draws
+from fewlabels.estimates import interval, unfolded, value_draws
 from fewlabels.outcomes import Outcomes
 from fewlabels.policies.anchors import default_anchor
 from fewlabels.rectified import Rectified, Sample, rectified
@@ -62,6 +65,7 @@ POLICIES: dict[str, tuple[Task, str]] = {
     "estimate": (fl.Estimate(fl.Accuracy()), "learned+thompson+pool"),
     "lowest": (fl.Identify(fl.Accuracy(), lowest=1), "learned+boundary+pool"),
 }
+USUAL = ("own groups", "whole", "precision", "recall", "confusion", "calibration", "stops")
 LEVEL = 0.95
 DRAWS = 1000
 MANY = 1000
@@ -130,7 +134,8 @@ class Other:
         """Coverage, width and bias after some labels."""
         belief = self.prepared.belief(self.metric.outcomes(case.pool, self.cells, items, case.true[items]))
         draws = value_draws(self.metric, belief, self.cells, rng, DRAWS).reshape(DRAWS, -1)
-        return [*score(draws, self.true, shortest=self.metric.folded), np.nan, np.nan]
+        folded = self.metric.value(belief.mean(), self.cells).ravel() if self.metric.folded else None
+        return [*score(draws, self.true, folded), np.nan]
 
 
 def others(case: Known) -> list[Other]:
@@ -229,13 +234,13 @@ def read(
     worst = int(true.argmin())
     rank = 1 + int((np.delete(mean, worst) < mean[worst]).sum())
     error = 100 * float(np.sqrt(case.weight @ (mean - true) ** 2))
-    yield "own groups", [*score(draws, true), 1 / rank, error]
+    yield "own groups", [*score(draws, true)[:3], error, 1 / rank]
     overall = np.array([true @ case.weight])
-    yield "belief", [*score((draws @ case.weight)[:, None], overall), np.nan, np.nan]
+    yield "belief", [*score((draws @ case.weight)[:, None], overall), np.nan]
     # Labels at random need no rectifying, in an assessment as here.
     if policy != "random":
         shown = case.over_all(belief, items, anchor).draws(rng, DRAWS)[:, :1, 0]
-        yield "whole", [*score(shown, overall), np.nan, np.nan]
+        yield "whole", [*score(shown, overall), np.nan]
 
 
 def stopped(case: Known, items: NDArray[np.int64], rng: np.random.Generator) -> list[float]:
@@ -252,26 +257,24 @@ def stopped(case: Known, items: NDArray[np.int64], rng: np.random.Generator) -> 
     return [0.0, np.nan]
 
 
-def score(draws: Values, true: Values, *, shortest: bool = False) -> list[float]:
-    """The share of values inside their equal-tailed intervals, mean width and mean bias; draws of shape (n, values)."""
-    low, high = interval(draws, LEVEL, shortest=shortest)
-    inside = (low <= true + 1e-9) & (true <= high + 1e-9)
-    return [float(inside.mean()), 100 * float((high - low).mean()), 100 * float((draws.mean(axis=0) - true).mean())]
+def score(draws: Values, true: Values, at_means: Values | None = None) -> list[float]:
+    """The share of values inside their intervals, mean width, mean bias and RMSE; draws of shape (n, values)."""
+    low, high = interval(draws, LEVEL) if at_means is None else unfolded(draws, LEVEL, at_means)
+    inside, off = (low <= true + 1e-9) & (true <= high + 1e-9), draws.mean(axis=0) - true
+    sizes = (high - low).mean(), off.mean(), np.sqrt((off**2).mean())
+    return [float(inside.mean()), *(100 * float(size) for size in sizes)]
 
 
 def say(name: str, reading: str, budget: int, rows: Values) -> str:
     """Print one line of the table, from rows of shape (runs, 5); returns the coverage with its error."""
     runs = len(rows)
-    share, width, bias, mrr, rmse = rows.mean(axis=0)
+    share, width, bias, _, mrr = rows.mean(axis=0)
+    rmse = np.sqrt((rows[:, 3] ** 2).mean())
     # Two more of either kind, so that the error of 100 % is not nought.
     like = (share * runs + 2) / (runs + 4)
-    overall = reading in ("whole", "belief")
+    overall = reading in ("whole", "belief", "calibration")
     error = np.sqrt(like * (1 - like) / runs) if overall else rows[:, 0].std() / np.sqrt(runs)
-    beside = (
-        f"MRR {mrr:.2f} error {rmse:.2f}"
-        if reading == "own groups"
-        else f"RMSE {np.sqrt((rows[:, 2] ** 2).mean()):.2f}"
-    )
+    beside = f"RMSE {rmse:.2f}" + (f"  MRR {mrr:.2f}" if reading == "own groups" else "")
     print(
         f"{name} {reading:11s} runs {runs:4d} labels {budget:5d}  coverage {100 * share:5.1f} ± {100 * error:3.1f} %  "
         f"width {width:5.1f}  bias {bias:+5.2f} ± {rows[:, 2].std() / np.sqrt(runs):.2f}  {beside}",
@@ -281,17 +284,31 @@ def say(name: str, reading: str, budget: int, rows: Values) -> str:
 
 
 def page(lines: Lines, budgets: Sequence[int], runs: int) -> str:
-    """The table in Markdown: a row for each pool and way of asking, the coverage at each budget for each reading."""
-    readings = list(dict.fromkeys(reading for row in lines.values() for reading in row))
-    head = ["pool", "asking", *readings]
-    table = [head, ["---"] * len(head)]
-    for (name, policy), row in lines.items():
-        table.append([name, policy, *(", ".join(row.get(reading, ["–"])) for reading in readings)])
+    """The tables in Markdown: pools and ways of asking by what is read, and then the readings by other groups."""
     at = " and ".join(map(str, budgets))
-    about = (
-        f"Percent of 95% intervals that contain the true value, ± one standard error, at {at} labels; {runs} runs.\n\n"
-    )
-    return about + "\n".join(f"| {' | '.join(row)} |" for row in table) + "\n"
+    usual = [reading for reading in USUAL if any(reading in row for row in lines.values())]
+    main = [["pool", "asking", *usual]]
+    other = [["pool", "asking", "read by", "coverage"]]
+    for (name, policy), row in lines.items():
+        # Under random asking the belief's own number is what an assessment shows.
+        shown = row if policy != "random" else row | {"whole": row["belief"]}
+        main.append([name, policy, *(", ".join(shown.get(reading, ["–"])) for reading in usual)])
+        other += [[name, policy, read, ", ".join(row[read])] for read in row if read not in (*USUAL, "belief")]
+    about = f"Percent of 95% intervals that contain the true value, ± one standard error, at {at} labels; {runs} runs."
+    return "\n\n".join([about, markdown(main), "By groups that were not asked about:", markdown(other)]) + "\n"
+
+
+def markdown(table: list[list[str]]) -> str:
+    """A table, its first row being the head."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in [table[0], ["---"] * len(table[0]), *table[1:]])
+
+
+def kept(path: Path | None) -> Lines:
+    """What an earlier call kept."""
+    if path is None or not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {(name, policy): row for name, policy, row in rows}
 
 
 def main() -> None:
@@ -302,19 +319,26 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--budgets", default="200,500")
     parser.add_argument("--others", action="store_true", help="read by other metrics and groups too")
-    parser.add_argument("--page", type=Path, help="write the table to a Markdown file as well")
+    parser.add_argument("--keep", type=Path, help="keep what is finished in this file, and go on from there")
+    parser.add_argument("--page", type=Path, help="write the tables to a Markdown file as well")
     parser.add_argument("--anchor", type=float, help="the share of anchors")
     parser.add_argument("--policies", default=",".join(POLICIES))
     args = parser.parse_args()
     usual = (*POOLS, *BUILT_IN) if args.data else tuple(BUILT_IN)
     budgets = sorted(int(budget) for budget in args.budgets.split(","))
-    lines: Lines = {}
+    lines = kept(args.keep)
     for name in args.pools.split(",") if args.pools else usual:
-        case = known(name, args.data)
-        runs = max(args.runs // 5, 2) if len(case.groups) >= MANY else args.runs
-        more = others(case) if args.others else []
-        for policy in args.policies.split(","):
-            lines |= measure(case, policy, runs, budgets, args.anchor, more)
+        wanted = [policy for policy in args.policies.split(",") if (name, policy) not in lines]
+        case = known(name, args.data) if wanted else None
+        for policy in wanted:
+            assert case is not None
+            runs = max(args.runs // 5, 2) if len(case.groups) >= MANY else args.runs
+            more = others(case) if args.others else []
+            found = measure(case, policy, runs, budgets, args.anchor, more)
+            lines |= found
+            if args.keep:
+                with args.keep.open("a", encoding="utf-8") as file:
+                    file.writelines(json.dumps([*key, row], ensure_ascii=False) + "\n" for key, row in found.items())
     if args.page:
         args.page.write_text(page(lines, budgets, args.runs), encoding="utf-8")
 

@@ -121,6 +121,24 @@ def interval(
     return low, high
 
 
+def unfolded(
+    draws: NDArray[np.float64], level: float, at_means: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The interval of a folded value, which doubt makes larger: the shortest one of its draws, with a lower low end.
+
+    A draw of Σ|θ − s| is larger than the value at the means by B on average, because doubt about θ folds over. The
+    means are themselves as far from the truth as draws are from them, so that the value at the means is larger than the
+    truth by about B as well. The low end is moved by both, and not below 0: so a classifier that is well calibrated can
+    be found to be so.
+
+    >>> low, high = unfolded(np.abs(np.linspace(-0.1, 0.3, 401)), 0.95, np.array(0.1))
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.0, 0.28)
+    """
+    low, high = interval(draws, level, shortest=True)
+    return np.maximum(low - 2 * np.maximum(draws.mean(axis=0) - at_means, 0), 0), high
+
+
 def holding(
     mean: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -179,7 +197,7 @@ def estimate(
 ) -> Table:
     """Mean and interval of the metric in each group: columns group, n, labelled, mean, low, high.
 
-    The interval is equal-tailed, or the shortest one where the metric is `folded`. It is exact (Beta quantiles) where
+    The interval is equal-tailed, or `unfolded` where the metric is `folded`. It is exact (Beta quantiles) where
     the value is a share of one cell and the target is the population; it comes from Monte Carlo elsewhere. A confusion
     row has a line for each true class, in a column `true`. In a group without items, mean, low and high are None.
 
@@ -197,7 +215,8 @@ def estimate(
         used = 0 if exact else used
     else:
         values = value_draws(metric, belief, cells, rng, used)
-        low, high = interval(values, level, shortest=metric.folded)
+        at_means = metric.value(belief.mean(), cells)
+        low, high = unfolded(values, level, at_means) if metric.folded else interval(values, level)
     numbers = {"mean": metric.value(belief.mean(), cells) if metric.linear else values.mean(axis=0)}
     numbers["low"], numbers["high"] = holding(numbers["mean"], low, high)
     if not metric.linear:

@@ -329,6 +329,16 @@ def columns_of(recipe: Mapping[str, Any]) -> set[str]:
     return own.union(*(columns_of(part) for part in recipe.get("of", ())))
 
 
+def by_columns_alone(recipe: Mapping[str, Any]) -> bool:
+    """Whether a recipe tells groups apart by columns of the pool, and by nothing that the classifier says.
+
+    >>> by_columns_alone({"by": "cross", "of": [{"by": "column", "column": "sex"}, {"by": "predicted"}]})
+    False
+    """
+    by = recipe.get("by")
+    return by == "column" or (by == "cross" and all(map(by_columns_alone, recipe["of"])))
+
+
 def _words(recipe: Mapping[str, Any]) -> str:
     by = recipe["by"]
     if by == "whole":

@@ -18,7 +18,7 @@ from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, strips
 from fewlabels.learned.mistakes import expected
 from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.outcomes import Outcomes
-from fewlabels.partition import items_of
+from fewlabels.partition import by_columns_alone, items_of
 from fewlabels.parts import Family, Part, Takes, register
 
 if TYPE_CHECKING:
@@ -243,9 +243,11 @@ class Learned(Prior):
             panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
             return Prepared(cells, partial(_models, cells, target, panel))
         if cells.right is None:
-            items = answered_strips(cells, factors(cells, asked))
+            items = answered_strips(cells, factors(cells, asked), are_columns(cells, asked))
             return Prepared(cells, partial(_right_or_wrong, cells, target, items))
-        return Prepared(cells, partial(_classes, cells, target, rows_of(cells, factors(cells, asked))))
+        return Prepared(
+            cells, partial(_classes, cells, target, rows_of(cells, factors(cells, asked), are_columns(cells, asked)))
+        )
 
     def across(self, cells: Cells, target: Target, asked: Partition) -> Prepared:
         """Prepare for cells of other groups than those of asking; both have effects, crossed."""
@@ -274,18 +276,25 @@ def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     return len(np.unique(fine * count + levels)) == int(fine.max()) + 1
 
 
-def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Strips:
+def are_columns(cells: Cells, asked: Partition | None = None) -> bool:
+    """Whether the first of the factors is groups that are told apart by columns of the pool alone."""
+    recipes = [made.recipe for made in (asked, cells.partition) if made is not None]
+    some = [recipe for recipe in recipes if recipe.get("by") != "whole"]
+    return bool(some) and by_columns_alone(some[0])
+
+
+def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -> Strips:
     """The items of cells sorted by confidence, without those that were not answered; their strip is -1.
 
     In a cell without answers all items are kept: a cell needs a strip, and its share right is set to 0 afterwards.
     """
     if cells.answered is None:
-        return strips(cells.scores, cells.cell, factors, cells.evidence, cells.partition.count)
+        return strips(cells.scores, cells.cell, factors, cells.evidence, cells.partition.count, columns=columns)
     some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
     kept = cells.answered | ~some[cells.cell]
     scores, evidence = (None if one is None else one[kept] for one in (cells.scores, cells.evidence))
     count = None if cells.partition.count is None else cells.partition.count[kept]
-    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors], evidence, count)
+    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors], evidence, count, columns=columns)
     strip = np.full(len(kept), -1, dtype=np.int64)
     strip[kept & cells.answered] = made.strip[cells.answered[kept]]
     return replace(made, strip=strip)
@@ -351,7 +360,7 @@ class Rows(NamedTuple):
     answered: NDArray[np.float64] | None = None
 
 
-def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Rows:
+def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -> Rows:
     """Make the rows of cells whose outcomes are classes."""
     assert cells.right is not None
     assert cells.mistaken is not None
@@ -359,7 +368,7 @@ def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]]) -> Rows:
     classes = cells.mistaken.shape[1]
     used, row = np.unique(cells.cell.astype(np.int64) * classes + cells.predicted, return_inverse=True)
     cell, predicted = used // classes, used % classes
-    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count)
+    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count, columns=columns)
     mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
     answered = None if cells.silent is None else (predicted != cells.silent).astype(float)
     items = items_of(row, len(cell), cells.partition.count)

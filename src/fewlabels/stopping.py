@@ -232,11 +232,12 @@ def standing(
         wanted = wanted_by(stop, task, name)
         void = bool(stop.guarantee and adopted and name != "labels")
         reached = wanted is not None and not void and is_reached(name, now, wanted)
-        rules.append(Rule(name, now, wanted, reached, task.progress(now) if name == "probability" else ""))
+        said = task.progress(now) if belief.counts.any() else "there is no answer without labels{of}"
+        rules.append(Rule(name, now, wanted, reached, said if name == "probability" else ""))
     met = [rule for rule in rules if rule.reached]
     words = _words(stop, rules, met, _is_exhausted(task, belief, cells))
-    said = any(rule.rule == "probability" and rule.now >= task.surety for rule in rules)
-    words += _on_guarantee(stop, task, adopted, said=said)
+    answered = any(rule.rule == "probability" and rule.now >= task.surety for rule in rules)
+    words += _on_guarantee(stop, task, adopted, said=answered)
     return Standing(tuple(rules), bool(met), words, None if adopted else stop.guarantee)
 
 

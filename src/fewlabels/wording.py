@@ -135,6 +135,18 @@ class Style:
         text = f"{points:.0f}" if points >= 5 else f"{points:.1f}"
         return f"{text} point{'s' * (text not in ('1', '1.0'))}"
 
+    def apart(self, low: float, high: float) -> str:
+        """An interval of a difference in a sentence, both ends as exactly.
+
+        >>> Style(share=True).apart(-0.08, 0.03), Style(share=True).apart(-0.012, 0.03)
+        ('between −8 and +3 points', 'between −1.2 and +3.0 points')
+        """
+        if not self.share:
+            return f"between {self.difference(low)} and {self.difference(high)}"
+        digits = 0 if max(abs(low), abs(high)) >= 0.05 else 1
+        ends = (f"{100 * end:+.{digits}f}".replace("-", "−") for end in (low, high))
+        return f"between {' and '.join(ends)} points"
+
     def difference(self, value: float) -> str:
         """A difference with its sign.
 

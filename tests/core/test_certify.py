@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import fewlabels as fl
+from fewlabels.belief import Belief
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
 from fewlabels.tasks.grounds import FEWEST
@@ -171,6 +172,28 @@ def test_the_surprise_of_a_groups_own_labels_is_that_of_the_exact_tests(line) ->
             for r, n, k, m in zip(right, size, below, labelled, strict=True)]  # fmt: skip
     some = below >= 0  # a group below the line is possible
     assert np.allclose(surprise(line, right, wrong, size)[some], np.array(tail)[some])
+
+
+def test_looking_often_does_not_make_a_pass() -> None:
+    """A group half a point below the line, looked at after every label: it ever passes in at most 5 % of runs."""
+    runs, looks, line = 150, 80, 0.8
+    task, (items, _) = fl.Certify(fl.Accuracy(), at_least=line, only=("coat",)), pool()
+    cells = task.metric.cells(items, fl.by_predicted(items))
+    right = np.cumsum(np.random.default_rng(9).random((runs, looks)) < line - 0.005, axis=1)
+    wrong, coat, ever = np.arange(1, looks + 1) - right, CLASSES.index("coat"), np.zeros(runs, dtype=bool)
+    tested = np.zeros(runs, dtype=bool)
+    for run, look in np.ndindex(runs, looks):
+        r, w = int(right[run, look]), int(wrong[run, look])
+        tested[run] |= surprise(line, np.array([r]), np.array([w]))[0] <= 0.05
+        if r < line * (r + w):  # no evidence for a pass
+            continue
+        shown = np.zeros((len(CLASSES), 2))
+        shown[coat] = r, w
+        belief = Belief(np.ones_like(shown), shown, cells.size, "population")
+        # The posterior must agree too, so that a pass is rarer still.
+        ever[run] |= task.own_labels(belief, cells)[0][coat]
+    assert ever.mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+    assert tested.mean() > 0.1  # an exact test at every look would not do
 
 
 @pytest.mark.parametrize("target", ["population", "pool"])

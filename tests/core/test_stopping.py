@@ -131,6 +131,12 @@ def test_without_a_rule_it_tells_where_things_are(task: Task, words: str) -> Non
     assert [rule.wanted for rule in standing.rules] == [None, None]
 
 
+def test_without_labels_there_is_no_answer_to_be_right() -> None:
+    words = audit_of(LOWEST, 0, Stop(probability=0.9)).standing().words
+    assert "there is no answer without labels (wanted 90%)" in words
+    assert "right with" not in words
+
+
 def test_it_says_so_when_nothing_is_left_to_ask() -> None:
     standing = audit_of(COMPARE, 16, Stop(probability=0.9999)).standing()
     assert standing.words.endswith("Every item that could be asked about has its label.")

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import fewlabels as fl
+from fewlabels.estimates import interval, unfolded
 from tests.support.worlds import Truth, World, nature, true_values
 
 if TYPE_CHECKING:
@@ -153,3 +154,19 @@ def test_a_strong_wrong_prior_loses_coverage() -> None:
     assert hits < stats.binom.ppf(TAIL, n, LEVEL)
     hits, n = coverage_under(fl.Uniform())
     assert hits >= stats.binom.ppf(TAIL, n, LEVEL)
+
+
+@pytest.mark.parametrize(("off", "least"), [(0.01, 0.80), (0.02, 0.93), (0.05, 0.93)])
+def test_the_interval_of_a_folded_value_reaches_small_values(off: float, least: float) -> None:
+    """Ten unrelated bins, each off by a little and seen with noise: the hard case, since real bins lie near a curve."""
+    rng, runs, sd = np.random.default_rng(8), 300, 0.03
+    seen = off + rng.normal(0, sd, (runs, 10))
+    draws = np.abs(seen + rng.normal(0, sd, (400, runs, 10))).mean(axis=-1)
+    low, high = unfolded(draws, LEVEL, np.abs(seen).mean(axis=-1))
+    plain, _ = interval(draws, LEVEL, shortest=True)
+    assert (low <= plain).all()
+    assert (low >= 0).all()
+    error = 3 * np.sqrt(least * (1 - least) / runs)
+    assert ((low <= off) & (off <= high)).mean() > least - error
+    if off < sd:
+        assert ((plain <= off) & (off <= high)).mean() < 0.7  # without the correction

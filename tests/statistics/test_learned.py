@@ -12,8 +12,9 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.learned import items as trust
 from fewlabels.learned.items import fit
-from fewlabels.learned.items.strips import KINDS, intercepts
+from fewlabels.learned.items.strips import KINDS, intercepts, kinds_of
 from fewlabels.outcomes import Outcomes
+from fewlabels.priors import are_columns
 from fewlabels.tasks import Rewards
 
 
@@ -49,6 +50,38 @@ def true_values(pool, groups, truth):
     return np.bincount(groups.group, right) / groups.sizes
 
 
+# --- what is expected before any label
+
+
+def test_a_classifier_in_doubt_may_be_modest_and_a_sure_one_is_ordinary():
+    doubtful, sure = kinds_of(0.6), kinds_of(0.99)
+    assert doubtful[:, 0].sum() == pytest.approx(1)
+    assert sure[:, 0].sum() == pytest.approx(1)
+    assert doubtful[2, 0] > 10 * sure[2, 0]
+    assert (sure[:, 0] > 0).all()
+
+
+def test_groups_by_columns_are_expected_to_be_more_alike_than_classes():
+    pool = fl.read_pool({"predicted": list("abab"), "confidence": [0.9, 0.6, 0.7, 0.8], "site": list("xxyy")})
+    site, classes = fl.by_column(pool, "site"), fl.by_predicted(pool)
+    both, whole, metric = fl.cross(site, classes), fl.whole(pool), fl.Accuracy()
+
+    def columns(groups, asked=None):
+        return are_columns(metric.cells(pool, groups), asked)
+
+    assert columns(site)
+    assert columns(fl.cross(site, site))
+    assert columns(whole, site)
+    assert columns(site, whole)
+    assert not any(columns(*given) for given in ((classes,), (both,), (whole,), (site, classes), (site, both)))
+    confidence, cell = np.linspace(0.5, 0.99, 40), np.arange(40) % 4
+    alike, apart = (sorted_items(confidence, cell, columns=given) for given in (True, False))
+    taus = [fit.tau_prior(strips, crossed=False) for strips in (alike, apart)]
+    assert (taus[0][:, 0] > 3 * taus[1][:, 0]).all()
+    assert [tau.sum(axis=1) == pytest.approx(1) for tau in taus] == [True, True]
+    assert alike.kinds[0, 5] < apart.kinds[0, 5]
+
+
 # --- the model of items
 
 
@@ -60,9 +93,9 @@ def strips_of(cell, x, between, size, kinds=((1.0, 0.5, 0.8, 0.9, 0.4, 0.3, 0.5)
     return trust.Strips(np.empty(0, np.int64), cell, cell, none, np.array(x), z, np.array(size), np.array(kinds), alone)
 
 
-def sorted_items(confidence, cell):
+def sorted_items(confidence, cell, columns=False):
     """The strips of cells that are groups."""
-    return trust.strips(confidence, cell.astype(np.int32), [cell])
+    return trust.strips(confidence, cell.astype(np.int32), [cell], columns=columns)
 
 
 def fit_of(strips, right, labels):
@@ -224,7 +257,7 @@ def test_nothing_lies_between_cells(cell, confidence):
     assert np.isfinite(model.moments(found.size)).all()
     # Labels tell nothing about g then: it keeps its prior.
     if confidence is not None:
-        assert model.mode[:, 2] == pytest.approx(0.25, abs=1e-6)
+        assert model.mode[:, 2] == pytest.approx(KINDS[0, 5], abs=1e-6)
 
 
 @pytest.mark.parametrize("cells", [2, 1000])
@@ -372,9 +405,10 @@ def drawn_from_the_prior(run):
     rng = np.random.default_rng([13, run])
     groups = np.repeat(np.arange(15), 40)
     confidence = rng.beta(2 + 8 * rng.random(15)[groups], 1.5)
-    strips = sorted_items(confidence, groups)
-    kind = strips.kinds[rng.choice(len(KINDS), p=strips.kinds[:, 0])]
-    effect = rng.normal(0, rng.choice(fit.TAUS, p=fit.TAU_PRIOR), 15)
+    strips = sorted_items(confidence, groups, columns=True)
+    which = rng.choice(len(KINDS), p=strips.kinds[:, 0])
+    kind, taus = strips.kinds[which], fit.tau_prior(strips, crossed=False)[which]
+    effect = rng.normal(0, rng.choice(fit.TAUS, p=taus), 15)
     eta = rng.normal(kind[1::2], kind[2::2]) @ strips.design[:, strips.strip] + effect[groups]
     return rng, *make_pool(rng, expit(eta), confidence, groups)
 
@@ -425,7 +459,7 @@ def test_without_the_slope_between_groups_that_number_would_be_too_low(monkeypat
     module, make, runs = sys.modules["fewlabels.learned.items.strips"], drawn_from_the_prior, 300
     blind, strong = KINDS.copy(), KINDS.copy()
     blind[:, 5:] = 0, 1e-3
-    strong[:, 5] = 0.7
+    strong[:, 5] = 2.1  # the groups are sites: columns have a third of it
 
     def seen_blindly(run):
         monkeypatch.setattr(module, "KINDS", strong)

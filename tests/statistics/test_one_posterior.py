@@ -15,7 +15,7 @@ from fewlabels.estimates import value_draws
 from fewlabels.learned import items as trust
 from fewlabels.learned import mistakes
 from fewlabels.learned.items import TrustBelief, fit
-from fewlabels.priors import factors
+from fewlabels.priors import are_columns, factors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,10 +68,13 @@ def drawn(seed: int, metric: Metric, groups: str = "sites") -> Known:
     pool = items_of(rng)
     known = Known(pool, np.zeros(len(pool), np.int32))
     cells = metric.cells(pool, getattr(known, groups))
-    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked))
+    columns = are_columns(cells, known.asked)
+    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked), columns=columns)
     crossed = len(strips.design) - 3
-    kind = strips.kinds[rng.choice(len(strips.kinds), p=strips.kinds[:, 0])]
-    taus, omegas = (fit.CROSSED_TAU_PRIOR, fit.OMEGA_PRIOR) if crossed else (fit.TAU_PRIOR, np.array([0, 1, 0, 0.0]))
+    which = rng.choice(len(strips.kinds), p=strips.kinds[:, 0])
+    kind = strips.kinds[which]
+    taus = fit.tau_prior(strips, crossed=crossed > 0)[which]
+    omegas = fit.OMEGA_PRIOR if crossed else np.array([0, 1, 0, 0.0])
     u = rng.normal(0, strips.scale[0] * rng.choice(fit.TAUS, p=taus), strips.effect.max() + 1)
     levels = [int(level.max()) + 1 for level in strips.crossed]
     v = rng.normal(0, rng.choice(fit.OMEGAS, p=omegas) * np.repeat(strips.scale[1:], levels))
@@ -250,7 +253,8 @@ def test_a_label_count_of_the_wrong_class_among_merged_outcomes_is_wrong() -> No
 def test_the_mode_with_crossed_effects_is_that_of_the_log_posterior() -> None:
     known = drawn(3, fl.Accuracy())
     cells = fl.Accuracy().cells(known.pool, known.sites)
-    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked))
+    columns = are_columns(cells, known.asked)
+    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked), columns=columns)
     items = np.arange(0, 480, 5)
     labels = np.bincount(strips.strip[items], minlength=len(strips.size)).astype(float)
     hits = np.bincount(strips.strip[items], (known.pool.predicted == known.labels)[items], minlength=len(strips.size))

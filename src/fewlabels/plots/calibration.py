@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.estimates import holding, interval
 from fewlabels.findings.prior_pull import lacks_say, score_bins_of
 from fewlabels.metrics import CalibrationError
 from fewlabels.partition import whole
@@ -56,11 +55,12 @@ class Calibration(Plot):
         audit = reading.audit
         error = CalibrationError(*score_bins_of(audit))
         draws = reading.thrifty(len(audit.groups) * error.bins)
-        values = audit.draws(draws, metric=error, groups=whole(audit.pool))[:, 0]
-        # These are the draws of estimates(), so the numbers are the same.
-        mean, ends = values.mean(), interval(values, reading.level, shortest=error.folded)
-        low, high = holding(mean, *ends)
-        return cls(reading.level, audit.labelled, float(mean), float(low), float(high), density(values, (0, 1)))
+        everything = whole(audit.pool)
+        values = audit.draws(draws, metric=error, groups=everything)[:, 0]
+        # They are made from the same draws.
+        row = next(audit.estimates(level=reading.level, metric=error, groups=everything, draws=draws).rows())
+        numbers = {name: row[name] for name in ("mean", "low", "high")}
+        return cls(reading.level, audit.labelled, density=density(values, (0, 1)), **numbers)
 
     def caption(self) -> str:
         """Explain how to read the plot."""

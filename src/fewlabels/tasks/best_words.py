@@ -85,7 +85,7 @@ def _alike(others: list[Mapping[str, Any]]) -> str:
 
 
 def _between(style: Style, row: Mapping[str, Any]) -> str:
-    return f"between {style.difference(row['behind_low'])} and {style.difference(row['behind_high'])}"
+    return style.apart(row["behind_low"], row["behind_high"])
 
 
 def _short(row: Mapping[str, Any]) -> str:

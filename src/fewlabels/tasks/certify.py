@@ -42,9 +42,11 @@ class Certify(Task):
     """Does every group reach a line?
 
     Pass: P(all groups reach it) ≥ sure, and each group's own labels say so too. Fail: some group misses it with that
-    probability, and its own labels say so too. Otherwise there is not enough evidence. Own labels say that a group
-    reaches the line if one that lies on it would show so many right ones with a probability of at most 1 − sure (an
-    exact binomial test): a posterior that leans on scores or on other groups is too sure of the odd one out.
+    probability, and its own labels say so too. Otherwise there is not enough evidence. Own labels are asked because a
+    posterior that leans on scores or on other groups is too sure of the odd one out. They say that a group reaches the
+    line if bets on it have won 1/(1 − sure), which a group below the line lets happen with a probability of at most 1 −
+    sure, at all looks together; see `anytime`. They say that it misses the line if one that lies on it would show so
+    few right ones with a probability of at most 1 − sure (an exact binomial test).
 
     A label in g is worth drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line
     is in doubt. With the guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
@@ -58,8 +60,8 @@ class Certify(Task):
     sure
         The probability with which a verdict is given.
     guarantee
-        "anytime": for every truth, and however often you look, a false pass has a probability of at most 1 − sure.
-        Each group must win bets worth 1/(1 − sure) against missing the line; see `anytime`. None: by the posterior.
+        "anytime": bets alone decide, and a false fail has a probability of at most 1 − sure as well, for every truth
+        and however often you look; what would break that promise is refused. None: by the posterior and own labels.
 
     >>> import fewlabels as fl
     >>> fl.Certify(fl.Accuracy(), at_least=0.9)
@@ -134,7 +136,7 @@ class Certify(Task):
         worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
         distance = (mean - self.line) * (1 if self.at_most is None else -1)
         misses = bool(((distance < 0) & self.askable(cells)).any())
-        told = self._is_supported(belief, cells) if misses else self._told(belief, cells)[0]
+        told = self._is_supported(belief, cells) if misses else self.own_labels(belief, cells)[0]
         lacking = self.askable(cells) & ~told & (misses | (distance > 0))
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
@@ -240,26 +242,27 @@ class Certify(Task):
         labelled = np.rint(cells.total(belief.counts.sum(axis=-1)))
         return labelled >= np.minimum(FEWEST, cells.partition.sizes)
 
-    def _told(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def own_labels(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each group's own labels say that it reaches the line, and that it misses it; two of shape (groups,).
 
-        By the exact test for metrics that are one share. For others five labels are enough, and the posterior decides.
+        By bets and by the exact test, for metrics that are one share. For others five labels are enough, and the
+        posterior decides.
         """
         supported = self._is_supported(belief, cells)
         if not self.metric.marginal:
             return supported, supported
+        reach = self._evidence(belief, cells)[0] >= self._thresholds(cells)[0]
         right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
         size, line = cells.size if belief.target == "pool" else None, self.line
         if self.at_least is None:
             right, wrong, line = wrong, right, 1 - line
-        out = np.zeros((2, len(cells.partition)), dtype=bool)
-        out[0, cells.group] = surprise(line, right, wrong, size) <= 1 - self.sure
-        out[1, cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= 1 - self.sure
-        return out[0] & supported, out[1] & supported
+        miss = np.zeros(len(cells.partition), dtype=bool)
+        miss[cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= 1 - self.sure
+        return reach & supported, miss & supported
 
     def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
         """The verdict about each group by itself."""
-        reach, miss = self._told(belief, cells)
+        reach, miss = self.own_labels(belief, cells)
         passes, fails = reach & (chance >= self.sure), miss & (1 - chance >= self.sure)
         if self.guarantee:
             supported = self._is_supported(belief, cells)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fewlabels.estimates import affordable, average_draws, holding, interval
+from fewlabels.estimates import affordable, average_draws, holding, interval, unfolded
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import estimate_words
@@ -52,10 +52,9 @@ class Estimate(Task):
         """
         used = affordable(draws, belief)
         average = average_draws(self.metric, belief, cells, rng, used)
-        low, high = interval(average, level, shortest=self.metric.folded)
-        mean = average.mean(axis=0)
-        if self.metric.linear:
-            mean = np.tensordot(cells.partition.shares, self.metric.value(belief.mean(), cells), axes=(0, 0))
+        at_means = np.tensordot(cells.partition.shares, self.metric.value(belief.mean(), cells), axes=(0, 0))
+        low, high = unfolded(average, level, at_means) if self.metric.folded else interval(average, level)
+        mean = at_means if self.metric.linear else average.mean(axis=0)
         low, high = holding(mean, low, high)
         middle = {} if self.metric.linear else {"median": np.median(average, axis=0)}
         numbers = {"mean": mean, **middle, "low": low, "high": high}

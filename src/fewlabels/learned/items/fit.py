@@ -19,15 +19,20 @@ if TYPE_CHECKING:
 # surveyed classifiers. One in sixteen is taken to have cells with nothing in common, so that these are soon found out.
 TAUS = np.array([0.1, 0.2, 0.43, 0.9, 2.0])
 TAU_PRIOR = np.array([0.04, 0.1, 0.7, 0.1, 0.06])
+# Where it is open what confidences mean, or there are none, they explain little of what cells differ by.
+OPEN_TAU_PRIOR, _OPEN = np.array([0.04, 0.1, 0.36, 0.3, 0.2]), 0.5  # for kinds with a slope of at least this sd
+# Groups by columns of the pool, such as sex or site, are often alike beyond their confidences, and sometimes very
+# different: a classifier was not made to tell them apart.
+COLUMNS_TAU_PRIOR = np.array([0.4, 0.15, 0.2, 0.2, 0.05])
 # Where several factors are crossed (the groups of reading with those of asking, or predicted classes with groups), the
 # τ is how much they interact, and all factors have one ω. Less is known of columns than of classes, so it is vaguer.
 CROSSED_TAU_PRIOR = np.array([0.35, 0.25, 0.25, 0.1, 0.05])
 OMEGAS = np.array([0.1, 0.43, 0.9, 1.8])
 OMEGA_PRIOR = np.array([0.25, 0.5, 0.17, 0.08])
-# A kind, a τ and an ω that are together less probable than this beforehand are not looked at; nor, where so many
-# effects are crossed that each point takes long, those below the second number.
-_RARE, _MANY, _RARE_IF_MANY = 0.002, 60, 0.02
-# With evidence there are three times as many points, so that more of them are left out.
+# A kind and a τ that are together less probable than this beforehand are not looked at; nor a kind, a τ and an ω where
+# factors are crossed; nor, where these have so many effects that each point takes long, those below the last number.
+_RARE, _RARE_IF_CROSSED, _MANY, _RARE_IF_MANY = 0.006, 0.002, 60, 0.02
+# With evidence there are three times as many points, each with a part of the probability.
 _RARE_IF_BESIDE = 0.004
 # Nodes of the quadrature in each cell; seven would change nothing.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
@@ -48,6 +53,14 @@ def learn(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64
     return fit.posterior()
 
 
+def tau_prior(strips: Strips, *, crossed: bool) -> NDArray[np.float64]:
+    """The prior of τ for each kind of classifier, shape (kinds, taus)."""
+    if crossed or strips.columns:
+        one = CROSSED_TAU_PRIOR if crossed else COLUMNS_TAU_PRIOR
+        return np.tile(one, (len(strips.kinds), 1))
+    return np.where(strips.kinds[:, 4, None] >= _OPEN, OPEN_TAU_PRIOR, TAU_PRIOR)
+
+
 class Fit:
     """The arrays of one fit: grid points along the first axis, strips or levels that have labels along the last."""
 
@@ -59,10 +72,10 @@ class Fit:
         self.levels, self.at = np.unique(strips.effect[seen], return_inverse=True)
         self.total = Sums(self.at)
         beside, more = len(strips.evidence), len(self.design) - strips.own  # evidence, crossed effects
-        taus, omegas = (CROSSED_TAU_PRIOR, OMEGA_PRIOR) if more else (TAU_PRIOR, np.ones(1))
+        omegas = OMEGA_PRIOR if more else np.ones(1)
         scales = SCALE_PRIOR if beside else np.ones(1)
-        prior = strips.kinds[:, 0, None, None, None] * taus[:, None, None] * omegas[:, None] * scales
-        rare = _RARE_IF_BESIDE if beside else _RARE
+        prior = (strips.kinds[:, :1] * tau_prior(strips, crossed=more > 0))[..., None, None] * omegas[:, None] * scales
+        rare = _RARE_IF_BESIDE if beside else _RARE_IF_CROSSED if more else _RARE
         kind, tau, omega, scale = np.nonzero(prior > (rare if more < _MANY else _RARE_IF_MANY))
         self.tau = strips.scale[0] * TAUS[tau]
         self.log_prior = np.log(prior[kind, tau, omega, scale])

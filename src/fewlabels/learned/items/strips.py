@@ -27,19 +27,25 @@ _SURE = 4.0
 _INTERACT = 80
 # Bins of confidence differ less from a smooth curve than groups do from each other: by this much.
 _SMOOTH = 0.25
-# Four kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
+# Five kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
 # the classifier says), of the slope b within groups and of what the slope g between groups adds to it. Ordinary is what
-# a survey of some fifty public classifiers found; shifted ones have the usual slopes and any gap; odd ones are as
-# likely better as worse than they say, and few have confidences that mean nothing or the opposite; lost ones are always
-# sure and often wrong, as language models can be: for them a gap of −6 is nothing special.
+# a survey of some fifty public classifiers found. True ones mean what they say, as recalibrated ones do. Modest ones
+# are better than they say. Odd ones are as likely better as worse, and few have confidences that mean nothing or the
+# opposite. Lost ones are always sure and often wrong, as language models can be: for them a gap of −6 is nothing
+# special. A classifier that is hardly ever in doubt cannot be modest, so the weight of these is a share of its mean
+# doubt 1 − s; ordinary has the rest.
 KINDS = np.array(
     [
-        [0.80, -0.4, 0.4, 0.8, 0.2, 0.25, 0.25],
-        [0.05, -0.1, 0.9, 0.8, 0.2, 0.25, 0.25],
-        [0.14, 0.0, 1.5, 1.0, 0.7, 0.25, 0.5],
-        [0.01, -3.0, 3.0, 1.0, 0.7, 0.25, 0.5],
+        [np.nan, -0.4, 0.4, 0.8, 0.2, 0.3, 0.25],
+        [0.10, 0.0, 0.1, 1.0, 0.1, 0.3, 0.25],
+        [0.50, 1.5, 1.0, 1.4, 0.4, 0.3, 0.25],
+        [0.14, 0.0, 1.5, 1.0, 0.7, 0.3, 0.5],
+        [0.01, -3.0, 3.0, 1.0, 0.7, 0.3, 0.5],
     ]
 )
+_ORDINARY, _MODEST = 0, 2
+# Groups by columns of the pool have less of a slope between them: mean and sd of g as parts of those for classes.
+_COLUMNS = np.array([1 / 3, 0.8])
 # Without confidences there is only an overall rate.
 _NO_CONFIDENCE = np.array([[1.0, 1.0, 1.5, 0.0, 1.0, 0.0, 1.0]])
 
@@ -91,6 +97,8 @@ class Strips:
         How much the levels of each factor differ compared with groups, the first one's first, shape (1 + factors,).
     said
         The mean confidence of all items, or None without confidences.
+    columns
+        Whether the first factor is told by columns of the pool alone, and not by predicted classes.
     evidence
         The mean of each evidence column in each strip, shape (columns, strips).
     lift
@@ -107,6 +115,7 @@ class Strips:
     kinds: NDArray[np.float64]
     scale: NDArray[np.float64]
     said: float | None = None
+    columns: bool = False
     evidence: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     lift: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, 1)))
 
@@ -141,6 +150,8 @@ def strips(
     factors: Sequence[NDArray[np.int64]],
     evidence: NDArray[np.float64] | None = None,
     count: NDArray[np.int64] | None = None,
+    *,
+    columns: bool = False,
 ) -> Strips:
     """Sort the items of cells by confidence, and by what else is known of them.
 
@@ -158,6 +169,8 @@ def strips(
         What else is known of each item, shape (items, columns).
     count
         How many items each row stands for, shape (items,); None if every row is an item.
+    columns
+        Whether the first factor is told by columns of the pool alone.
 
     >>> import numpy as np
     >>> cell = np.array([0, 0, 1], dtype=np.int32)
@@ -173,7 +186,7 @@ def strips(
         nothing = np.zeros(len(first))
         usual = np.ones(len(ordered))
         size = np.bincount(strip, count).astype(np.int64)
-        made = Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, usual)
+        made = Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, usual, columns=columns)
         return _beside(made, evidence, factors[0], np.ones(len(cell)), expit(_NO_CONFIDENCE[:, 1]))
     n = np.ones(len(cell)) if count is None else count.astype(float)
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
@@ -188,11 +201,28 @@ def strips(
     middle = np.bincount(strip, x * n) / size
     between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt, n)[factors[0][first]]
     scale = np.array([_SMOOTH if _within(s, factor, n) <= 0.5 else 1.0 for factor in ordered])
-    kinds = KINDS.copy()
-    kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, float(np.average(s, weights=n)))
+    mean = float(np.average(s, weights=n))
+    kinds = kinds_of(mean, columns=columns)
+    kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
     said = float(np.average(confidence, weights=n))
-    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said)
-    return _beside(made, evidence, factors[0], doubt, np.full(len(kinds), s.mean()))
+    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
+    return _beside(made, evidence, factors[0], doubt, np.full(len(kinds), mean))
+
+
+def kinds_of(said: float, *, columns: bool = False) -> NDArray[np.float64]:
+    """What a classifier may be like whose confidences have this mean, shape (kinds, 7); see `KINDS`.
+
+    `columns` says whether the groups that are compared are told by columns of the pool alone.
+
+    >>> kinds_of(0.9)[:, 0].round(2)
+    array([0.7 , 0.1 , 0.05, 0.14, 0.01])
+    """
+    kinds = KINDS.copy()
+    kinds[_MODEST, 0] *= 1 - said
+    kinds[_ORDINARY, 0] = 1 - np.delete(kinds[:, 0], _ORDINARY).sum()
+    if columns:
+        kinds[:, 5:] *= _COLUMNS
+    return kinds
 
 
 def _beside(
