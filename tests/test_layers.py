@@ -27,6 +27,7 @@ ORDER = (
     "metrics",
     "anytime",
     "rectified",
+    "noise",
     "estimates",
     "tasks",
     "policies",

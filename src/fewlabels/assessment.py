@@ -279,7 +279,7 @@ class Assessment(Record):
 
     def _plainly(self, words: str, level: float, draws: int) -> Callable[[], str]:
         """A function that makes the headline; it falls back to the task's words if the log has changed or is closed."""
-        seq = self._ledger.seq
+        seq = self._ledger.events
 
         def headline() -> str:
             from fewlabels.findings.finding import find
@@ -327,11 +327,12 @@ class Assessment(Record):
         metric.check(pool, groups)
         cells = metric.cells(pool, groups)
         # The number over all items can be off after steered asking, if it is one share.
-        off = self._is_steered and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
+        off = self._is_steered() and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
         with self._current() as now:
             ledger = now if at is None else at
             items, true = ledger.labels()
-            random = self._is_random_sample and not ledger.adopted
+            random = self._is_random_sample(ledger)
+            alone, asked = not ledger.drawn.elsewhere, self._askers.asked(ledger)
             sample = self._sample(ledger) if off else None
 
         def believed(cells: Cells, prepared: Prepared | None = None) -> Belief:
@@ -339,9 +340,9 @@ class Assessment(Record):
             return prepared.belief(metric.outcomes(pool, cells, items, true))
 
         self.spec.prior.check(cells)
-        if np.array_equal(groups.group, self._asking.group):
+        if alone and np.array_equal(groups.group, self._asking.group):
             return metric, believed(cells), cells
-        across = self.spec.prior.across(cells, self.spec.target, self._asking)
+        across = self.spec.prior.across(cells, self.spec.target, *([self._asking] if alone else asked))
         if random or across:
             read: Belief | Strata = believed(cells, across)
         else:
@@ -353,11 +354,12 @@ class Assessment(Record):
             return metric, read, cells
         return metric, rectified(read, pool.confidence, sample, self._results_rng()), cells
 
-    @property
     def _is_steered(self) -> bool:
         """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
-        several = int((self._asking.sizes > 0).sum()) > 1
-        return several and self.spec.policy.uses_belief and self.spec.prior.uses_items
+        with self._current() as ledger:
+            askers = [self._asker, *(self._askers[name] for name in ledger.drawn.askers)]
+        steered = any(asker.spec.policy.uses_belief and int((asker.asking.sizes > 0).sum()) > 1 for asker in askers)
+        return steered and self.spec.prior.uses_items
 
     def _view_of_models(
         self, metric: Metric, groups: Partition, model: str | None

@@ -86,7 +86,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     }
     if options["overlap"] > 1:
         settings["overlap"] = options["overlap"]
-    create(None if dry_run else address, name, pool, groups, **settings).close()
+    audit = create(None if dry_run else address, name, pool, groups, **settings)
+    known = {} if dry_run else audit.others()
+    audit.close()
     _say(
         f"{', '.join(files)}: {counted(len(pool), 'item')}",
         [*understood, *_about(groups, task, settings["stop"], options["model"])],
@@ -95,6 +97,11 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
+    if known:
+        talk(
+            f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}. They "
+            "count for this question too, and nobody is asked about these items again."
+        )
     talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
     if as_json:
         about = {line.what: line.text for line in understood}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.partition import Partition
+    from fewlabels.store import Event
 
 RIGHT_OR_WRONG = ("right", "wrong")
 """The outcomes of a metric whose labels show only whether a prediction is right."""
@@ -39,7 +40,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Labels(Tally):
-    """A tally with details from the log: who labelled, from when to when, and what was replaced or decided."""
+    """A tally with details from the log: who labelled, from when to when, and what was replaced or decided.
+
+    `elsewhere` are labels of items that other assessments of the same pool asked for, by assessment.
+    """
 
     replaced: int
     decided: int
@@ -47,6 +51,7 @@ class Labels(Tally):
     agreement: str
     first: datetime | None
     last: datetime | None
+    elsewhere: Mapping[str, int]
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON values."""
@@ -61,6 +66,12 @@ class Labels(Tally):
             count = counted(self.pending, "item")
             sentences.append(
                 f"{count} {be} out for labelling and {'has' if self.pending == 1 else 'have'} no label yet."
+            )
+        if self.elsewhere:
+            names = " and ".join(f'"{name}"' for name in self.elsewhere)
+            sentences.append(
+                f"{counted(sum(self.elsewhere.values()), 'label')} of these came from the same pool's {names}: nobody "
+                "was asked twice."
             )
         if self.replaced:
             sentences.append(
@@ -118,27 +129,28 @@ def right_labels(
 def count_labels(audit: Assessment) -> Labels:
     """Count the labels and requests, with the details of the labels from the log."""
     counting = audit.labels()
-    events = [row for row in audit.log().rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
+    events = [event for event in audit.history() if event.kind in ("label", "decide") and event.item in counting]
     agreed = audit.agreement()
     return Labels(
         **asdict(tally(audit)),
-        replaced=_changed([row for row in events if row["kind"] == "label"]),
-        decided=len({row["item"] for row in events if row["kind"] == "decide"}),
-        people=len({row["annotator"] for row in events if row["annotator"]}),
+        replaced=_changed([event for event in events if event.kind == "label"]),
+        decided=len({event.item for event in events if event.kind == "decide"}),
+        people=len({event.annotator for event in events if event.annotator}),
         agreement=agreed.words if agreed.items else "",
-        first=events[0]["at"] if events else None,
-        last=events[-1]["at"] if events else None,
+        first=events[0].at if events else None,
+        last=events[-1].at if events else None,
+        elsewhere=audit.others(),
     )
 
 
-def _changed(events: Sequence[Mapping[str, Any]]) -> int:
+def _changed(events: Sequence[Event]) -> int:
     """Count how often a person replaced their own label of an item by a different one."""
-    last: dict[tuple[str, str | None], str] = {}
+    last: dict[tuple[str, str | None], str | None] = {}
     changed = 0
-    for row in events:
-        key = row["item"], row["annotator"]
-        changed += last.get(key, row["label"]) != row["label"]
-        last[key] = row["label"]
+    for event in events:
+        key = event.item, event.annotator
+        changed += last.get(key, event.label) != event.label
+        last[key] = event.label
     return changed
 
 

@@ -53,7 +53,7 @@ class Dashboard:
 def dashboard(audit: Assessment) -> Dashboard:
     """Compute the dashboard of an assessment."""
     reading = Reading(audit)
-    finding, progress, log = found_in(reading), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
+    finding, progress, log = found_in(reading), audit.by_group(), audit.log(last=_EVENTS)
     drawn = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]
     agreed = audit.agreement()
     return Dashboard(
