@@ -132,7 +132,7 @@ def found_in(reading: Reading) -> Finding:
         level=reading.level,
         question=phrases.question(audit),
         headline=task.headline(grounds) if labels.labelled else _NOTHING,
-        basis=_basis(task, grounds.rows, labels.labelled) if labels.labelled else "",
+        basis=_basis(task, grounds.rows, labels.labelled) + _noise(audit) if labels.labelled else "",
         doubts=doubts(task, grounds, labels),
         answer=grounds.answer,
         estimates=estimates_table(reading.estimates, grounds.rows),
@@ -161,6 +161,11 @@ def grounds_of(reading: Reading) -> Grounds:
         overall=over_all(reading, rows),
         confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
     )
+
+
+def _noise(audit: Assessment) -> str:
+    """How far the labels can be trusted, where they may be wrong."""
+    return f" {audit.annotators().words}" if audit.spec.noisy else ""
 
 
 def _basis(task: Task, rows: tuple[GroupRow, ...], labels: int) -> str:

@@ -42,7 +42,8 @@ class Tally:
 class Labels(Tally):
     """A tally with details from the log: who labelled, from when to when, and what was replaced or decided.
 
-    `elsewhere` are labels of items that other assessments of the same pool asked for, by assessment.
+    `elsewhere` are labels of items that other assessments of the same pool asked for, by assessment. `noise` says how
+    often people are wrong, where labels may be.
     """
 
     replaced: int
@@ -52,6 +53,7 @@ class Labels(Tally):
     first: datetime | None
     last: datetime | None
     elsewhere: Mapping[str, int]
+    noise: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON values."""
@@ -79,7 +81,7 @@ class Labels(Tally):
             )
         if self.decided:
             sentences.append(f"The owner of the assessment decided {counted(self.decided, 'item')}.")
-        return [*sentences, self.agreement] if self.agreement else sentences
+        return [*sentences, *filter(None, [self.agreement]), *self.noise]
 
     def _labelled(self) -> str:
         who = f" by {counted(self.people, 'person')}" if self.people else ""
@@ -140,6 +142,7 @@ def count_labels(audit: Assessment) -> Labels:
         first=events[0].at if events else None,
         last=events[-1].at if events else None,
         elsewhere=audit.others(),
+        noise=tuple(audit.annotators().sentences()) if audit.spec.noisy else (),
     )
 
 

@@ -448,6 +448,8 @@ class Labelling:
         """The belief about the assessment's own cells, kept until more than a share of the labels is new."""
         believed = self._believed
         changes = ledger.changes if self._voting is None else ledger.events  # a second vote tells something as well
+        if self._voting is not None and slack and believed is not None and self._voting.knows_enough(ledger, slack):
+            return believed
         if believed is None or abs(changes - believed.changes) > slack * ledger.labelled:
             belief = self._believed_from(ledger, slack)
             believed = _Believed(changes, belief, belief.counts.sum(axis=1))

@@ -61,7 +61,7 @@ class Drawn:
         """Keep who drew an item, and in which step: the first, or the first that counts here. Whether it is a new one.
 
         A request with step 0 asks for another vote about an item that somebody else has drawn. One with step `GOLD`
-        hands out an item to see how often a person is right: nobody has drawn it, and what they say is no evidence.
+        hands out an item to see how often a person is right: nobody has drawn it, and it does not count.
         """
         asker = event.assessment or self.name
         drawn = event.kind == "request" and event.step > 0

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _NOISE, _GOLD = 0x6E6F69, 0x676F6C
 # An item is not asked of more people than this because one more opinion would be worth it.
 _MOST = 3
+# Events that a server need not look at yet.
+_FEW = 8
 
 
 class Told(NamedTuple):
@@ -82,21 +84,30 @@ class Voting:
     def told(self, ledger: Ledger, slack: float = 0.0) -> Told:
         """What the votes probably mean; kept until more than a share of the log is new."""
         before = self._told
-        if before is None or abs(ledger.events - before.events) > slack * ledger.events:
+        if before is None or not self.knows_enough(ledger, slack):
             ballots, prepared = self.ballots(ledger), self._prepared(self._cells)
             rng = np.random.default_rng([self._spec.seed, 0, _NOISE])
             usual, confused = Usual(self._spec.labels_right), self._confused()
-            chance = _Chance(self._cells, prepared, self.predicted)
-            imputed = impute(ballots, self.predicted, chance, confused, usual, rng)
+            chance = Chance(self._cells, prepared, self.predicted)
+            confidence = self._pool.confidence
+            imputed = impute(ballots, self.predicted, chance, confused, usual, rng, confidence=confidence)
             self._told = before = Told(ledger.events, imputed, worth(imputed, self.predicted))
         return before
+
+    def knows_enough(self, ledger: Ledger, slack: float) -> bool:
+        """Whether what the votes meant at the last look is good enough.
+
+        The sampler takes a second: a server, which has slack, waits for some answers even where there are few.
+        """
+        enough = slack * ledger.events + (_FEW if slack else 0)
+        return self._told is not None and abs(ledger.events - self._told.events) <= enough
 
     def _confused(self) -> NDArray[np.float64] | None:
         sums, classes = self._pool.score_sums, len(self._pool.choices)
         return None if sums is None else np.asarray(sums, dtype=float)[:classes, :classes]
 
     def again(self, ledger: Ledger, who: Who, most: int, slack: float) -> list[int]:
-        """Up to so many items of which one more vote, by this person, is worth more than a new item; the best first."""
+        """At most these many items of which one more vote is worth more than a new item; the best first."""
         if who is None or not len(ledger.votes):
             return []
         told = self.told(ledger, slack)
@@ -123,7 +134,7 @@ class Voting:
         return int(rng.choice(unseen)) if unseen else None
 
 
-class _Chance:
+class Chance:
     """Draws of P(right) of every item, from the prior's own model fitted to labels that may be true."""
 
     def __init__(self, cells: Cells, prepared: Prepared, predicted: NDArray[np.int64]) -> None:

@@ -1,13 +1,15 @@
-"""How often people are wrong: logit ε_r = m + d_r + c_y, learned from votes whose truth is given.
+"""How often people are wrong: logit ε = m + d_r + c_y + h·z_i, learned from votes whose truth is given.
 
-People differ (d_r ~ N(0, σ²)) and so do classes, a little (c_y ~ N(0, 0.5²)): some are harder to tell. m is how often
-people err in general. Everything is on small grids, so a draw is exact and takes microseconds.
+People differ (d_r ~ N(0, σ²)), and so do classes, a little (c_y ~ N(0, 0.5²)). People err more often where the
+classifier is unsure: z_i is its doubt about the item, in standard deviations, and h how much that matters. m is how
+often people err in general. Everything is on small grids, so a draw is exact and takes little time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -26,6 +28,9 @@ _USUAL, _USUAL_SD, _STATED_SD = 0.05, 0.75, 0.25
 # Classes differ by this much.
 _CLASS_SD = 0.5
 _CLASS_GRID = np.linspace(-1.5, 1.5, 13)
+# How much harder an item is for people if the classifier is in more doubt, by one standard deviation.
+_HARDER, _HARDER_SD = 0.4, 0.4
+_HARD_GRID = np.linspace(-0.8, 1.6, 13)
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,28 @@ class Usual:
         return -((_GRID - logit(middle)) ** 2) / (2 * sd**2)
 
 
+class Votes(NamedTuple):
+    """Votes of which it is given whether they are wrong: that, who gave them, the true class and the doubt z.
+
+    Four of shape (votes,).
+    """
+
+    wrong: NDArray[np.bool_]
+    person: NDArray[np.int64]
+    true: NDArray[np.int64]
+    doubt: NDArray[np.float64]
+
+    def fits(self, odds: NDArray[np.float64], by: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+        """The log likelihood for each of `count` people or classes, from the log-odds of each vote at each grid point.
+
+        Shape (votes, grid) to (count, grid); `by` is the person or class of each vote.
+        """
+        each = -np.logaddexp(0, np.where(self.wrong[:, None], -odds, odds))
+        found = np.zeros((count, odds.shape[1]))
+        np.add.at(found, by, each)
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Errors:
     """One draw of how often people are wrong.
@@ -48,63 +75,65 @@ class Errors:
     Parameters
     ----------
     general
-        m, the log-odds that somebody who is like the others is wrong.
+        m, the log-odds that somebody who is like the others is wrong about an item like most.
     person
         m + d_r, shape (people,).
     by_class
         c_y, shape (classes,).
+    harder
+        h.
     """
 
     general: float
     person: NDArray[np.float64]
     by_class: NDArray[np.float64]
+    harder: float
 
     @classmethod
     def start(cls, usual: Usual, people: int, classes: int) -> Errors:
         """What is expected before any vote."""
         general = float(_GRID[int(usual.log_prior.argmax())])
-        return cls(general, np.full(people, general), np.zeros(classes))
+        return cls(general, np.full(people, general), np.zeros(classes), _HARDER)
 
-    def log_odds(self, person: NDArray[np.int64]) -> NDArray[np.float64]:
+    def log_odds(self, person: NDArray[np.int64], doubt: NDArray[np.float64]) -> NDArray[np.float64]:
         """The log-odds that each vote is wrong if its item is of each class, shape (votes, classes)."""
-        return self.person[person][:, None] + self.by_class
+        return (self.person[person] + self.harder * doubt)[:, None] + self.by_class
 
-    @property
-    def wrong(self) -> NDArray[np.float64]:
-        """ε_r: how often each person is wrong where classes are as hard as usual, shape (people,)."""
-        wrong: NDArray[np.float64] = expit(self.person)
-        return wrong
+    def drawn(self, rng: np.random.Generator, votes: Votes, usual: Usual) -> Errors:
+        """Draw anew, given which votes are wrong.
 
-    def drawn(
-        self, rng: np.random.Generator, wrong: NDArray[np.float64], votes: NDArray[np.float64], usual: Usual
-    ) -> Errors:
-        """Draw anew, given how many votes each person gave on items of each class, and how many were wrong.
-
-        Both have shape (people, classes). First (m, σ) with the people integrated out, then each person given those,
-        then each class given the people.
+        First (m, σ) with the people integrated out, then each person given those, then each class, then h.
         """
-        odds = _GRID[:, None] + self.by_class  # (grid, classes)
-        right_log, wrong_log = -np.logaddexp(0, odds), -np.logaddexp(0, -odds)
-        fits = wrong @ wrong_log.T + (votes - wrong) @ right_log.T  # (people, grid)
-        log_people = _people_prior()  # (grid of m, sigmas, grid)
+        rest = (self.by_class[votes.true] + self.harder * votes.doubt)[:, None]
+        fits = votes.fits(_GRID + rest, votes.person, len(self.person))
+        prior = _people_prior()  # (grid of m, sigmas, grid)
         top = fits.max(axis=1, keepdims=True)
-        each = np.log(np.exp(fits - top) @ np.exp(log_people).reshape(-1, len(_GRID)).T)
+        each = np.log(np.exp(fits - top) @ prior.reshape(-1, len(_GRID)).T)
         both = each.sum(axis=0).reshape(len(_GRID), -1) + usual.log_prior[:, None] + np.log(_SIGMA_PRIOR)
         m, s = np.unravel_index(pick(rng, _from_log(both.reshape(1, -1)))[0], both.shape)
-        person = _GRID[pick(rng, _from_log(fits + log_people[m, s]))]
-        odds = person[:, None] + _CLASS_GRID[:, None, None]  # (class grid, people, 1)
-        by_grid = (wrong * -np.logaddexp(0, -odds) + (votes - wrong) * -np.logaddexp(0, odds)).sum(axis=1)
-        by_grid += -((_CLASS_GRID[:, None] / _CLASS_SD) ** 2) / 2
-        by_class = _CLASS_GRID[pick(rng, _from_log(by_grid.T))]
-        return Errors(float(_GRID[m]), person, by_class)
+        person = _GRID[pick(rng, _from_log(fits) * prior[m, s])]
+        rest = (person[votes.person] + self.harder * votes.doubt)[:, None]
+        fits = votes.fits(_CLASS_GRID + rest, votes.true, len(self.by_class)) - (_CLASS_GRID / _CLASS_SD) ** 2 / 2
+        by_class = _CLASS_GRID[pick(rng, _from_log(fits))]
+        rest = (person[votes.person] + by_class[votes.true])[:, None]
+        fits = votes.fits(_HARD_GRID * votes.doubt[:, None] + rest, np.zeros_like(votes.person), 1)
+        fits = fits - ((_HARD_GRID - _HARDER) / _HARDER_SD) ** 2 / 2
+        return Errors(float(_GRID[m]), person, by_class, float(_HARD_GRID[pick(rng, _from_log(fits))[0]]))
+
+    def wrong(self, votes: Votes) -> NDArray[np.float64]:
+        """ε of each vote, if its item is of the class given there, shape (votes,)."""
+        found: NDArray[np.float64] = expit(
+            self.person[votes.person] + self.by_class[votes.true] + self.harder * votes.doubt
+        )
+        return found
 
 
+@cache
 def _people_prior() -> NDArray[np.float64]:
-    """log N(log-odds of a person | m, σ²) on the grid, shape (grid of m, sigmas, grid)."""
+    """N(log-odds of a person | m, σ²) on the grid, shape (grid of m, sigmas, grid)."""
     gap = (_GRID - _GRID[:, None, None]) / _SIGMAS[:, None]
-    weight = np.exp(-(gap**2) / 2)
-    log: NDArray[np.float64] = np.log(np.maximum(weight / weight.sum(axis=-1, keepdims=True), 1e-300))
-    return log
+    weight: NDArray[np.float64] = np.exp(-(gap**2) / 2)
+    return np.maximum(weight / weight.sum(axis=-1, keepdims=True), 1e-300)
 
 
 def _from_log(log_weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -48,6 +48,20 @@ class Reliability:
     level: float
 
     @property
+    def by_name(self) -> dict[str, str]:
+        """How often each person is right, in words."""
+        return {
+            row["annotator"]: f"{percent(row['right'])} ({percent(row['low'])} to {percent(row['high'])})"
+            for row in self.people.rows()
+        }
+
+    def sentences(self, most: int = 20) -> list[str]:
+        """The main numbers, and how often each person is right, those with most votes first."""
+        rows = sorted(self.people.rows(), key=lambda row: -row["votes"])[:most]
+        each = [f"{row['annotator']} in {self.by_name[row['annotator']]}" for row in rows]
+        return [self.words, f"How often each person is right: {'; '.join(each)}."] if each else [self.words]
+
+    @property
     def words(self) -> str:
         """The main numbers in sentences."""
         often = f"{percent(self.floor)} ({percent(self.low)} to {percent(self.high)})"
@@ -68,10 +82,13 @@ def reliability(
 ) -> Reliability:
     """Sum up the rounds of the sampler."""
     ballots, tails = imputed.ballots, [(1 - level) / 2, (1 + level) / 2]
-    right = 1 - np.array([errors.wrong for errors in imputed.errors]).reshape(len(imputed.errors), -1)
+    wrong = imputed.wrong
     compared = (ballots.votes > 1) | (ballots.known >= 0)
     votes = np.bincount(ballots.person, minlength=len(ballots.people))
     checked = np.bincount(ballots.person, compared[ballots.row], minlength=len(ballots.people)).astype(int)
+    right = np.array([1 - wrong[:, ballots.person == r].mean(axis=1) for r in range(len(votes))]).T.reshape(
+        -1, len(votes)
+    )
     ends = np.quantile(right, tails, axis=0) if len(ballots.people) else np.empty((2, 0))
     people = Table(
         {
@@ -84,14 +101,14 @@ def reliability(
         },
         {"level": level},
     )
-    wrong = (1 - right) @ (votes / votes.sum()) if votes.sum() else expit([e.general for e in imputed.errors])
-    low, high = np.quantile(wrong, tails)
+    floor = wrong.mean(axis=1) if votes.sum() else expit([errors.general for errors in imputed.errors])
+    low, high = np.quantile(floor, tails)
     most, evidence = ballots.majority(), ballots.evidence
     agree = (most == predicted[ballots.items])[evidence]
     doubted = imputed.probability[np.arange(len(most)), most] < 0.5
     return Reliability(
         people,
-        float(wrong.mean()),
+        float(floor.mean()),
         float(low),
         float(high),
         float(agree.mean()) if len(agree) else None,

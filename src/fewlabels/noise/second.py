@@ -47,7 +47,8 @@ def worth(imputed: Imputed, predicted: NDArray[np.int64]) -> Worth:
         The predicted class of each item of the pool, shape (pool,).
     """
     ballots = imputed.ballots
-    general = expit(np.array([errors.general for errors in imputed.errors]))
+    no_votes = not len(ballots.row)
+    general = expit([e.general for e in imputed.errors]) if no_votes else imputed.wrong.mean(axis=1)
     error, spread = float(general.mean()), float(general.var())
     total = float(imputed.overall.var()) + 1e-12
     slope = float(np.cov(general, imputed.overall)[0, 1]) / max(spread, 1e-12)

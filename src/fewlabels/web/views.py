@@ -50,6 +50,15 @@ class Dashboard:
     log: Table
 
 
+def _people(audit: Assessment) -> Table:
+    """The work of each person and, where labels may be wrong, how often each is right."""
+    table = audit.by_person()
+    if not audit.spec.noisy:
+        return table
+    right = audit.annotators().by_name
+    return table.with_column("right", [right.get(who, "") for who in table["annotator"]])
+
+
 def dashboard(audit: Assessment) -> Dashboard:
     """Compute the dashboard of an assessment."""
     reading = Reading(audit)
@@ -66,7 +75,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         standing=audit.standing(),
         groups=readable(finding.answer_table if finding.task.surety else finding.estimates, finding.task),
         plots=tuple(Plot(plot.title, plots.figure(plot), plot.caption()) for plot in drawn),
-        people=audit.by_person(),
+        people=_people(audit),
         agreement=agreed.words if agreed.items else None,
         log=type(log)({name: column[::-1] for name, column in log.columns.items() if name != "step"}),
     )
