@@ -62,7 +62,7 @@ class Sample:
         return int((self.anchor & self.labelled).sum())
 
     def relabelled(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> Sample:
-        """The same items with other labels: whether the predictions of these are right, and none for the others."""
+        """Give the items other labels: whether the predictions of these are right, and none for the others."""
         shown = np.full(int(max(self.items.max(initial=0), items.max(initial=0))) + 1, np.nan)
         shown[items] = right
         return Sample(self.items, shown[self.items], self.anchor)

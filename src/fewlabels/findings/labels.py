@@ -128,17 +128,25 @@ def right_labels(
     return dict(zip(groups.names, counts.tolist(), strict=True))
 
 
+def agreement_of(audit: Assessment) -> str:
+    """How far people agree, in words; "" if no two of them labelled the same item."""
+    agreed = audit.agreement()
+    if not agreed.items:
+        return ""
+    doubtful = " Most of these items got a second vote because the first was in doubt." if audit.spec.noisy else ""
+    return agreed.words + (doubtful if audit.spec.overlap == 1 else "")
+
+
 def count_labels(audit: Assessment) -> Labels:
     """Count the labels and requests, with the details of the labels from the log."""
     counting = audit.labels()
     events = [event for event in audit.history() if event.kind in ("label", "decide") and event.item in counting]
-    agreed = audit.agreement()
     return Labels(
         **asdict(tally(audit)),
         replaced=_changed([event for event in events if event.kind == "label"]),
         decided=len({event.item for event in events if event.kind == "decide"}),
         people=len({event.annotator for event in events if event.annotator}),
-        agreement=agreed.words if agreed.items else "",
+        agreement=agreement_of(audit),
         first=events[0].at if events else None,
         last=events[-1].at if events else None,
         elsewhere=audit.others(),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Rounds that are thrown away, because they remember where the sampler began, and rounds that are kept.
 _BURN, _KEPT = 10, 32
+# Classes and people depend on each other, so they are drawn in turn this often in a round, for each fit of the chances.
+_INNER = 4
 # How many mistakes the expected ones count for, of people and of the classifier.
 _EXPECTED = 3.0
 # How often people who are wrong, about an item that the classifier gets wrong too, say the same as it does, beyond what
@@ -131,11 +133,12 @@ def impute(
     chances, probability = np.zeros(len(predicted)), np.zeros((len(ballots.items), ballots.classes))
     for turn in range(burn + kept):
         right = chance(rng, ballots.items[evidence], true[evidence])
-        mistakes = _mistakes(rng, guess, true, of_guess)
-        slips = _mistakes(rng, true[ballots.row], ballots.label, base)
-        weight = class_chances(ballots, guess, right[ballots.items], mistakes, slips, errors, doubt)
-        true = pick(rng, weight)
-        errors = errors.drawn(rng, votes_of(ballots, true, doubt), usual)
+        for _ in range(_INNER):
+            mistakes = _mistakes(rng, guess, true, of_guess)
+            slips = _mistakes(rng, true[ballots.row], ballots.label, base)
+            weight = class_chances(ballots, guess, right[ballots.items], mistakes, slips, errors, doubt)
+            true = pick(rng, weight)
+            errors = errors.drawn(rng, votes_of(ballots, true, doubt), usual)
         if turn >= burn:
             trues.append(true)
             found.append(errors)

@@ -29,7 +29,7 @@ _USUAL, _USUAL_SD, _STATED_SD = 0.05, 0.75, 0.25
 _CLASS_SD = 0.5
 _CLASS_GRID = np.linspace(-1.5, 1.5, 13)
 # How much harder an item is for people if the classifier is in more doubt, by one standard deviation.
-_HARDER, _HARDER_SD = 0.4, 0.4
+_HARDER, _HARDER_SD = 0.3, 0.3
 _HARD_GRID = np.linspace(-0.8, 1.6, 13)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
 from fewlabels.findings.key_figures import certainty
+from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
 
@@ -64,7 +65,6 @@ def dashboard(audit: Assessment) -> Dashboard:
     reading = Reading(audit)
     finding, progress, log = found_in(reading), audit.by_group(), audit.log(last=_EVENTS)
     drawn = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]
-    agreed = audit.agreement()
     return Dashboard(
         finding=finding,
         certainty=certainty(finding) if finding.labels.labelled else None,
@@ -76,6 +76,6 @@ def dashboard(audit: Assessment) -> Dashboard:
         groups=readable(finding.answer_table if finding.task.surety else finding.estimates, finding.task),
         plots=tuple(Plot(plot.title, plots.figure(plot), plot.caption()) for plot in drawn),
         people=_people(audit),
-        agreement=agreed.words if agreed.items else None,
+        agreement=agreement_of(audit) or None,
         log=type(log)({name: column[::-1] for name, column in log.columns.items() if name != "step"}),
     )
