@@ -33,6 +33,7 @@ ORDER = (
     "metrics",
     "anytime",
     "rectified",
+    "noise",
     "estimates",
     "tasks",
     "policies",

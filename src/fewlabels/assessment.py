@@ -10,16 +10,18 @@ import numpy as np
 from fewlabels.belief import Belief, Strata
 from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
-from fewlabels.errors import InputError, PoolChangedError, SpecError, StoreError
+from fewlabels.errors import Argument, InputError, PoolChangedError, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
+from fewlabels.io.labels import checked, said
 from fewlabels.labelling.record import Record
 from fewlabels.learned.models import ModelsBelief, OneModelBelief
 from fewlabels.metrics import Accuracy, Metric
+from fewlabels.noise import NoisyBelief, Reliability, reliability
 from fewlabels.partition import Partition, by_predicted, by_score, cross, partition_from_recipe, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
-from fewlabels.priors import Learned, Prepared, Prior
+from fewlabels.priors import Learned, Prior
 from fewlabels.rectified import rectified
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Standing, Stop, standing
@@ -350,7 +352,7 @@ class Assessment(Record):
 
     def _plainly(self, words: str, level: float, draws: int) -> Callable[[], str]:
         """A function that makes the headline; it falls back to the task's words if the log has changed or is closed."""
-        seq = self._ledger.seq
+        seq = self._ledger.events
 
         def headline() -> str:
             from fewlabels.findings.finding import find
@@ -416,37 +418,68 @@ class Assessment(Record):
         metric.check(pool, groups)
         cells = metric.cells(pool, groups)
         # The number over all items can be off after steered asking, if it is one share.
-        off = self._is_steered and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
+        off = self._is_steered() and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
         with self._current() as now:
             ledger = now if at is None else at
-            items, true = ledger.labels()
-            random = self._is_random_sample and not ledger.adopted
+            labels = self._possible_labels(ledger)
+            random = self._is_random_sample(ledger)
+            alone, asked = not ledger.drawn.elsewhere, self._askers.asked(ledger)
             sample = self._sample(ledger) if off else None
-
-        def believed(cells: Cells, prepared: Prepared | None = None) -> Belief:
-            prepared = prepared or self.spec.prior.on(cells, self.spec.target)
-            return prepared.belief(metric.outcomes(pool, cells, items, true))
-
         self.spec.prior.check(cells)
-        if np.array_equal(groups.group, self._asking.group):
-            return metric, believed(cells), cells
-        across = self.spec.prior.across(cells, self.spec.target, self._asking)
-        if random or across:
-            read: Belief | Strata = believed(cells, across)
-        else:
-            fine = metric.cells(pool, cross(groups, self._asking))
-            self.spec.prior.check(fine)
-            first = np.unique(fine.cell, return_index=True)[1]
-            read = Strata(believed(fine), cells.cell[first].astype(np.int64), cells.size)
-        if sample is None:
-            return metric, read, cells
-        return metric, rectified(read, pool.confidence, sample, self._results_rng(), pool.count), cells
+        fine, prepared = cells, None
+        if not (alone and np.array_equal(groups.group, self._asking.group)):
+            prepared = self.spec.prior.across(cells, self.spec.target, *([self._asking] if alone else asked))
+            if not random and prepared is None:
+                fine = metric.cells(pool, cross(groups, self._asking))
+                self.spec.prior.check(fine)
+        prepared = prepared or self.spec.prior.on(fine, self.spec.target)
 
-    @property
+        def read(items: NDArray[np.int64], true: NDArray[np.int32]) -> Believed:
+            """What some labels say."""
+            belief: Belief | Strata = prepared.belief(metric.outcomes(pool, fine, items, true))
+            if fine is not cells:
+                first = np.unique(fine.cell, return_index=True)[1]
+                belief = Strata(cast("Belief", belief), cells.cell[first].astype(np.int64), cells.size)
+            if sample is None:
+                return belief
+            shown = sample if self._voting is None else sample.relabelled(items, true == pool.predicted[items])
+            return rectified(belief, pool.confidence, shown, self._results_rng(), pool.count)
+
+        items, *each = labels
+        if self._voting is None:
+            return metric, read(items, each[0]), cells
+        return metric, NoisyBelief.of([read(items, true) for true in each]), cells
+
+    def _possible_labels(self, ledger: Ledger) -> list[NDArray[Any]]:
+        """The labelled items and their true classes; several times their classes, where labels may be wrong."""
+        if self._voting is None:
+            return [*ledger.labels()]
+        imputed = self._voting.told(ledger).imputed
+        return [imputed.items, *imputed.labels]
+
+    def annotators(self, *, level: float = 0.95) -> Reliability:
+        """How often each person is right, with intervals, and how far these labels can be trusted.
+
+        Only where labels may be wrong: `create(..., noisy=True)`.
+        """
+        check_level(level)
+        if self._voting is None:
+            raise SpecError(
+                f"{self.name!r} takes every label as true. How often people are right is learned in an assessment made "
+                "with ",
+                Argument("noisy", value=True),
+                "; agreement() says how far they agree.",
+            )
+        with self._current() as ledger:
+            imputed = self._voting.told(ledger).imputed
+        return reliability(imputed, self._voting.predicted, self.spec.labels_right, level)
+
     def _is_steered(self) -> bool:
         """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
-        several = int((self._asking.sizes > 0).sum()) > 1
-        return several and self.spec.policy.uses_belief and self.spec.prior.uses_items
+        with self._current() as ledger:
+            askers = [self._asker, *(self._askers[name] for name in ledger.drawn.askers)]
+        steered = any(asker.spec.policy.uses_belief and int((asker.asking.sizes > 0).sum()) > 1 for asker in askers)
+        return steered and self.spec.prior.uses_items
 
     def _view_of_models(
         self, metric: Metric, groups: Partition, model: str | None
@@ -494,6 +527,10 @@ def create(
     overlap: int = 1,
     anchor: float | None = None,
     model: str | None = None,
+    noisy: bool = False,
+    labels_right: float | None = None,
+    gold: Any = None,
+    gold_rate: float = 0.1,
 ) -> Assessment:
     """Begin an assessment.
 
@@ -532,6 +569,18 @@ def create(
     model
         The model that the question is about, if the pool has several and the task is about one. The labels serve the
         others too: `audit.estimates(model="old")`.
+    noisy
+        Whether labels may be wrong. How often each person is right is then learned from items with several votes and
+        from gold items, every number knows about it, and a second person is asked about an item where that is worth
+        more than a new item.
+    labels_right
+        How often labels are right, such as 0.97, if you know it; it counts until votes say more. It implies `noisy`.
+    gold
+        Labels that you are sure of, as `tell` takes them. These items are mixed in among the others, and what people
+        say about them tells how often they are right. They say nothing about the classifier, unless the assessment
+        draws them as well. It implies `noisy`.
+    gold_rate
+        The share of requests that hand out a gold item.
 
     Examples
     --------
@@ -568,6 +617,10 @@ def create(
         overlap=overlap,
         anchor=anchor or 0.0,
         model=model,
+        noisy=noisy or labels_right is not None or gold is not None,
+        labels_right=labels_right,
+        gold=None if gold is None else dict(checked(said(gold), pool)),
+        gold_rate=gold_rate,
     )
     own = spec.of(pool)
     made = spec.partition(own)

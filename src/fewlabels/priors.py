@@ -98,12 +98,18 @@ class Prior(Part, ABC):
     def on(self, cells: Cells, target: Target) -> Prepared:
         """Prepare for these cells, and for the population behind the pool or the pool itself."""
 
-    def across(self, cells: Cells, target: Target, asked: Partition) -> Prepared | None:
+    def across(self, cells: Cells, target: Target, *asked: Partition) -> Prepared | None:
         """Prepare for cells of other groups than those of asking, within which labels are a random sample.
 
-        None if the prior knows nothing about that: the cells are then split by the groups of asking (see `Strata`).
+        Labels may have been asked in several groupings. None if the prior knows nothing about that: the cells are then
+        split by the groups of asking (see `Strata`).
         """
         return None
+
+    @property
+    def reads_across(self) -> bool:
+        """Whether it knows how to read labels that were asked in other groups."""
+        return type(self).across is not Prior.across
 
 
 @dataclass(frozen=True)
@@ -234,27 +240,26 @@ class Learned(Prior):
     )
     uses_items: ClassVar[bool] = True
 
-    def on(self, cells: Cells, target: Target, asked: Partition | None = None) -> Prepared:
+    def on(self, cells: Cells, target: Target, *asked: Partition) -> Prepared:
         """Sort the items by confidence, and compute the classes expected of mistakes where labels show classes.
 
-        `asked` are the groups in which labels were asked, where they differ from those of the cells. Both have effects.
+        `asked` are the groups in which labels were asked, where they differ from those of the cells. All have effects.
         """
         if isinstance(cells, ModelCells):
             panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
             return Prepared(cells, partial(_models, cells, target, panel))
         if cells.right is None:
-            items = answered_strips(cells, factors(cells, asked), are_columns(cells, asked))
+            items = answered_strips(cells, factors(cells, *asked), are_columns(cells, *asked))
             return Prepared(cells, partial(_right_or_wrong, cells, target, items))
-        return Prepared(
-            cells, partial(_classes, cells, target, rows_of(cells, factors(cells, asked), are_columns(cells, asked)))
-        )
+        rows = rows_of(cells, factors(cells, *asked), are_columns(cells, *asked))
+        return Prepared(cells, partial(_classes, cells, target, rows))
 
-    def across(self, cells: Cells, target: Target, asked: Partition) -> Prepared:
-        """Prepare for cells of other groups than those of asking; both have effects, crossed."""
-        return self.on(cells, target, asked)
+    def across(self, cells: Cells, target: Target, *asked: Partition) -> Prepared:
+        """Prepare for cells of other groups than those of asking; all have effects, crossed."""
+        return self.on(cells, target, *asked)
 
 
-def factors(cells: Cells, asked: Partition | None = None) -> list[NDArray[np.int64]]:
+def factors(cells: Cells, *asked: Partition) -> list[NDArray[np.int64]]:
     """What items differ by beyond their confidences: the level of each item, shape (items,), of each factor.
 
     These are the groups of asking, the groups of the cells, and what else a cell stands for (a predicted class, or a
@@ -262,11 +267,11 @@ def factors(cells: Cells, asked: Partition | None = None) -> list[NDArray[np.int
     quantity is the same number by every route.
     """
     found: list[NDArray[np.int64]] = []
-    for levels in (None if asked is None else asked.group, cells.partition.group, cells.key[cells.cell]):
-        if levels is not None:
-            codes = np.unique(levels, return_inverse=True)[1].astype(np.int64)
-            if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
-                found.append(codes)
+    all_levels: list[NDArray[Any]] = [groups.group for groups in asked]
+    for levels in (*all_levels, cells.partition.group, cells.key[cells.cell]):
+        codes = np.unique(levels, return_inverse=True)[1].astype(np.int64)
+        if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
+            found.append(codes)
     return found or [np.zeros(len(cells.cell), dtype=np.int64)]
 
 
@@ -276,9 +281,9 @@ def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     return len(np.unique(fine * count + levels)) == int(fine.max()) + 1
 
 
-def are_columns(cells: Cells, asked: Partition | None = None) -> bool:
+def are_columns(cells: Cells, *asked: Partition) -> bool:
     """Whether the first of the factors is groups that are told apart by columns of the pool alone."""
-    recipes = [made.recipe for made in (asked, cells.partition) if made is not None]
+    recipes = [made.recipe for made in (*asked, cells.partition)]
     some = [recipe for recipe in recipes if recipe.get("by") != "whole"]
     return bool(some) and by_columns_alone(some[0])
 

@@ -62,6 +62,12 @@ class Sample:
         """How many labels were drawn at random from all items."""
         return int((self.anchor & self.labelled).sum())
 
+    def relabelled(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> Sample:
+        """Give the items other labels: whether the predictions of these are right, and none for the others."""
+        shown = np.full(int(max(self.items.max(initial=0), items.max(initial=0))) + 1, np.nan)
+        shown[items] = right
+        return Sample(self.items, shown[self.items], self.anchor)
+
 
 def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sample) -> NDArray[np.float64]:
     """f_i = σ(a + b·logit s_i): how probably each item is right, by a curve through the labels; shape (items,).

@@ -48,6 +48,14 @@ class Spec:
         Where all items are one group: ask in this many strips of confidence, and not in the group as a whole. 0: no.
     model
         The model of the pool that the task is about, if the pool has several and the task is not about all of them.
+    noisy
+        Whether labels may be wrong: the belief then knows how often people err; see `noise/`.
+    labels_right
+        How often labels are right, as the owner states it; None if nothing is stated.
+    gold
+        The classes of some items that the owner knows, id to class, by which people are checked; None for none.
+    gold_rate
+        The share of requests that hand out a gold item.
     """
 
     task: tasks.Task
@@ -61,6 +69,10 @@ class Spec:
     anchor: float = field(default=0.0, metadata={"newer": True})
     strips: int = field(default=0, metadata={"newer": True})
     model: str | None = field(default=None, metadata={"newer": True})
+    noisy: bool = field(default=False, metadata={"newer": True})
+    labels_right: float | None = field(default=None, metadata={"newer": True})
+    gold: Mapping[str, str] | None = field(default=None, metadata={"newer": True})
+    gold_rate: float = field(default=0.1, metadata={"newer": True})
 
     def __post_init__(self) -> None:
         for value, kind, example in (
@@ -87,6 +99,35 @@ class Spec:
         if self.strips and self.groups.get("by") != "whole":
             raise SpecError(
                 "'strips' of confidence are asked in where all items are one group. Use groups=whole(pool)."
+            )
+
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        """SpecError if labels that may be wrong do not go together with the rest."""
+        if self.labels_right is not None:
+            number_field(self, "labels_right", "The 'labels_right'", high=1)
+            if self.labels_right <= 0.5:
+                raise SpecError(
+                    f"The 'labels_right' must be between 0.5 and 1, such as 0.97. Got {self.labels_right} instead."
+                )
+        number_field(self, "gold_rate", "The 'gold_rate'", high=1, ends=True)
+        if not self.noisy:
+            if self.gold or self.labels_right is not None:
+                what = "'gold' and 'labels_right' are about labels that may be wrong. Add "
+                raise SpecError(what, Argument("noisy", value=True), ".")
+            return
+        if self.promises:
+            raise SpecError(
+                "a guarantee needs labels that are true, so it cannot be given where they may be wrong. Leave out the "
+                "guarantee, or ",
+                Argument("noisy", value=True),
+                ".",
+            )
+        if self.task.of_models:
+            raise SpecError(
+                f"{type(self.task).__name__} takes labels as true. Labels that may be wrong can be read by questions "
+                "about one model only so far."
             )
 
     def of(self, pool: Pool) -> Pool:
@@ -118,6 +159,11 @@ class Spec:
         self.prior.check(cells)
         return cells
 
+    @property
+    def promises(self) -> bool:
+        """Whether something is guaranteed, for every truth and at every look: that needs items of its own drawing."""
+        return self.stop.guarantee is not None or self.task.unguaranteed() != self.task
+
     def to_json(self) -> dict[str, Any]:
         """Convert the spec to plain JSON values."""
         return {f.name: to_json(getattr(self, f.name)) for f in _said(self)}
@@ -126,7 +172,7 @@ class Spec:
     def from_json(cls, data: Mapping[str, Any]) -> Spec:
         """Make the spec that `to_json` wrote."""
         known = {field.name for field in fields(cls)}
-        parts = {name: from_json(value) if name != "groups" else value for name, value in data.items()}
+        parts = {name: from_json(value) if name not in ("groups", "gold") else value for name, value in data.items()}
         if unknown := parts.keys() - known:
             raise SpecError(
                 f"this assessment has settings that this version of fewlabels does not know: {sorted(unknown)}. "

@@ -27,9 +27,7 @@ def calls(monkeypatch) -> Counter[tuple]:
         real = getattr(fl.Assessment, name)
 
         def call(self, *args, **how):
-            found[
-                name, *(f"{key}={value!r}" for key, value in how.items() if key in ("metric", "groups", "after"))
-            ] += 1
+            found[name, *(f"{key}={value!r}" for key, value in how.items() if key in ("metric", "groups", "last"))] += 1
             return real(self, *args, **how)
 
         return call
@@ -45,7 +43,7 @@ def test_a_dashboard_computes_each_number_once_and_reads_the_end_of_the_log(ques
     calls.clear()
     shown = dashboard(audit)
     assert set(calls.values()) == {1}, calls
-    assert [call for call in calls if call[0] == "log"] == [("log", f"after={audit.seq - 30}")]
+    assert [call for call in calls if call[0] == "log"] == [("log", "last=30")]
     assert shown.finding.headline == find(audit).headline
     own = audit.estimates()
     assert {name: shown.finding.estimates[name] for name in own.columns} == {name: own[name] for name in own.columns}
@@ -82,7 +80,7 @@ def test_the_tally_is_that_of_the_log(seed: int) -> None:
     assert found.adopted == len(counting.keys() - of["request"])
     assert found.withdrawn == len(of["withdraw"] - counting.keys())
     assert (found.withdrawn > 0) & (found.unresolved > 0) & (found.labelled > 0)
-    assert count_labels(audit, audit.log()).to_json().items() >= vars(found).items()
+    assert count_labels(audit).to_json().items() >= vars(found).items()
 
 
 def places(each: int, number: int = 40, **spec) -> tuple[fl.Assessment, dict[str, str]]:

@@ -28,6 +28,7 @@ KINDS: tuple[Kind, ...] = ("request", "label", "skip", "decide", "retract", "exp
 WEIGHTS = (8, 8, 3, 1, 2, 2, 1)
 METRIC = fl.Accuracy()
 GROUPS = fl.by_predicted(KNOWN.pool)
+LOGS = ("", "own", "read", "unread")  # of which assessment an event is: items of "read" count, those of "unread" do not
 
 
 def history(seed: int, length: int) -> list[Event]:
@@ -42,22 +43,26 @@ def history(seed: int, length: int) -> list[Event]:
         at = NOW + timedelta(seconds=luck.randrange(-50, 50))
         step = seq if kind == "request" else 0
         who = luck.choice(PEOPLE)
-        events.append(Event(kind, luck.choice(items), step, label, who, note, at, seq, hash=bytes([seq % 251]) * 32))
+        link, log = bytes([seq % 251]) * 32, luck.choice(LOGS)
+        events.append(
+            Event(kind, luck.choice(items), step, label, who, note, at, seq, hash=link, place=seq, assessment=log)
+        )
     return events
 
 
 def ledger_of(overlap: int, metric: fl.Metric = METRIC) -> Ledger:
-    return Ledger(KNOWN.pool, metric, metric.cells(KNOWN.pool, GROUPS), overlap)
+    return Ledger(KNOWN.pool, metric, metric.cells(KNOWN.pool, GROUPS), overlap, "own", lambda name: name == "read")
 
 
 def state(ledger: Ledger) -> dict[str, Any]:
     """Everything that a ledger knows, down to the order in which people's items come."""
     arrays = ("true", "pending", "asked", "strange", "withdrawn", "counts", "waiting", "room")
     votes = {
-        item: (list(v.given.items()), list(v.held), v.handed, v.decided, v.step, v.queued)
+        item: (list(v.given.items()), list(v.held), v.handed, v.decided, v.asker, v.step, v.turn, v.queued)
         for item, v in ((item, ledger.votes[item]) for item in sorted(ledger.votes))
     }
-    plain = {name: getattr(ledger, name) for name in ("seq", "hash", "changes", "step", "queue", "shared", "lost")}
+    plain = {name: getattr(ledger, name) for name in ("seen", "changes", "queue", "shared", "lost")}
+    plain |= {name: getattr(ledger.drawn, name) for name in ("step", "turn", "last", "elsewhere")}
     tables = [by_person(ledger), by_group(ledger, GROUPS), agreed(ledger).pairs]
     tables += [answers(ledger, KNOWN.pool, who, 99) for who in PEOPLE]
     return plain | {
@@ -78,7 +83,7 @@ def state(ledger: Ledger) -> dict[str, Any]:
 def restored(ledger: Ledger, overlap: int, metric: fl.Metric = METRIC) -> Ledger:
     other = ledger_of(overlap, metric)
     assert unpacked(other, packed(ledger))
-    other.seq, other.hash = ledger.seq, ledger.hash
+    other.seen = dict(ledger.seen)
     return other
 
 
@@ -122,7 +127,7 @@ def test_a_log_that_adds_up_in_another_way_needs_another_form() -> None:
     found["lost"] = sorted((str(who), sorted(items)) for who, items in found["lost"].items())
     found["shared"] = sorted(found["shared"])
     digest = sha256(repr(found).encode()).hexdigest()[:16]
-    assert (checkpoint._FORM, digest) == ("fewlabels ledger 1", "fef322a0efe6fae3")
+    assert (checkpoint._FORM, digest) == ("fewlabels ledger 2", "dff1919e7ac0e7fe")
 
 
 # --- in a store

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.io import read_pool
 from fewlabels.store import Event, Store
 from fewlabels.store import log as store_module
 from fewlabels.store.schema import pool_parts
@@ -277,10 +278,10 @@ def test_a_transaction_excludes_others(store: Store) -> None:
     assert [event.item for event in store.events("pets")] == ["first", "second"]
 
 
-def test_on_postgres_assessments_do_not_wait_for_each_other(postgres_url: str) -> None:
+def test_on_postgres_assessments_of_other_pools_do_not_wait_for_each_other(postgres_url: str) -> None:
     store = Store(postgres_url)
     store.create("one", {}, pool_of())
-    store.create("two", {}, pool_of())
+    store.create("two", {}, read_pool({"id": ["b"], "predicted": ["cat"]}))
     with store.transaction("one") as one, store.transaction("two") as two:
         one.append([Event("request", "a")])
         two.append([Event("request", "b")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,11 +22,16 @@ probability that it is one of those looked for, and its rank, which is the range
 extreme). Compare: less, equal and more are the probabilities that A is below, about equal to, or above B. Beside each
 group: how many of its items are labelled and, if labels show it, how many of those predictions are right.
 
+With another --metric, other --groups, --lowest, --highest, --compare or --certify, another question is put to the
+labels that are there. Nothing is asked and nothing changes. Labels are weighted by the groups in which they were asked.
+
 \b
 Examples:
   fewlabels answer audit.db
   fewlabels answer audit.db worst --top 20 --json
   fewlabels answer audit.db worst --model old
+  fewlabels answer audit.db --groups column:language --compare en,de
+  fewlabels answer audit.db --metric recall:spam --groups whole
 """
 _SCREEN = 20
 
@@ -35,15 +40,33 @@ _SCREEN = 20
 @assessment_arguments
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @click.option("--model", metavar="NAME", help="Put the question about another model of the pool to the same labels.")
+@click.option("--metric", metavar="NAME", help="Another metric than that of the question.")
+@click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
+@click.option("--lowest", type=click.IntRange(1), metavar="M", help="Instead: which M groups have the lowest metric?")
+@click.option("--highest", type=click.IntRange(1), metavar="M", help="Instead: which M groups have the highest?")
+@click.option("--compare", metavar="A,B", help="Instead: compare two groups.")
+@click.option("--certify", metavar="RULE", help='Instead: does every group reach a line, such as "accuracy >= 0.9"?')
 @level_option
 @json_option
-def answer(address: str, name: str | None, *, top: int | None, model: str | None, level: float, as_json: bool) -> None:
+def answer(
+    address: str,
+    name: str | None,
+    *,
+    top: int | None,
+    model: str | None,
+    level: float,
+    as_json: bool,
+    **other: Any,
+) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk
     from fewlabels.findings.finding import find
     from fewlabels.findings.tables import readable
 
     audit = open_assessment(address, name)
+    if any(value is not None for value in other.values()):
+        _put_other(audit, other, model, level, top, as_json=as_json)
+        return
     if audit.pool_of(model) is not audit.pool:
         _put(audit, str(model), level, top, as_json=as_json)
         return
@@ -67,6 +90,33 @@ def answer(address: str, name: str | None, *, top: int | None, model: str | None
         talk(f"... {len(table) - shown_rows:,} more groups; --top {len(table)} shows them.")
     for doubt in finding.doubts:
         talk(doubt)
+
+
+def _put_other(
+    audit: Assessment, other: dict[str, Any], model: str | None, level: float, top: int | None, *, as_json: bool
+) -> None:
+    """Put another question to the labels that are there, in the words of its task."""
+    from fewlabels.cli.common import emit, emit_json, talk
+    from fewlabels.cli.question import question
+    from fewlabels.findings.phrases import asked
+    from fewlabels.findings.tables import readable
+
+    pool = audit.pool_of(model)
+    same = dict.fromkeys(("task", "rope", "by", "sure", "guarantee", "compare_models"))
+    options = {**same, **other, "best": False, "only": (), "metric": other["metric"] or "accuracy"}
+    groups, task = question(options, pool)
+    if other["groups"] is None:
+        groups = audit.groups_of(model)
+    answer = audit.put(task, groups, model=model, level=level)
+    words = asked(task, groups, model or audit.spec.model)
+    if as_json:
+        rows = list(answer.table.rows())[:top]
+        emit_json({"question": words, "words": answer.words, "probability": answer.probability, "rows": rows})
+        return
+    click.echo(harmless(f"{words}\n{answer.words}\n"))
+    table = readable(answer.table, task)
+    emit(_part(table, min(len(table), top or len(table))), as_json=False)
+    talk("The labels were asked for with another question in mind, so there may be few where this one is unclear.")
 
 
 def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_json: bool) -> None:

@@ -49,12 +49,16 @@ Examples:
   fewlabels new audit.db old.csv new.csv --best
   fewlabels new audit.db answers.csv --models gpt_a,gpt_b --compare-models gpt_b,gpt_a --rope 0.01
   fewlabels new audit.db logs/run.eval
+  fewlabels new audit.db predictions.csv --noisy --gold gold.csv
   fewlabels new audit.db predictions.csv --predicted answer --content question --dry-run
   fewlabels new audit.db 'predictions/*.parquet' --groups column:region
   fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
 _SMALL = 5  # a group with fewer items is too small to look for
 _ANCHOR = "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy]"
+_NOISY = "Labels may be wrong: learn how often people err, and let every number know."
+_RIGHT = "How often labels are right, if you know it. It implies --noisy."
+_GOLD = "Labels that you are sure of (id, label), mixed in unseen to check people. It implies --noisy."
 _CONTENT = "Columns that annotators see: text, image path or address; separate with commas (none: only the id)."
 
 
@@ -68,6 +72,10 @@ _CONTENT = "Columns that annotators see: text, image path or address; separate w
 @click.option("--anchor", type=click.FloatRange(0, 1), metavar="SHARE", help=_ANCHOR)
 @click.option("--overlap", type=click.IntRange(1), default=1, show_default=True, help="People who label each item.")
 @stop_options
+@click.option("--noisy", is_flag=True, help=_NOISY)
+@click.option("--labels-right", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), metavar="P", help=_RIGHT)
+@click.option("--gold", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help=_GOLD)
+@click.option("--gold-rate", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share of gold items.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
 @click.option("--dry-run", is_flag=True, help="Only print what would be done.")
 @json_option
@@ -96,7 +104,10 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     }
     if options["overlap"] > 1:
         settings["overlap"] = options["overlap"]
-    create(None if dry_run else address, name, pool, groups, **settings).close()
+    settings |= {name: options[name] for name in ("noisy", "labels_right", "gold", "gold_rate")}
+    audit = create(None if dry_run else address, name, pool, groups, **settings)
+    known = {} if dry_run else audit.others()
+    audit.close()
     _say(
         f"{', '.join(files)}: {counted(len(pool), 'item')}",
         [*understood, *_about(groups, task, settings["stop"], options["model"])],
@@ -105,6 +116,11 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
+    if known:
+        talk(
+            f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}. They "
+            "count for this question too, and nobody is asked about these items again."
+        )
     talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
     if as_json:
         about = {line.what: line.text for line in understood}

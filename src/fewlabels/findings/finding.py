@@ -134,7 +134,7 @@ def found_in(reading: Reading) -> Finding:
         level=reading.level,
         question=phrases.question(audit),
         headline=task.headline(grounds) if labels.labelled else _NOTHING,
-        basis=_basis(audit, grounds.rows, labels.labelled) if labels.labelled else "",
+        basis=_basis(audit, grounds.rows, labels.labelled) + _noise(audit) if labels.labelled else "",
         doubts=doubts(task, grounds, labels),
         answer=grounds.answer,
         estimates=estimates_table(reading.estimates, grounds.rows),
@@ -165,6 +165,11 @@ def grounds_of(reading: Reading) -> Grounds:
         unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
         confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
     )
+
+
+def _noise(audit: Assessment) -> str:
+    """How far the labels can be trusted, where they may be wrong."""
+    return f" {audit.annotators().words}" if audit.spec.noisy else ""
 
 
 def _said(audit: Assessment) -> float | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.partition import Partition
-    from fewlabels.table import Table
+    from fewlabels.store import Event
 
 RIGHT_OR_WRONG = ("right", "wrong")
 """The outcomes of a metric whose labels show only whether a prediction is right."""
@@ -41,7 +41,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class Labels(Tally):
-    """A tally with details from the log: who labelled, from when to when, and what was replaced or decided."""
+    """A tally with details from the log: who labelled, from when to when, and what was replaced or decided.
+
+    `elsewhere` are labels of items that other assessments of the same pool asked for, by assessment. `noise` says how
+    often people are wrong, where labels may be.
+    """
 
     replaced: int
     decided: int
@@ -49,6 +53,8 @@ class Labels(Tally):
     agreement: str
     first: datetime | None
     last: datetime | None
+    elsewhere: Mapping[str, int]
+    noise: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON values."""
@@ -64,13 +70,19 @@ class Labels(Tally):
             sentences.append(
                 f"{count} {be} out for labelling and {'has' if self.pending == 1 else 'have'} no label yet."
             )
+        if self.elsewhere:
+            names = " and ".join(f'"{name}"' for name in self.elsewhere)
+            sentences.append(
+                f"{counted(sum(self.elsewhere.values()), 'label')} of these came from the same pool's {names}: nobody "
+                "was asked twice."
+            )
         if self.replaced:
             sentences.append(
                 f"{counted(self.replaced, 'label')} replaced an earlier, different label of the same item."
             )
         if self.decided:
             sentences.append(f"The owner of the assessment decided {counted(self.decided, 'item')}.")
-        return [*sentences, self.agreement] if self.agreement else sentences
+        return [*sentences, *filter(None, [self.agreement]), *self.noise]
 
     def _labelled(self) -> str:
         who = f" by {counted(self.people, 'person')}" if self.people else ""
@@ -116,30 +128,41 @@ def right_labels(
     return dict(zip(groups.names, counts.tolist(), strict=True))
 
 
-def count_labels(audit: Assessment, log: Table) -> Labels:
-    """Count the labels and requests, with the details of the labels from the log."""
-    counting = audit.labels()
-    events = [row for row in log.rows() if row["kind"] in ("label", "decide") and row["item"] in counting]
+def agreement_of(audit: Assessment) -> str:
+    """How far people agree, in words; "" if no two of them labelled the same item."""
     agreed = audit.agreement()
+    if not agreed.items:
+        return ""
+    doubtful = " Most of these items got a second vote because the first was in doubt." if audit.spec.noisy else ""
+    return agreed.words + (doubtful if audit.spec.overlap == 1 else "")
+
+
+def count_labels(audit: Assessment, history: Sequence[Event] | None = None) -> Labels:
+    """Count the labels and requests, with the details of the labels from the history, which may have been read."""
+    counting = audit.labels()
+    history = audit.history() if history is None else history
+    events = [event for event in history if event.kind in ("label", "decide") and event.item in counting]
     return Labels(
         **asdict(tally(audit)),
-        replaced=_changed([row for row in events if row["kind"] == "label"]),
-        decided=len({row["item"] for row in events if row["kind"] == "decide"}),
-        people=len({row["annotator"] for row in events if row["annotator"]}),
-        agreement=agreed.words if agreed.items else "",
-        first=events[0]["at"] if events else None,
-        last=events[-1]["at"] if events else None,
+        replaced=_changed([event for event in events if event.kind == "label"]),
+        decided=len({event.item for event in events if event.kind == "decide"}),
+        people=len({event.annotator for event in events if event.annotator}),
+        agreement=agreement_of(audit),
+        first=events[0].at if events else None,
+        last=events[-1].at if events else None,
+        elsewhere=audit.others(),
+        noise=tuple(audit.annotators().sentences()) if audit.spec.noisy else (),
     )
 
 
-def _changed(events: Sequence[Mapping[str, Any]]) -> int:
+def _changed(events: Sequence[Event]) -> int:
     """Count how often a person replaced their own label of an item by a different one."""
-    last: dict[tuple[str, str | None], str] = {}
+    last: dict[tuple[str, str | None], str | None] = {}
     changed = 0
-    for row in events:
-        key = row["item"], row["annotator"]
-        changed += last.get(key, row["label"]) != row["label"]
-        last[key] = row["label"]
+    for event in events:
+        key = event.item, event.annotator
+        changed += last.get(key, event.label) != event.label
+        last[key] = event.label
     return changed
 
 

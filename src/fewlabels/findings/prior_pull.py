@@ -117,7 +117,7 @@ def is_random_sample(audit: Assessment) -> bool:
 
     A single label that nobody asked for makes this false.
     """
-    return audit.spec.policy.ignorable and not any(audit.by_group()["adopted"]) and asks_everywhere(audit)
+    return audit.is_random_sample()
 
 
 def lacks_say(audit: Assessment) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.cells import Cells
     from fewlabels.partition import Partition
+    from fewlabels.store import Event
     from fewlabels.table import Table
     from fewlabels.tasks import Answer
 
@@ -76,9 +77,9 @@ class Reading:
         return self.audit.spec.cells(self.audit.pool, self.audit.groups)
 
     @cached_property
-    def log(self) -> Table:
-        """All events of the log, which is long: it is read once."""
-        return self.audit.log()
+    def history(self) -> list[Event]:
+        """What happened to the items of the pool; the logs are long, so they are read once."""
+        return self.audit.history()
 
     @cached_property
     def estimates(self) -> Table:

@@ -6,7 +6,6 @@ import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -17,11 +16,15 @@ from fewlabels.checks import number_in, whole_number
 from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part, StoreError
 from fewlabels.io.labels import checked, said, skip_reason
 from fewlabels.io.source import listed
+from fewlabels.labelling.askers import Asker, Askers
 from fewlabels.labelling.batch import Batch, Request
 from fewlabels.labelling.checkpoint import catch_up, keep
+from fewlabels.labelling.drawn import GOLD
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.next_items import choose
 from fewlabels.labelling.supply import Supply
+from fewlabels.labelling.voting import Voting
+from fewlabels.noise import NoisyBelief
 from fewlabels.policies.anchors import is_anchor
 from fewlabels.reserve import RunsLow
 from fewlabels.store import Event, UnsureError
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
+    from fewlabels.cells import Cells
     from fewlabels.io.tables import Named
     from fewlabels.labelling.votes import Who
     from fewlabels.partition import Partition
@@ -96,13 +100,16 @@ class Labelling:
         self.whole = whole
         """The pool with all its models; `pool` is the one that the task is about, perhaps that of one model."""
         self.groups = partition
-        self._asking = self.spec.asking(pool, partition)
-        self._cells = self.spec.cells(pool, self._asking)
-        self._askable = self.spec.task.asks(self._cells)
-        self._ledger = self._new_ledger()
+        self._asker = Asker(self.spec, pool)
+        self._askers = Askers(self._store, self.name, self._asker, whole)
+        self._asking = self._asker.asking
+        self._cells = self._asker.cells
+        self._askable = self._asker.askable
+        self._ledger = self.new_ledger()
         self._believed: _Believed | None = None
         self._drawn: dict[int, int] = {}
-        self.__dict__.pop("_prior", None)  # it was prepared for fewer rows
+        self._voting = Voting(self.spec, pool, self._asking, self.prepared) if self.spec.noisy else None
+        self._priors: dict[tuple[str, ...], Prepared] = {}
 
     # --- handing out
 
@@ -329,8 +336,10 @@ class Labelling:
 
     # --- inside
 
-    def _new_ledger(self) -> Ledger:
-        return Ledger(self.pool, self.spec.task.metric, self._cells, self.spec.overlap)
+    def new_ledger(self, cells: Cells | None = None) -> Ledger:
+        """A ledger that has read nothing yet, of these cells or of those in which items are asked for."""
+        metric, overlap = self.spec.task.metric, self.spec.overlap
+        return Ledger(self.pool, metric, cells or self._cells, overlap, self.name, self._askers.reads)
 
     def _stocked(self, n: int, call: Callable[[], T]) -> T:
         """Do something that hands out up to n items; if the queue of a group runs low, name more items, and again."""
@@ -408,11 +417,11 @@ class Labelling:
     def _writing(self) -> Iterator[Transaction]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
         with self._lock:
-            if not self._ledger.seq or self._ledger.grows:
+            if not self._ledger.seen or self._ledger.grows:
                 self._catch_up()
             kept, log = self._ledger.seq, None
             try:
-                with self._store.transaction(self.name, kept, known=self._ledger.hash) as log:
+                with self._store.transaction(self.name, seen=self._ledger.seen) as log, self._askers.within(log):
                     self._ledger.read(log.events)
                     kept = self._ledger.seq
                     yield log
@@ -420,7 +429,7 @@ class Labelling:
                 if isinstance(error, UnsureError):
                     self._unsure = [] if log is None else log.added
                 if self._ledger.seq > kept:  # it has read events that are not in the log: read the log anew
-                    self._ledger, self._believed = self._new_ledger(), None
+                    self._ledger, self._believed = self.new_ledger(), None
                 raise
             self._ledger.read(log.added[self._ledger.seq - kept :])
             self._unsure = []
@@ -429,7 +438,7 @@ class Labelling:
     def _hand_out(self, log: Transaction, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
         """Open items of a person, if they come back, and then new ones, n in all; these are written to the log."""
         held = self._held([annotator])[:n] if again else Batch(())
-        steps = self._chosen(annotator, n - len(held), slack) if len(held) < n else {}
+        steps = self._chosen(log, annotator, n - len(held), slack) if len(held) < n else {}
         new = [Event("request", self._id(item), step=step, annotator=annotator) for item, step in steps.items()]
         times = [event.at for event in log.append(new)]
         asked = [
@@ -440,7 +449,7 @@ class Labelling:
 
     def _held(self, people: Iterable[Who]) -> Batch:
         held = self._ledger.held
-        rows = [(at, item, who) for who in people for item, at in held.get(who, {}).items()]
+        rows = [(at, item, who) for who in people for item, at in held.get(who, {}).items() if self._is_ours(item)]
         rows.sort(key=lambda row: row[0] or datetime.min.replace(tzinfo=UTC))
         contents = self._contents([item for _, item, _ in rows])
         return Batch(
@@ -450,13 +459,48 @@ class Labelling:
             )
         )
 
-    def _chosen(self, annotator: Who, n: int, slack: float) -> dict[int, int]:
+    def _chosen(self, log: Transaction, annotator: Who, n: int, slack: float) -> dict[int, int]:
         """Up to n items to hand out next, and the step of asking that chose each."""
         ledger = self._ledger
-        steps = {item: ledger.votes[item].step for item in ledger.lacking(annotator, n)}
-        if len(steps) < n:
-            steps |= self._new_items(n - len(steps), slack)
-        return steps
+        elsewhere = ledger.drawn.elsewhere
+        # An item that another assessment has drawn needs another vote: no step of this one chose it.
+        lacking = ledger.lacking(annotator, n)
+        steps = {item: 0 if item in elsewhere else ledger.votes[item].step for item in lacking}
+        if self._voting is not None and len(steps) < n:
+            steps |= dict.fromkeys(self._voting.again(ledger, annotator, n - len(steps), slack), 0)
+        while len(steps) < n:
+            new = self._new_items(n - len(steps), slack)
+            # What other assessments know need not be asked again: it is drawn here too, and handed to nobody.
+            known = {item: step for item, step in new.items() if item in ledger.votes}
+            ledger.read(log.append([event for item, step in known.items() for event in self._drawn_too(item, step)]))
+            steps |= {item: step for item, step in new.items() if item not in known}
+            if not known:
+                break
+        return steps if self._voting is None else self._with_gold(annotator, steps)
+
+    def _with_gold(self, annotator: Who, steps: dict[int, int]) -> dict[int, int]:
+        """Put gold items in the place of some, where nobody can tell them from the others."""
+        assert self._voting is not None
+        mixed: dict[int, int] = {}
+        for turn, (item, step) in enumerate(steps.items()):
+            gold = self._voting.gold_for(self._ledger, annotator, turn)
+            if gold is None or gold in mixed or gold in steps:
+                mixed[item] = step
+            else:
+                # What was to be asked comes later: it was drawn, but is written to the log only when it is handed out.
+                mixed[gold] = GOLD
+        return mixed
+
+    def _drawn_too(self, item: int, step: int) -> list[Event]:
+        """The events for an item that was drawn, and is handed to nobody: a request that ends at once."""
+        asker = self._ledger.votes[item].asker
+        who = "known" if asker is None else f"known from {asker!r}"
+        return [Event("request", self._id(item), step=step, note=who), Event("expire", self._id(item), note=who)]
+
+    def _is_ours(self, item: int) -> bool:
+        """Whether an item was drawn here, or by an assessment whose items count here."""
+        asker = self._ledger.votes[item].asker
+        return asker is None or self._ledger.drawn.reads(asker)
 
     def _new_items(self, n: int, slack: float) -> dict[int, int]:
         """Up to n free items, and the step of asking that chose each.
@@ -467,7 +511,7 @@ class Labelling:
         ledger, uses_belief = self._ledger, self.spec.policy.uses_belief
         # For a policy that does not use the belief, nothing is fitted.
         believed = self._believe(ledger, slack) if uses_belief else None
-        drawn = {i: step for i, step in self._drawn.items() if step >= ledger.step and ledger.is_free(i)}
+        drawn = {i: step for i, step in self._drawn.items() if step >= ledger.drawn.step and ledger.is_free(i)}
         if len(drawn) < n or not slack:
             belief = self._prior.blank() if believed is None else believed.belief
             unseen = None if believed is None else believed.unseen(ledger)
@@ -483,19 +527,39 @@ class Labelling:
         """Whether choosing items takes a model of all labels, which is costly."""
         return self.spec.policy.uses_belief and self.spec.prior.uses_items
 
-    @cached_property
+    @property
     def _prior(self) -> Prepared:
-        """The prior prepared for the assessment's own cells, when a belief is first needed."""
-        return self.spec.prior.on(self._cells, self.spec.target)
+        """The prior prepared for the assessment's own cells and for all who drew items, when it is first needed."""
+        askers = (*self._ledger.drawn.askers, *([self.name] if self._ledger.drawn.step else []))
+        if askers not in self._priors:
+            self._priors = {askers: self.prepared(self._cells)}
+        return self._priors[askers]
+
+    def prepared(self, cells: Cells) -> Prepared:
+        """The prior prepared for cells of the assessment's own groups, and for the groups of others who drew items."""
+        asked = self._askers.asked(self._ledger)
+        read = self.spec.prior.across(cells, self.spec.target, *asked) if asked else None
+        return read or self.spec.prior.on(cells, self.spec.target)
 
     def _believe(self, ledger: Ledger, slack: float = 0.0) -> _Believed:
         """The belief about the assessment's own cells, kept until more than a share of the labels is new."""
         believed = self._believed
-        if believed is None or abs(ledger.changes - believed.changes) > slack * ledger.labelled:
-            outcomes = ledger.outcomes(items=self.spec.prior.uses_items)
-            believed = _Believed(ledger.changes, self._prior.belief(outcomes), outcomes.counts.sum(axis=1))
+        changes = ledger.changes if self._voting is None else ledger.events  # a second vote tells something as well
+        if self._voting is not None and slack and believed is not None and self._voting.knows_enough(ledger, slack):
+            return believed
+        if believed is None or abs(changes - believed.changes) > slack * ledger.labelled:
+            belief = self._believed_from(ledger, slack)
+            believed = _Believed(changes, belief, belief.counts.sum(axis=1))
             self._believed, self._drawn = believed, {}
         return believed
+
+    def _believed_from(self, ledger: Ledger, slack: float) -> Belief:
+        """The belief about the assessment's own cells, from labels as they are or as they may be."""
+        if self._voting is None:
+            return self._prior.belief(ledger.outcomes(items=self.spec.prior.uses_items))
+        imputed, metric = self._voting.told(ledger, slack).imputed, self.spec.task.metric
+        each = [metric.outcomes(self.pool, self._cells, imputed.items, true) for true in imputed.labels]
+        return NoisyBelief.of([self._prior.belief(outcomes) for outcomes in each])
 
     def _labels(
         self, labels: Labels, annotator: Who, note: str | None, key: str | None, *, adopt: bool = False
@@ -636,6 +700,7 @@ class Labelling:
 
     def _request(self, item: int, step: int, annotator: str | None, at: datetime | None, content: Any) -> Request:
         group = self.groups.names[self.groups.group[item]]
+        step = self._ledger.drawn.step + 1 if step == GOLD else step  # it looks like any other
         why = f"step {step} of {type(self.spec.policy).__name__}" if step else "another vote"
         if is_anchor(self.spec.seed, step, self.spec.anchor):
             why = f"step {step}, at random from all"

@@ -1,7 +1,8 @@
-"""A checkpoint: what a ledger knows at one place of the log, as bytes, so that the next reader reads what is new.
+"""A checkpoint: what a ledger knows at one place of each log, as bytes, so that the next reader reads what is new.
 
-It is kept in the store beside the log, with the number and the hash of the event up to which it counts. It is thrown
-away if that event is not in the log, if its bytes changed, or if another version of fewlabels wrote it. Counts that
+It is kept in the store beside the log, with the number and the hash of the event up to which it counts; the places in
+the other logs of the pool are inside. It is thrown away if such an event is not in its log, if its bytes changed, if
+other assessments count now than did then, or if another version of fewlabels wrote it. Counts that
 depend on metric and groups are not in it: they are computed from the labels when it is read.
 """
 
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-_FORM = "fewlabels ledger 1"
+_FORM = "fewlabels ledger 2"
 """The number grows whenever a ledger adds up the same log in another way: a test compares."""
 _FEWEST = 1_000  # new events for which a new checkpoint is worth its writing
 _SHARE = 50  # and one in so many of all events
+_NOTHING = Mark(0, b"")  # of the assessment's own log
 
 
 def catch_up(ledger: Ledger, store: Store, name: str) -> None:
@@ -42,21 +44,21 @@ def catch_up(ledger: Ledger, store: Store, name: str) -> None:
     >>> audit = fl.create(None, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
     >>> audit.tell({item: "0" for item in audit.ask(2).ids})
     2
-    >>> ledger = Ledger(audit.pool, fl.Accuracy(), fl.Accuracy().cells(audit.pool, audit.groups))
+    >>> ledger = Ledger(audit.pool, fl.Accuracy(), fl.Accuracy().cells(audit.pool, audit.groups), name="pets")
     >>> catch_up(ledger, audit._store, "pets")
     >>> ledger.seq, ledger.labelled
     (4, 2)
     """
-    if ledger.seq or not _from_checkpoint(ledger, store, name):
-        ledger.read(store.events(name, ledger.seq, known=ledger.hash))
+    if ledger.seen or not _from_checkpoint(ledger, store, name):
+        ledger.read(store.shared(name, ledger.seen))
     keep(ledger, store, name)
 
 
 def keep(ledger: Ledger, store: Store, name: str) -> None:
     """Write a checkpoint if enough has happened since the last one."""
-    if ledger.seq - ledger.kept >= max(_FEWEST, ledger.seq // _SHARE):
-        ledger.kept = ledger.seq  # whether or not it can be written: not again and again
-        store.keep_checkpoint(name, Mark(ledger.seq, ledger.hash), packed(ledger))
+    if ledger.events - ledger.kept >= max(_FEWEST, ledger.events // _SHARE):
+        ledger.kept = ledger.events  # whether or not it can be written: not again and again
+        store.keep_checkpoint(name, ledger.seen.get(name, _NOTHING), packed(ledger))
 
 
 def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
@@ -64,14 +66,21 @@ def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
     found = store.checkpoint(name)
     if found is None:
         return False
-    (seq, last), data = found
+    mark, data = found
+    about = _about(data)
+    if about is None:
+        return False
+    seen = {of: Mark(seq, bytes.fromhex(last)) for of, seq, last in about["seen"]}
+    if seen.get(name, _NOTHING) != mark or any(ledger.drawn.reads(of) != read for of, read in about["reads"].items()):
+        return False
     try:
-        new = store.events(name, seq, known=last)
+        new = store.shared(name, seen)
     except StoreError:
         return False  # it does not fit: what is wrong is said when the whole log is read
     if not unpacked(ledger, data):
         return False
-    ledger.seq, ledger.hash, ledger.kept = seq, last, seq
+    ledger.seen = seen
+    ledger.kept = ledger.events
     ledger.read(new)
     return True
 
@@ -95,7 +104,10 @@ def packed(ledger: Ledger) -> bytes:
     about = {
         "columns": [(name, array.dtype.str, len(array)) for name, array in columns.items()],
         "texts": names.texts,
-        "numbers": [ledger.changes, ledger.step],
+        "seen": [(name, mark.seq, mark.hash.hex()) for name, mark in ledger.seen.items()],
+        "reads": ledger.drawn.readable,
+        "numbers": [ledger.changes, ledger.drawn.step, ledger.drawn.turn],
+        "last_step": ledger.drawn.last,
         "skips": list(ledger.skips.items()),
         "decisions": list(ledger.decisions.items()),
         "shared": sorted(ledger.shared),
@@ -108,11 +120,9 @@ def packed(ledger: Ledger) -> bytes:
 
 def unpacked(ledger: Ledger, data: bytes) -> bool:
     """Put what `packed` wrote into an empty ledger; False, and the ledger is empty, if another version wrote it."""
-    form, size, small = data.split(b"\n", 2)
-    if form != _FORM.encode():
+    if (about := _about(data)) is None:
         return False
-    body = pa.decompress(small, int(size), codec="zstd", asbytes=True)
-    about = json.loads(body[: body.index(b"\n")])
+    body = _body(data)
     at = body.index(b"\n") + 1
     columns: Columns = {}
     for name, dtype, length in about["columns"]:
@@ -129,11 +139,33 @@ def unpacked(ledger: Ledger, data: bytes) -> bool:
     ledger.lost = {who: set(items) for who, items, _ in _get(columns, texts, "lost")}
     ledger.disputed = dict(zip(columns["disputed"].tolist(), to_times(columns["disputed_at"]), strict=True))
     ledger.queue = columns["queue"].tolist()
-    ledger.changes, ledger.step = about["numbers"]
+    ledger.changes, ledger.drawn.step, ledger.drawn.turn = about["numbers"]
+    ledger.drawn.last = None if about["last_step"] is None else (about["last_step"][0], about["last_step"][1])
     ledger.skips, ledger.decisions = dict(about["skips"]), dict(about["decisions"])
     ledger.shared = set(about["shared"])
-    ledger.place_all(columns["labelled"], columns["true"], columns["item"])
+    askers = np.array(texts, dtype=object)[columns["asker"]].tolist()
+    taken = [ledger.drawn.reads(asker) for asker in askers]
+    items = columns["item"].tolist()
+    ledger.drawn.elsewhere = {
+        item: asker for item, asker, here in zip(items, askers, taken, strict=True) if here and asker != ledger.name
+    }
+    ledger.place_all(columns["labelled"], columns["true"], columns["item"][np.array(taken, dtype=bool)])
     return True
+
+
+def _body(data: bytes) -> bytes:
+    _, size, small = data.split(b"\n", 2)
+    body: bytes = pa.decompress(small, int(size), codec="zstd", asbytes=True)
+    return body
+
+
+def _about(data: bytes) -> dict[str, Any] | None:
+    """The first line of what `packed` wrote; None if another version wrote it."""
+    if not data.startswith(f"{_FORM}\n".encode()):
+        return None
+    body = _body(data)
+    about: dict[str, Any] = json.loads(body[: body.index(b"\n")])
+    return about
 
 
 def _put(columns: Columns, names: Names, what: str, rows: dict[Who, tuple[Iterable[int], Any]]) -> None:

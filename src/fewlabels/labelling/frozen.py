@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_TIME = np.iinfo(np.int64).min
-_ITEM = ("item", "step", "queued", "decided_who", "decided_true", "decided_note", "decided_at")
+_ITEM = ("item", "asker", "step", "turn", "more", "queued", "decided_who", "decided_true", "decided_note", "decided_at")
 _MANY = {"given": ("who", "true", "note", "at"), "holding": ("who",), "handed": ("who",)}
 
 
@@ -97,7 +97,7 @@ class VoteBook:
         """The columns of votes that are frozen, with people and notes by their numbers in `names`."""
         number = np.array([names[text] for text in self._names.texts], dtype=np.int32)
         columns = dict(self._columns)
-        for name in ("decided_who", "decided_note", "given_who", "given_note", "holding_who", "handed_who"):
+        for name in ("asker", "decided_who", "decided_note", "given_who", "given_note", "holding_who", "handed_who"):
             known = columns[name] >= 0
             columns[name] = np.where(known, number[np.where(known, columns[name], 0)], -1).astype(np.int32)
         return columns
@@ -120,7 +120,8 @@ class VoteBook:
             return slice(self._start[many][row], self._start[many][row + 1])
 
         votes = Votes()
-        votes.step, votes.queued = int(columns["step"][row]), bool(columns["queued"][row])
+        votes.asker, votes.queued = texts[columns["asker"][row]], bool(columns["queued"][row])
+        votes.step, votes.turn, votes.more = (int(columns[name][row]) for name in ("step", "turn", "more"))
         given = [columns[f"given_{name}"][rows("given")].tolist() for name in _MANY["given"]]
         for who, true, note, at in zip(*given, strict=True):
             votes.given[texts[who]] = Vote(true, texts[note], _time(at))
@@ -139,7 +140,10 @@ def _columns(book: Iterable[tuple[int, Votes]], names: Names) -> Columns:
         lists |= {f"{many}_{name}": [] for name in ("n", *fields)}
     for item, votes in book:
         lists["item"].append(item)
+        lists["asker"].append(names[votes.asker])
         lists["step"].append(votes.step)
+        lists["turn"].append(votes.turn)
+        lists["more"].append(votes.more)
         lists["queued"].append(votes.queued)
         decided = (-1, -1, 0, _NO_TIME) if votes.decided is None else _numbers(*votes.decided, names)
         for name, value in zip(_MANY["given"], decided, strict=True):
@@ -159,7 +163,7 @@ def _numbers(who: str | None, vote: Vote, names: Names) -> tuple[int, int, int, 
 
 
 def _dtype(name: str) -> type[np.generic]:
-    wide = name in {"item", "step"} or name.endswith(("_at", "_n"))
+    wide = name in {"item", "step", "turn"} or name.endswith(("_at", "_n"))
     return np.bool_ if name == "queued" else np.int64 if wide else np.int32
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.labelling.drawn import Drawn
 from fewlabels.labelling.frozen import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.outcomes import Outcomes
 from fewlabels.reserve import RunsLow
+from fewlabels.store.chain import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
@@ -32,21 +35,31 @@ class Ledger:
     An item is free until its first request. From then until a withdrawal it is labelled if its votes have settled on a
     class (see `votes.settled`) or the owner has decided, and otherwise pending: handed out, lacking votes, or disputed.
     Reading an event costs the same however long the log is. The order of labels of different items does not matter.
+
+    Labels belong to the pool: the ledger reads the logs of all assessments of its pool. Items that others have drawn
+    count here too, or stay free until they are drawn here: see `Drawn`.
     """
 
-    def __init__(self, pool: Pool, metric: Metric, cells: Cells, overlap: int = 1) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        metric: Metric,
+        cells: Cells,
+        overlap: int = 1,
+        name: str = "",
+        reads: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self._pool, self._metric, self._cells, self._overlap = pool, metric, cells, overlap
+        self.name = name
+        self.drawn = Drawn(name, reads)
+        """Who drew each item."""
         items, self._asking = pool.rows, cells.asking.group
-        self.seq = 0
-        """The last event read."""
-        self.hash = b""
-        """The hash of that event."""
+        self.seen: dict[str, Mark] = {}
+        """The last event read of each log of the pool, by assessment."""
         self.kept = 0
-        """The last event in the latest checkpoint."""
+        """How many events are in the latest checkpoint."""
         self.changes = 0
         """How often a label was added or taken back."""
-        self.step = 0
-        """The last step of asking."""
         self.true = np.full(items, -1, dtype=np.int32)
         """The true class of each item, −1 where it is not known, shape (items,)."""
         self.pending = np.zeros(items, dtype=bool)
@@ -91,6 +104,16 @@ class Ledger:
         """Whether items may be named later: their rows come after those that are here."""
         return self._pool.reserve is not None
 
+    @property
+    def seq(self) -> int:
+        """The last event read of this assessment's own log."""
+        return self.seen[self.name].seq if self.name in self.seen else 0
+
+    @property
+    def events(self) -> int:
+        """The number of events read, of all logs of the pool."""
+        return sum(mark.seq for mark in self.seen.values())
+
     def labels(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The labelled items and their true classes, two of shape (labels,)."""
         items = np.flatnonzero(self.true >= 0)
@@ -103,6 +126,11 @@ class Ledger:
         labelled, true = self.labels()
         shown = self._cells.shown(self._metric, self._pool, labelled, true)
         return Outcomes(self.counts.copy(), labelled, shown, self._pool.predicted[labelled] == true)
+
+    def labels_elsewhere(self) -> dict[str, int]:
+        """How many labelled items each other assessment has drawn."""
+        counts = Counter(name for item, name in self.drawn.elsewhere.items() if self.true[item] >= 0)
+        return dict(sorted(counts.items()))
 
     @property
     def foreign(self) -> NDArray[np.bool_]:
@@ -126,15 +154,16 @@ class Ledger:
             self._take(event, item, Vote(new, event.note, event.at))
             self._note_origin(event, item)
             self._settle(item, event)
-            self.seq, self.hash = event.seq, event.hash
+            self.seen[event.assessment or self.name] = Mark(event.seq, event.hash)
 
     def _take(self, event: Event, item: int, vote: Vote) -> None:
         """Record an event for its item and its person."""
         votes, who = self.votes.get(item), event.annotator
         if votes is None:
             votes = self.votes[item] = Votes()
+        self.strange[item] &= not self.drawn.note(event, votes)
         if event.kind == "request":
-            votes.step = event.step
+            votes.more += event.step == 0 and votes.is_one_more(who, self._overlap)
             self._hold(item, votes, who, event.at)
         elif event.kind in {"label", "skip"}:
             self._release(item, votes, who)
@@ -197,7 +226,6 @@ class Ledger:
         self.withdrawn[item] |= event.kind == "withdraw"
         if event.kind == "request":
             self.asked[item] = True
-            self.step = max(self.step, event.step)
         elif event.label is not None and not self.asked[item]:
             self.asked[item] = self.strange[item] = True
         elif event.kind == "withdraw" and self.strange[item]:
@@ -207,6 +235,8 @@ class Ledger:
     def _settle(self, item: int, event: Event) -> None:
         """Draw the conclusions for an item: its label, whether it is disputed, whether it lacks votes."""
         votes, overlap = self.votes.get(item), self._overlap
+        if not self.drawn.counts(item, votes):
+            return  # it is free here
         true = -1 if votes is None else votes.true(overlap)
         self._place(item, taken=votes is not None, true=true)
         if votes is not None and len(votes.given) > 1:

@@ -38,7 +38,7 @@ def choose(
     """
     free, waiting = _Free(ledger, ledger.room * askable), ledger.waiting + (0 if unseen is None else unseen)
     chosen: dict[int, int] = {}
-    step = ledger.step
+    step = ledger.drawn.step
     while len(chosen) < n:
         step += 1
         rng = np.random.default_rng([spec.seed, step])

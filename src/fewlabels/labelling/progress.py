@@ -100,7 +100,10 @@ def by_person(ledger: Ledger) -> Table:
     last answer.
     """
     decided = {who: n for who, n in ledger.decisions.items() if n}
-    everybody = sorted({*ledger.answered, *ledger.held, *decided}, key=called)
+    # Nobody holds an item that another assessment knows, so that somebody without a name and without any is not listed.
+    everybody = sorted(
+        {*ledger.answered, *(who for who in ledger.held if who or ledger.held[who]), *decided}, key=called
+    )
     answered = [ledger.answered.get(who, {}) for who in everybody]
     skips = [ledger.skips.get(who, 0) for who in everybody]
     return Table(

@@ -11,7 +11,6 @@ from fewlabels.errors import InputError, SpecError
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.partition import columns_of
-from fewlabels.policies.anchors import is_anchor
 from fewlabels.rectified import Sample
 from fewlabels.wording import counted
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.progress import Dispute
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
+    from fewlabels.store import Event
     from fewlabels.table import Table
 
 
@@ -101,16 +101,27 @@ class Record(Labelling):
 
     @property
     def seq(self) -> int:
-        """The number of the last event in the log: it grows whenever anything happens."""
+        """The number of events in the logs of all assessments of the pool: it grows whenever anything happens."""
         with self._current() as ledger:
-            return ledger.seq
+            return ledger.events
 
-    def log(self, *, after: int = 0) -> Table:
-        """All events after event number `after`, in order.
+    def log(self, *, after: int = 0, last: int | None = None) -> Table:
+        """All events of this assessment's own log after event number `after`, or the last so many, in order.
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
+        if last is not None:
+            after = max(after, self._store.head(self.name).seq - last)
         return self._store.log(self.name, after)
+
+    def history(self) -> list[Event]:
+        """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
+        return self._store.shared(self.name, {})
+
+    def others(self) -> dict[str, int]:
+        """How many labels count here of items that other assessments of the pool have drawn, by assessment."""
+        with self._current() as ledger:
+            return ledger.labels_elsewhere()
 
     def anchors(self) -> list[str]:
         """The labelled items that were drawn at random from all items, and not where the policy wanted a label."""
@@ -130,7 +141,15 @@ class Record(Labelling):
                 "() leave the guarantee out."
             )
         with self._current() as ledger:
-            adopted = ledger.adopted
+            adopted, others = ledger.adopted, len(ledger.drawn.elsewhere)
+            random = self._is_random_sample(ledger)
+        if others:
+            raise SpecError(
+                f"guarantee='anytime' cannot be given: {counted(others, 'item')} of other assessments of this pool "
+                "count here, and the promise needs items that this one has drawn itself. Leave the guarantee out, or "
+                "begin another assessment with stop=Stop(width=..., guarantee='anytime'): it draws its own, and asks "
+                "nobody about items that have a label."
+            )
         if adopted:
             raise SpecError(
                 f"guarantee='anytime' cannot be given: {counted(adopted, 'label')} came from elsewhere, for items that "
@@ -143,7 +162,7 @@ class Record(Labelling):
                 "needs items drawn at random from all. Leave the guarantee out, or begin with policy=UniformItems()."
             )
         asked = groups is None or np.array_equal(groups.group, self.groups.group)
-        if not asked and not self._is_random_sample:
+        if not asked and not random:
             raise SpecError(
                 f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "
                 "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."
@@ -152,26 +171,24 @@ class Record(Labelling):
     def _sample(self, ledger: Ledger) -> Sample:
         """The items asked for, in the order of the steps, and which of them were drawn at random from all."""
         asked = np.flatnonzero(ledger.pending | (ledger.true >= 0))
-        steps = np.array([ledger.votes[item].step for item in asked.tolist()], dtype=np.int64)
-        order = np.argsort(steps, kind="stable")
-        items, steps = asked[order], steps[order]
+        votes = [ledger.votes[item] for item in asked.tolist()]
+        order = np.argsort(np.array([vote.turn for vote in votes], dtype=np.int64), kind="stable")
+        items, steps = asked[order], np.array([vote.step for vote in votes], dtype=np.int64)[order]
         true = ledger.true[items]
         right = np.where(true >= 0, (true == self.pool.predicted[items]).astype(float), np.nan)
-        return Sample(items, right, self._at_random(steps))
+        askers = np.array([vote.asker for vote in votes], dtype=object)[order]
+        random = np.zeros(len(items), dtype=bool)
+        for name in [self.name, *ledger.drawn.askers]:
+            drawn = askers == name
+            random[drawn] = self._askers[name].at_random(steps[drawn])
+        return Sample(items, right, random)
 
-    def _at_random(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each step took items at random from the whole pool; items that were not asked for have step 0."""
-        if self.spec.policy.ignorable or not self._asks_everywhere:
-            return (steps > 0) & self._is_random_sample
-        used, place = np.unique(steps, return_inverse=True)
-        drawn = [is_anchor(self.spec.seed, step, self.spec.anchor) for step in used.tolist()]
-        return np.array(drawn, dtype=bool)[place]
+    def is_random_sample(self) -> bool:
+        """Whether all labels are of items drawn at random from the whole pool, by this assessment or another of it."""
+        with self._current() as ledger:
+            return self._is_random_sample(ledger)
 
-    @property
-    def _asks_everywhere(self) -> bool:
-        return bool(self._askable[self._cells.asking.sizes > 0].all())
-
-    @property
-    def _is_random_sample(self) -> bool:
-        """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""
-        return self.spec.policy.ignorable and self._asks_everywhere
+    def _is_random_sample(self, ledger: Ledger) -> bool:
+        """Whether all labels are of items drawn at random from the whole pool, whoever drew them."""
+        drawn_at_random = all(self._askers[name].is_random for name in [self.name, *ledger.drawn.askers])
+        return drawn_at_random and not ledger.adopted

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def settled_labels(store: Store, name: str) -> dict[str, str]:
-    """The labels that are valid now, id to class name; they depend on neither metric nor groups.
+    """The labels of its pool that are valid now, id to class name; they depend on neither metric nor groups.
 
     >>> import fewlabels as fl
     >>> from fewlabels.store import Event, Store
@@ -28,7 +28,7 @@ def settled_labels(store: Store, name: str) -> dict[str, str]:
     """
     record, metric = store.open(name), Accuracy()
     pool = store.pool(record.fingerprint)
-    ledger = Ledger(pool, metric, metric.cells(pool, whole(pool)), record.spec.get("overlap", 1))
+    ledger = Ledger(pool, metric, metric.cells(pool, whole(pool)), record.spec.get("overlap", 1), name)
     catch_up(ledger, store, name)
     items, true = ledger.labels()
     ids = texts_at(pool.ids, items)

@@ -57,7 +57,7 @@ class Votes:
     There are places for k people: held while they have the item, given once they have answered or skipped it.
     """
 
-    __slots__ = ("decided", "given", "handed", "held", "queued", "step")
+    __slots__ = ("asker", "decided", "given", "handed", "held", "more", "queued", "step", "turn")
 
     def __init__(self) -> None:
         self.given: dict[Who, Vote] = {}
@@ -68,8 +68,14 @@ class Votes:
         """The people who have or had the item, or have answered it, including those whose request expired."""
         self.decided: tuple[Who, Vote] | None = None
         """The owner's decision."""
+        self.asker: str | None = None
+        """The assessment that drew the item, or in whose log somebody labelled it unasked."""
         self.step = 0
-        """The step of asking that chose the item; 0 for none."""
+        """The step of asking that chose the item there; 0 for none."""
+        self.turn = 0
+        """The place of that step among those of all assessments of the pool."""
+        self.more = 0
+        """How many people were asked beyond the k, because one more opinion was worth it."""
         self.queued = False
         """Whether it waits in the ledger's queue of items that lack votes."""
 
@@ -81,11 +87,15 @@ class Votes:
 
     def complete(self, overlap: int) -> bool:
         """Whether no more votes are needed: all have answered, or the owner has decided."""
-        return self.decided is not None or len(self.given) >= overlap
+        return self.decided is not None or len(self.given) >= overlap + self.more
 
     def lacks(self, overlap: int) -> bool:
         """Whether somebody else must be asked."""
-        return self.decided is None and len(self.given) + len(self.held) < overlap
+        return self.decided is None and len(self.given) + len(self.held) < overlap + self.more
+
+    def is_one_more(self, who: Who, overlap: int) -> bool:
+        """Whether a request asks for one more opinion, because the item has all its votes already."""
+        return bool(self.given) and self.complete(overlap) and not self.seen_by(who)
 
     def seen_by(self, who: Who) -> bool:
         """Whether this person has the item or has answered."""

@@ -13,6 +13,7 @@ from fewlabels.learned.classes import ClassBelief
 from fewlabels.learned.items import TrustBelief
 from fewlabels.learned.models import ModelsBelief
 from fewlabels.learned.models.voices import draw_chances
+from fewlabels.noise import NoisyBelief
 from fewlabels.outcomes import Outcomes
 from fewlabels.special import expit, logit
 
@@ -91,6 +92,8 @@ def draw_world(
     >>> round(float(cells.size @ world.shares[:, 0] / 1000), 6)
     0.9
     """
+    if isinstance(belief, NoisyBelief):
+        belief = cast("Belief", belief.parts[int(rng.integers(len(belief.parts)))])
     if isinstance(belief, ModelsBelief):
         return _world_of_models(belief, cast("ModelCells", cells), known, rng, expect)
     if isinstance(belief, TrustBelief):

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.estimates import value_draws
-from fewlabels.labelling.ledger import Ledger
-from fewlabels.store import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.findings.reading import Reading
+    from fewlabels.labelling.ledger import Ledger
 
 POINTS = 32
 """The largest number of label counts to look at; half as many if each of them needs a model of its own."""
@@ -65,9 +64,9 @@ def replay(reading: Reading) -> tuple[Moment, ...]:
 
 def _beliefs(reading: Reading, cells: Cells, points: int) -> Iterator[tuple[Ledger, Belief]]:
     """Yield the ledger and the belief after parts of the log: first without any label, last with all."""
-    audit, spec = reading.audit, reading.audit.spec
-    ledger, prior = Ledger(audit.pool, spec.task.metric, cells, spec.overlap), spec.prior.on(cells, spec.target)
-    events = [Event(**row) for row in reading.log.rows()]
+    audit = reading.audit
+    spec = audit.spec
+    ledger, prior, events = audit.new_ledger(cells), audit.prepared(cells), reading.history
     told = [i for i, event in enumerate(events) if event.label is not None]
     parts = min(points - 1, len(told))
     stops = [told[len(told) * (i + 1) // parts - 1] + 1 for i in range(parts)]

@@ -152,7 +152,7 @@ def read(
     check_level(level)
     reading = Reading(audit, level, draws)
     finding = found_in(reading)
-    labels = count_labels(audit, reading.log)
+    labels = count_labels(audit, reading.history)
     more = more_labels(audit, draws, foresee=foresee, progress=progress)
     return Report(
         **finding.parts() | {"labels": labels},

@@ -61,8 +61,9 @@ def linked(before: bytes, event: Event) -> bytes:
     if event.at is None:
         raise ValueError("an event needs a time")
     optional = ["" if text is None else f"={text}" for text in (event.label, event.annotator, event.note, event.key)]
+    placed = [] if event.place is None else [str(event.place)]  # older events have none, and keep their hashes
     content = "\0".join(
-        (str(event.seq), event.kind, str(event.step), event.item, str(microseconds(event.at)), *optional)
+        (str(event.seq), event.kind, str(event.step), event.item, str(microseconds(event.at)), *optional, *placed)
     )
     return sha256(before + content.encode()).digest()
 

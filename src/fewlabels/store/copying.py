@@ -120,14 +120,15 @@ def _copy_all(
         row = source.execute(sa.select(assessments).where(assessments.c.name == name)).one()
         target.execute(assessments.insert(), row._asdict())
         end = source.execute(sa.select(heads).where(heads.c.assessment == name)).one()
-        head = Mark(end.seq, end.hash)
+        head, place = Mark(end.seq, end.hash), end.place
         if rescue:
             found = scan(source, name, end.first, head)
             left_out += [f"{problem} in {name}" for problem in found.problems]
             head, parts = _renumbered(end.first, found.usable)
         else:
             parts = store.checked_parts(source, name, end.first, head, _PART)
-        target.execute(heads.insert().values(assessment=name, first=end.first, seq=head.seq, hash=head.hash))
+        ends = {"first": end.first, "seq": head.seq, "hash": head.hash, "place": place}
+        target.execute(heads.insert().values(assessment=name, **ends))
         for part in parts:
             target.execute(events.insert(), [_row(name, event) for event in part])
             done += len(part)

@@ -40,6 +40,11 @@ class Event:
         The client's name for this call, by which a call that is sent twice is noticed.
     hash
         The link of the chain, which depends on all of the above and on all events before; given by the store.
+    place
+        1, 2, 3, ... over the logs of all assessments of the pool, so that their events have one order; given by the
+        store, and a part of the chain. None in events that were written before logs were shared.
+    assessment
+        The assessment in whose log it is; given by the store.
     """
 
     kind: Kind
@@ -52,6 +57,8 @@ class Event:
     seq: int = 0
     key: str | None = None
     hash: bytes = field(default=b"", compare=False, repr=False)
+    place: int | None = field(default=None, compare=False, repr=False)
+    assessment: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

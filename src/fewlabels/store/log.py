@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -46,10 +46,23 @@ _BY_SEQ = _OF_ONE.where(events.c.seq.between(sa.bindparam("first"), sa.bindparam
 _BY_KEY = _OF_ONE.where(events.c.key == sa.bindparam("key"))
 _ADD = events.insert()
 _ENDS = sa.select(heads).where(heads.c.assessment == sa.bindparam("name"))
-_ENDS_LOCKED = _ENDS.with_for_update()
+_one = assessments.alias("one")
+_of_pool = sa.select(_one.c.fingerprint).where(_one.c.name == sa.bindparam("name")).scalar_subquery()
+_ENDS_OF_POOL = sa.select(heads).join_from(heads, assessments).where(assessments.c.fingerprint == _of_pool)
+_ENDS_OF_POOL = _ENDS_OF_POOL.order_by(heads.c.assessment)  # they are locked in this order: nobody waits forever
+_ENDS_LOCKED = _ENDS_OF_POOL.with_for_update(of=heads)
 _MOVE_END = heads.update().where(heads.c.assessment == sa.bindparam("name"))
-_MOVE_END = _MOVE_END.values(seq=sa.bindparam("end"), hash=sa.bindparam("end_hash"))
+_MOVE_END = _MOVE_END.values(seq=sa.bindparam("end"), hash=sa.bindparam("end_hash"), place=sa.bindparam("end_place"))
 _LAST = 2**62  # no log has so many events
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class _Ends(NamedTuple):
+    """The hash with which the chain of a log begins, where it ends, and the place of that event in the pool's order."""
+
+    first: bytes
+    head: Mark
+    place: int
 
 
 class UnsureError(StoreError):
@@ -57,17 +70,28 @@ class UnsureError(StoreError):
 
 
 class Transaction:
-    """The log of one assessment while nobody else can write to it. Made by `Store.transaction`."""
+    """The log of one assessment while nobody else can write to it, nor to another of the same pool.
 
-    def __init__(self, connection: Connection, name: str, new: list[Event], head: Mark) -> None:
+    Made by `Store.transaction`.
+    """
+
+    def __init__(
+        self, store: Store, connection: Connection, name: str, new: list[Event], head: Mark, place: int
+    ) -> None:
+        self._store = store
         self._connection = connection
         self._name = name
+        self._place = place
         self.head = head
         """The end of the log, with what was appended."""
         self.events = new
         """What others have added since the caller looked last."""
         self.added: list[Event] = []
         """What was appended here."""
+
+    def open(self, name: str) -> Record:
+        """The definition of an assessment, as `Store.open` gives it."""
+        return self._store.defined(self._connection, name)
 
     def keyed(self, key: str) -> list[Event]:
         """The events that were appended with this key."""
@@ -78,14 +102,17 @@ class Transaction:
         now, head = datetime.now(UTC), self.head
         stamped, rows = [], []
         for event in new:
-            placed = replace(event, seq=head.seq + 1, at=event.at or now)
+            self._place += 1
+            at = event.at or now
+            placed = replace(event, seq=head.seq + 1, at=at, place=self._place, assessment=self._name)
             row = _row(self._name, placed)
             head = Mark(placed.seq, linked(head.hash, placed))
             stamped.append(replace(placed, hash=head.hash))
             rows.append(row | {"hash": head.hash})
         if stamped:
             self._connection.execute(_ADD, rows)
-            self._connection.execute(_MOVE_END, {"name": self._name, "end": head.seq, "end_hash": head.hash})
+            end = {"end": head.seq, "end_hash": head.hash, "end_place": self._place}
+            self._connection.execute(_MOVE_END, {"name": self._name, **end})
             self.head = head
             self.added += stamped
         return stamped
@@ -193,6 +220,23 @@ class Store:
                 return []
             return self._since(connection, name, Mark(after, first if after == 0 else known or b""), head)
 
+    def shared(self, name: str, seen: Mapping[str, Mark]) -> list[Event]:
+        """What is new in the logs of all assessments of a pool, in one order; `seen` are the places read before.
+
+        >>> import fewlabels as fl
+        >>> store, pool = fl.Store(None), fl.read_pool([[0.9, 0.1], [0.2, 0.8]])
+        >>> for name in ("worst", "overall"):
+        ...     store.create(name, {}, pool)
+        >>> with store.transaction("worst") as log:
+        ...     _ = log.append([Event("request", "1")])
+        >>> with store.transaction("overall") as log:
+        ...     _ = log.append([Event("label", "1", label="0")])
+        >>> [(event.assessment, event.kind) for event in store.shared("overall", {})]
+        [('worst', 'request'), ('overall', 'label')]
+        """
+        with self.database.reading(once=True) as connection:
+            return self._since_all(connection, self._ends_of_pool(connection, name), seen)
+
     def log(self, name: str, after: int = 0) -> Table:
         """The events of an assessment after event number `after`, in order, even if its parts are missing.
 
@@ -208,21 +252,28 @@ class Store:
         return settled_labels(self, name)
 
     @contextmanager
-    def transaction(self, name: str, after: int = 0, *, known: bytes | None = None) -> Iterator[Transaction]:
-        """Read the log and add to it, while nobody else can add to the log of this assessment.
+    def transaction(
+        self, name: str, after: int = 0, *, known: bytes | None = None, seen: Mapping[str, Mark] | None = None
+    ) -> Iterator[Transaction]:
+        """Read the log and add to it, while nobody else can add to it, nor to the log of another one of its pool.
 
         All events that the `with` block appends are on disk when the block has ended, or none if it raised.
         `Transaction.events` are those with `seq` above `after`, which others added in the meantime. `known` is as in
-        `events`. If the connection is lost at the end, the log is looked at again before anything is said; if even that
-        is impossible, an UnsureError says so.
+        `events`. With `seen` they are those of all logs of the pool, as in `shared`. If the connection is lost at the
+        end, the log is looked at again before anything is said; if even that is impossible, an UnsureError says so.
         """
         log = None
         try:
             with self.database.writing() as connection:
-                # On PostgreSQL the row is the lock; assessments do not keep each other waiting.
-                first, head = self.ends(connection, name, lock=True)
-                seen = Mark(after, first if after == 0 else known or b"")
-                log = Transaction(connection, name, self._since(connection, name, seen, head), head)
+                # On PostgreSQL the rows are the lock; assessments of different pools do not keep each other waiting.
+                ends = self._ends_of_pool(connection, name, lock=True)
+                own = ends[name]
+                if seen is None:
+                    before = Mark(after, own.first if after == 0 else known or b"")
+                    new = self._since(connection, name, before, own.head)
+                else:
+                    new = self._since_all(connection, ends, seen)
+                log = Transaction(self, connection, name, new, own.head, max(end.place for end in ends.values()))
                 yield log
         except StoreError as error:
             lost = isinstance(error.__cause__, DBAPIError) and error.__cause__.connection_invalidated
@@ -287,10 +338,26 @@ class Store:
             )
         return pool
 
-    def ends(self, connection: Connection, name: str, *, lock: bool = False) -> tuple[bytes, Mark]:
+    def _ends_of_pool(self, connection: Connection, name: str, *, lock: bool = False) -> dict[str, _Ends]:
+        """The ends of the logs of all assessments that are about the pool of this one, by name."""
+        with self.database.decoding():
+            rows = connection.execute(_ENDS_LOCKED if lock else _ENDS_OF_POOL, {"name": name}).all()
+        found = {row.assessment: _Ends(row.first, Mark(row.seq, row.hash), row.place or 0) for row in rows}
+        if name not in found:  # it is unknown, or damaged
+            found[name] = _Ends(*self.ends(connection, name), 0)
+        return found
+
+    def _since_all(self, connection: Connection, ends: Mapping[str, _Ends], seen: Mapping[str, Mark]) -> list[Event]:
+        """What is new in several logs, in the order in which it was written."""
+        news = [
+            self._since(connection, name, seen.get(name, Mark(0, end.first)), end.head) for name, end in ends.items()
+        ]
+        return in_order([new for new in news if new])
+
+    def ends(self, connection: Connection, name: str) -> tuple[bytes, Mark]:
         """The hash with which the chain of a log begins, and where it ends."""
         with self.database.decoding():
-            row = connection.execute(_ENDS_LOCKED if lock else _ENDS, {"name": name}).one_or_none()
+            row = connection.execute(_ENDS, {"name": name}).one_or_none()
         if row is None and name in self.names_in(connection):
             raise self.database.damaged(f"it is not known where the log of {name!r} ends")
         if row is None:
@@ -339,7 +406,7 @@ class Store:
             time.sleep(wait)
             try:
                 with self.database.writing() as connection:
-                    self.ends(connection, name, lock=True)  # waits for the lost transaction, if it still runs
+                    self._ends_of_pool(connection, name, lock=True)  # waits for the lost transaction, if it still runs
                     return _has(connection, name, log.head)
             except StoreError:
                 continue
@@ -414,6 +481,24 @@ class Store:
         return StoreError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
 
 
+def in_order(logs: Sequence[Sequence[Event]]) -> list[Event]:
+    """The events of several logs in the order in which they were written.
+
+    Each has its place in that order. What was written before logs were shared comes first, by its time; but the order
+    of one log is that of its numbers, whatever the clocks said.
+    """
+    if len(logs) == 1:
+        return list(logs[0])
+    rows: list[tuple[int, datetime, str, int, Event]] = []
+    for log in logs:
+        place, latest = 0, _LONG_AGO
+        for event in log:
+            place, latest = max(place, event.place or 0), max(latest, event.at or latest)
+            rows.append((place, _LONG_AGO if place else latest, event.assessment, event.seq, event))
+    rows.sort(key=lambda row: row[:-1])
+    return [row[-1] for row in rows]
+
+
 def _digest(first: bytes, mark: Mark, data: bytes) -> bytes:
     return sha256(b"".join((first, str(mark).encode(), b"\0", data))).digest()
 
@@ -468,6 +553,7 @@ def _row(name: str, event: Event) -> dict[str, object]:
         "note": _text(event.note, "a note"),
         "at": event.at,
         "key": _text(event.key, "the key of a call"),
+        "place": event.place,
     }
 
 

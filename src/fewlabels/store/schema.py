@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection, Dialect
 
-VERSION = 3
+VERSION = 4
 _MANY = 5_000  # events chained at a time
 
 
@@ -94,6 +94,7 @@ heads = sa.Table(
     sa.Column("first", Bytes, nullable=False),
     sa.Column("seq", sa.BigInteger, nullable=False),
     sa.Column("hash", Bytes, nullable=False),
+    sa.Column("place", sa.BigInteger),
 )
 # What a log adds up to at one of its places: nothing but time is lost without it.
 checkpoints = sa.Table(
@@ -120,6 +121,7 @@ events = sa.Table(
     sa.Column("at", UtcTime, nullable=False),
     sa.Column("key", sa.Text),
     sa.Column("hash", Bytes, nullable=False),
+    sa.Column("place", sa.BigInteger),
     sqlite_with_rowid=False,  # the rows are stored in the order in which they are read
 )
 # Whatever a client sends twice is in the log once. Most events have no key, and cost this index nothing. It is a text
@@ -168,6 +170,8 @@ def bring_up_to_date(connection: Connection, shown: str) -> None:
         _from_1_to_2(connection, shown)
     if current <= 2:
         _from_2_to_3(connection, shown)
+    if current <= 3:
+        _from_3_to_4(connection)
 
 
 def _create(connection: Connection, shown: str) -> None:
@@ -221,11 +225,20 @@ def _from_2_to_3(connection: Connection, shown: str) -> None:
     connection.execute(version.update().values(version=3))
 
 
+def _from_3_to_4(connection: Connection) -> None:
+    """One order over all logs of a pool: a place in each new event. Older events have none, and keep their hashes."""
+    for table in (heads, events):
+        # The step before may have made the table as it is now.
+        if "place" not in {column["name"] for column in sa.inspect(connection).get_columns(table.name)}:
+            _run(connection, f"ALTER TABLE {table.name} ADD COLUMN place BIGINT")
+    connection.execute(version.update().values(version=4))
+
+
 def _chain_up(connection: Connection, head: Mark, name: str) -> Mark:
     """Give each event of a log its hash; returns the end of the chain."""
     is_sqlite = connection.dialect.name == "sqlite"
     place, table = ("?", "events_before") if is_sqlite else ("%s", "events")
-    names = [column.name for column in events.columns if column.name != "hash"]
+    names = [column.name for column in events.columns if column.name not in {"hash", "place"}]
     log = f"SELECT {', '.join(names)} FROM {table} WHERE assessment = {place} ORDER BY seq"  # noqa: S608
     if is_sqlite:
         put = f"INSERT INTO events ({', '.join(names)}, hash) VALUES ({', '.join('?' * (len(names) + 1))})"  # noqa: S608

@@ -285,7 +285,7 @@ def _raw(connection: Connection, name: str, which: sa.ColumnElement[bool]) -> li
     """Rows as they are stored: SQLite gives the bytes of a text, which may no longer be one."""
     columns: Iterable[Any] = [events.c[column] for column in _COLUMNS]
     if connection.dialect.name == "sqlite":
-        plain = {"seq", "step"}
+        plain = {"seq", "step", "place"}
         columns = [c if c.name in plain else sa.cast(c, sa.LargeBinary).label(c.name) for c in columns]
     query = sa.select(*columns).where(events.c.assessment == name, which).order_by(events.c.seq).limit(_PART)
     return [tuple(row) for row in connection.execute(query)]
@@ -294,7 +294,7 @@ def _raw(connection: Connection, name: str, which: sa.ColumnElement[bool]) -> li
 def _decoded(row: tuple[Any, ...]) -> Event:
     values = dict(zip(_COLUMNS, row, strict=True))
     try:
-        for column in ("kind", "item", "label", "annotator", "note", "key", "at"):
+        for column in ("assessment", "kind", "item", "label", "annotator", "note", "key", "at"):
             if isinstance(values[column], bytes):
                 values[column] = values[column].decode()
         return Event(**values | {"at": schema.stored_time(values["at"])})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
 from fewlabels.findings.key_figures import certainty
+from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
 
@@ -50,12 +51,20 @@ class Dashboard:
     log: Table
 
 
+def _people(audit: Assessment) -> Table:
+    """The work of each person and, where labels may be wrong, how often each is right."""
+    table = audit.by_person()
+    if not audit.spec.noisy:
+        return table
+    right = audit.annotators().by_name
+    return table.with_column("right", [right.get(who, "") for who in table["annotator"]])
+
+
 def dashboard(audit: Assessment) -> Dashboard:
     """Compute the dashboard of an assessment."""
     reading = Reading(audit)
-    finding, progress, log = found_in(reading), audit.by_group(), audit.log(after=max(0, audit.seq - _EVENTS))
+    finding, progress, log = found_in(reading), audit.by_group(), audit.log(last=_EVENTS)
     drawn = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]
-    agreed = audit.agreement()
     return Dashboard(
         finding=finding,
         certainty=certainty(finding) if finding.labels.labelled else None,
@@ -66,7 +75,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         standing=audit.standing(),
         groups=readable(finding.answer_table if finding.task.surety else finding.estimates, finding.task),
         plots=tuple(Plot(plot.title, plots.figure(plot), plot.caption()) for plot in drawn),
-        people=audit.by_person(),
-        agreement=agreed.words if agreed.items else None,
+        people=_people(audit),
+        agreement=agreement_of(audit) or None,
         log=type(log)({name: column[::-1] for name, column in log.columns.items() if name != "step"}),
     )

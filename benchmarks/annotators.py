@@ -1,0 +1,113 @@
+"""Labels that may be wrong: how far off is the accuracy, and how often is the truth inside its interval?
+
+    python benchmarks/annotators.py cifar10h.npz --runs 100 --labels 500 --second 0.1
+
+The file has `scores` (items, classes), `labels` (items,) and `human_counts` (items, classes): how many of about fifty
+people gave each class to each item. A simulated annotator says what one of those people said, at random; so items that
+are hard for people are hard for all of them. Items are drawn at random, a part of them gets a second vote, and two
+ways of reading the votes are compared: every label as true, and the model of `fewlabels.noise`. `--part` takes only the
+first or the second half of the items.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+import fewlabels as fl
+from fewlabels.labelling.voting import Chance
+from fewlabels.noise import Ballots, NoisyBelief, Usual, impute
+from fewlabels.outcomes import Outcomes
+
+
+def main() -> None:
+    """Print a line for each way of reading."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--labels", type=int, default=500)
+    parser.add_argument("--second", type=float, default=0.1, help="the share of items with a second vote")
+    parser.add_argument("--people", type=int, default=5)
+    parser.add_argument("--part", choices=["all", "first", "second"], default="all")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    study = Study(given.file, given.part)
+    start = time.process_time()
+    rows = [study.run(np.random.default_rng([given.seed, run]), given) for run in range(given.runs)]
+    seconds = (time.process_time() - start) / given.runs
+    names = ("every label as true", "model of people")
+    print(f"accuracy {study.accuracy:.4f}; people are right in {study.people_right:.4f} of their votes")
+    print(f"{given.runs} runs of {given.labels} items, {given.second:.0%} with a second vote; {seconds:.1f} s each")
+    print(f"{'':22}{'bias':>8}{'± 2 se':>8}{'rmse':>8}{'coverage':>10}{'width':>8}{'labels right':>14}")
+    for place, name in enumerate(names):
+        off, inside, width, right = (np.array([row.ways[place][k] for row in rows]) for k in range(4))
+        error, rmse = 2 * off.std() / np.sqrt(len(off)), np.sqrt((off**2).mean())
+        print(
+            f"{name:22}{off.mean():+8.4f}{error:8.4f}{rmse:8.4f}{inside.mean():10.0%}{width.mean():8.4f}{right.mean():14.4f}"
+        )
+    wrong = np.array([row.wrong for row in rows])
+    print(f"people are wrong, by the model: {wrong.mean():.4f}; really {1 - study.people_right:.4f}")
+
+
+class Read(NamedTuple):
+    """Both ways of reading (how far off, inside, width, labels that are right), and how often people are wrong."""
+
+    ways: tuple[tuple[float, ...], tuple[float, ...]]
+    wrong: float
+
+
+class Study:
+    """A pool with many people's votes about each item."""
+
+    def __init__(self, file: str, part: str) -> None:
+        data = np.load(file, allow_pickle=False)
+        half = len(data["labels"]) // 2
+        which = {"all": slice(None), "first": slice(0, half), "second": slice(half, None)}[part]
+        self.true = data["labels"][which].astype(np.int64)
+        votes = data["human_counts"][which].astype(float)
+        self.votes = votes / votes.sum(axis=1, keepdims=True)
+        self.pool = fl.read_pool(data["scores"][which].astype(float), classes=[str(c) for c in data["classes"]])
+        self.predicted = self.pool.predicted.astype(np.int64)
+        self.cells = fl.Accuracy().cells(self.pool, fl.by_predicted(self.pool))
+        self.prepared = fl.Learned().on(self.cells, "pool")
+        self.share = self.cells.size / self.cells.size.sum()
+        self.accuracy = float((self.predicted == self.true).mean())
+        self.people_right = float(self.votes[np.arange(len(self.true)), self.true].mean())
+
+    def run(self, rng: np.random.Generator, given: argparse.Namespace) -> Read:
+        """Label some items, and read them both ways."""
+        items = rng.choice(len(self.true), given.labels, replace=False)
+        votes: dict[int, dict[str, int]] = {}
+        for place, item in enumerate(items.tolist()):
+            who = rng.choice(given.people, 2 if place < given.second * given.labels else 1, replace=False)
+            votes[item] = {f"p{r}": int(rng.choice(self.votes.shape[1], p=self.votes[item])) for r in who}
+        ballots = Ballots.of(votes, classes=self.votes.shape[1])
+        chance = Chance(self.cells, self.prepared, self.predicted)
+        sums = self.pool.score_sums
+        assert sums is not None
+        looks = np.asarray(sums, dtype=float)
+        imputed = impute(ballots, self.predicted, chance, looks, Usual(), rng, confidence=self.pool.confidence)
+        plain = self._numbers(self._belief(ballots.items, ballots.majority()), rng)
+        model = self._numbers(NoisyBelief.of([self._belief(imputed.items, true) for true in imputed.labels]), rng)
+        true = self.true[ballots.items]
+        most_probable = imputed.probability.argmax(axis=1)
+        return Read(
+            ((*plain, float((ballots.majority() == true).mean())), (*model, float((most_probable == true).mean()))),
+            float(imputed.wrong.mean()),
+        )
+
+    def _belief(self, items: np.ndarray, labels: np.ndarray) -> fl.Belief:
+        wrong = (labels != self.predicted[items]).astype(np.int64)
+        return self.prepared.belief(Outcomes.of(self.cells, items, wrong))
+
+    def _numbers(self, belief: fl.Belief, rng: np.random.Generator) -> tuple[float, float, float]:
+        draws = belief.draws(rng, 2_000)[:, :, 0] @ self.share
+        low, high = np.quantile(draws, [0.025, 0.975])
+        return float(draws.mean()) - self.accuracy, float(low <= self.accuracy <= high), float(high - low)
+
+
+if __name__ == "__main__":
+    main()

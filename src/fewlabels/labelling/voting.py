@@ -1,0 +1,164 @@
+"""Labels that may be wrong: the votes in a ledger, what they probably mean, and whom to ask what next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from fewlabels.belief import dirichlet_draws
+from fewlabels.labelling.progress import called
+from fewlabels.learned.items import TrustBelief
+from fewlabels.metrics import Accuracy
+from fewlabels.noise import Ballots, Imputed, Usual, Worth, impute, worth
+from fewlabels.outcomes import Outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.labelling.ledger import Ledger
+    from fewlabels.labelling.votes import Who
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.priors import Prepared
+    from fewlabels.spec import Spec
+
+# The generators of the sampler and of gold items are apart from those of the steps and of the results.
+_NOISE, _GOLD = 0x6E6F69, 0x676F6C
+# An item is not asked of more people than this because one more opinion would be worth it.
+_MOST = 3
+# Events that a server need not look at yet.
+_FEW = 8
+
+
+class Told(NamedTuple):
+    """What the sampler found at one state of the log: its events until then, the rounds, and what is worth asking."""
+
+    events: int
+    imputed: Imputed
+    worth: Worth
+
+
+class Voting:
+    """The votes of one assessment whose labels may be wrong.
+
+    Parameters
+    ----------
+    spec, pool, asking
+        The assessment, the pool it is about, and the groups in which it asks.
+    prepared
+        Prepares its prior for the cells of accuracy in these groups.
+    """
+
+    def __init__(self, spec: Spec, pool: Pool, asking: Partition, prepared: Callable[[Cells], Prepared]) -> None:
+        self._spec, self._pool, self._prepared = spec, pool, prepared
+        self._cells = Accuracy().cells(pool, asking)
+        self._told: Told | None = None
+        # What is not one of the classes that a label can be is never right.
+        self.predicted = np.where(pool.predicted < len(pool.choices), pool.predicted, -1).astype(np.int64)
+        known = spec.gold or {}
+        items, classes = pool.positions(known).tolist(), pool.class_positions(known.values()).tolist()
+        self.gold: dict[int, int] = dict(zip(items, classes, strict=True))
+
+    def ballots(self, ledger: Ledger) -> Ballots:
+        """The votes about items that count, and about gold items."""
+        votes: dict[int, dict[str, int]] = {}
+        known, checks = dict(self.gold), set()
+        for item in ledger.votes:
+            about = ledger.votes[item]
+            given = {called(who): vote.true for who, vote in about.given.items() if vote.true >= 0}
+            counts = ledger.true[item] >= 0 or item in ledger.disputed
+            if about.decided is not None and item not in self.gold:
+                known[item] = about.decided[1].true
+            if counts and (given or item in known):
+                votes[item] = given
+            elif given and item in self.gold and about.asker is None:
+                votes[item] = given
+                checks.add(item)
+        return Ballots.of(votes, classes=len(self._pool.choices), known=known, only_checks=frozenset(checks))
+
+    def told(self, ledger: Ledger, slack: float = 0.0) -> Told:
+        """What the votes probably mean; kept until more than a share of the log is new."""
+        before = self._told
+        if before is None or not self.knows_enough(ledger, slack):
+            ballots, prepared = self.ballots(ledger), self._prepared(self._cells)
+            rng = np.random.default_rng([self._spec.seed, 0, _NOISE])
+            usual, confused = Usual(self._spec.labels_right), self._confused()
+            chance = Chance(self._cells, prepared, self.predicted)
+            confidence = self._pool.confidence
+            imputed = impute(ballots, self.predicted, chance, confused, usual, rng, confidence=confidence)
+            self._told = before = Told(ledger.events, imputed, worth(imputed, self.predicted))
+        return before
+
+    def knows_enough(self, ledger: Ledger, slack: float) -> bool:
+        """Whether what the votes meant at the last look is good enough.
+
+        The sampler takes a second: a server, which has slack, waits for some answers even where there are few.
+        """
+        enough = slack * ledger.events + (_FEW if slack else 0)
+        return self._told is not None and abs(ledger.events - self._told.events) <= enough
+
+    def _confused(self) -> NDArray[np.float64] | None:
+        sums, classes = self._pool.score_sums, len(self._pool.choices)
+        return None if sums is None else np.asarray(sums, dtype=float)[:classes, :classes]
+
+    def again(self, ledger: Ledger, who: Who, most: int, slack: float) -> list[int]:
+        """At most these many items of which one more vote is worth more than a new item; the best first."""
+        if who is None or not len(ledger.votes):
+            return []
+        told = self.told(ledger, slack)
+        items, gain = told.imputed.ballots.items, told.worth.again
+        chosen: list[int] = []
+        for place in np.argsort(-gain, kind="stable").tolist():
+            if gain[place] <= told.worth.new or len(chosen) == most:
+                break
+            item = int(items[place])
+            votes = ledger.votes.get(item)
+            if votes is None or votes.decided is not None or votes.asker is None or votes.held:
+                continue
+            if not votes.seen_by(who) and who not in votes.handed and len(votes.given) < _MOST:
+                chosen.append(item)
+        return chosen
+
+    def gold_for(self, ledger: Ledger, who: Who, turn: int) -> int | None:
+        """A gold item that this person has not seen, if it is time for one; the same each time one looks."""
+        before = len(ledger.answered.get(who, ())) + len(ledger.held.get(who, ())) + turn
+        rng = np.random.default_rng([self._spec.seed, before, crc32(called(who).encode()), _GOLD])
+        if not self.gold or rng.random() >= self._spec.gold_rate:
+            return None
+        unseen = [item for item in sorted(self.gold) if not _handed(ledger, item, who)]
+        return int(rng.choice(unseen)) if unseen else None
+
+
+class Chance:
+    """Draws of P(right) of every item, from the prior's own model fitted to labels that may be true."""
+
+    def __init__(self, cells: Cells, prepared: Prepared, predicted: NDArray[np.int64]) -> None:
+        self._cells, self._prepared, self._predicted = cells, prepared, predicted
+
+    def __call__(
+        self, rng: np.random.Generator, items: NDArray[np.int64], true: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        shown = (true != self._predicted[items]).astype(np.int64)
+        belief = self._prepared.belief(Outcomes.of(self._cells, items, shown))
+        if isinstance(belief, TrustBelief):
+            strip = belief.model.strips.strip
+            return np.where(strip >= 0, belief.model.draws(rng, 1)[0][strip], 0.0)
+        theta: NDArray[np.float64] = dirichlet_draws(rng, belief.alpha, 1)[0, :, 0]
+        return theta[self._cells.cell]
+
+
+def _handed(ledger: Ledger, item: int, who: Who) -> bool:
+    votes = ledger.votes.get(item)
+    return votes is not None and (who in votes.handed or votes.seen_by(who))
+
+
+def checked_gold(gold: Mapping[str, str], pool: Pool) -> dict[str, str]:
+    """Gold items as they are stored; an error names an item or a class that the pool does not have."""
+    pool.positions(gold)
+    pool.class_positions(gold.values())
+    return {str(item): str(name) for item, name in gold.items()}

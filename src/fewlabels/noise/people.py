@@ -1,0 +1,148 @@
+"""How often people are wrong: logit ε = m + d_r + c_y + h·z_i, learned from votes whose truth is given.
+
+People differ (d_r ~ N(0, σ²)), and so do classes, a little (c_y ~ N(0, 0.5²)). People err more often where the
+classifier is unsure: z_i is its doubt about the item, in standard deviations, and h how much that matters. m is how
+often people err in general. Everything is on small grids, so a draw is exact and takes little time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Log-odds of being wrong, from 1 in 1,000 to 3 in 4.
+_GRID = np.linspace(-7.0, 1.1, 82)
+# What people differ by, and how probable that is beforehand.
+_SIGMAS = np.array([0.15, 0.4, 0.8])
+_SIGMA_PRIOR = np.array([0.3, 0.4, 0.3])
+# Before anything is known, people err in about a twentieth of their labels: 95% of the prior is from 1.2% to 18%. Where
+# the owner has said how often labels are right, it is that, up to a factor of about 1.6 in the odds.
+_USUAL, _USUAL_SD, _STATED_SD = 0.05, 0.75, 0.25
+# Classes differ by this much.
+_CLASS_SD = 0.5
+_CLASS_GRID = np.linspace(-1.5, 1.5, 13)
+# How much harder an item is for people if the classifier is in more doubt, by one standard deviation.
+_HARDER, _HARDER_SD = 0.3, 0.3
+_HARD_GRID = np.linspace(-0.8, 1.6, 13)
+
+
+@dataclass(frozen=True)
+class Usual:
+    """How often labels are right before any is compared with another: as surveyed, or as the owner has stated."""
+
+    right: float | None = None
+
+    @property
+    def log_prior(self) -> NDArray[np.float64]:
+        """The log prior of m on the grid, shape (grid,)."""
+        middle, sd = (_USUAL, _USUAL_SD) if self.right is None else (1 - self.right, _STATED_SD)
+        return -((_GRID - logit(middle)) ** 2) / (2 * sd**2)
+
+
+class Votes(NamedTuple):
+    """Votes of which it is given whether they are wrong: that, who gave them, the true class and the doubt z.
+
+    Four of shape (votes,).
+    """
+
+    wrong: NDArray[np.bool_]
+    person: NDArray[np.int64]
+    true: NDArray[np.int64]
+    doubt: NDArray[np.float64]
+
+    def fits(self, odds: NDArray[np.float64], by: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+        """The log likelihood for each of `count` people or classes, from the log-odds of each vote at each grid point.
+
+        Shape (votes, grid) to (count, grid); `by` is the person or class of each vote.
+        """
+        each = -np.logaddexp(0, np.where(self.wrong[:, None], -odds, odds))
+        found = np.zeros((count, odds.shape[1]))
+        np.add.at(found, by, each)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """One draw of how often people are wrong.
+
+    Parameters
+    ----------
+    general
+        m, the log-odds that somebody who is like the others is wrong about an item like most.
+    person
+        m + d_r, shape (people,).
+    by_class
+        c_y, shape (classes,).
+    harder
+        h.
+    """
+
+    general: float
+    person: NDArray[np.float64]
+    by_class: NDArray[np.float64]
+    harder: float
+
+    @classmethod
+    def start(cls, usual: Usual, people: int, classes: int) -> Errors:
+        """What is expected before any vote."""
+        general = float(_GRID[int(usual.log_prior.argmax())])
+        return cls(general, np.full(people, general), np.zeros(classes), _HARDER)
+
+    def log_odds(self, person: NDArray[np.int64], doubt: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The log-odds that each vote is wrong if its item is of each class, shape (votes, classes)."""
+        return (self.person[person] + self.harder * doubt)[:, None] + self.by_class
+
+    def drawn(self, rng: np.random.Generator, votes: Votes, usual: Usual) -> Errors:
+        """Draw anew, given which votes are wrong.
+
+        First (m, σ) with the people integrated out, then each person given those, then each class, then h.
+        """
+        rest = (self.by_class[votes.true] + self.harder * votes.doubt)[:, None]
+        fits = votes.fits(_GRID + rest, votes.person, len(self.person))
+        prior = _people_prior()  # (grid of m, sigmas, grid)
+        top = fits.max(axis=1, keepdims=True)
+        each = np.log(np.exp(fits - top) @ prior.reshape(-1, len(_GRID)).T)
+        both = each.sum(axis=0).reshape(len(_GRID), -1) + usual.log_prior[:, None] + np.log(_SIGMA_PRIOR)
+        m, s = np.unravel_index(pick(rng, _from_log(both.reshape(1, -1)))[0], both.shape)
+        person = _GRID[pick(rng, _from_log(fits) * prior[m, s])]
+        rest = (person[votes.person] + self.harder * votes.doubt)[:, None]
+        fits = votes.fits(_CLASS_GRID + rest, votes.true, len(self.by_class)) - (_CLASS_GRID / _CLASS_SD) ** 2 / 2
+        by_class = _CLASS_GRID[pick(rng, _from_log(fits))]
+        rest = (person[votes.person] + by_class[votes.true])[:, None]
+        fits = votes.fits(_HARD_GRID * votes.doubt[:, None] + rest, np.zeros_like(votes.person), 1)
+        fits = fits - ((_HARD_GRID - _HARDER) / _HARDER_SD) ** 2 / 2
+        return Errors(float(_GRID[m]), person, by_class, float(_HARD_GRID[pick(rng, _from_log(fits))[0]]))
+
+    def wrong(self, votes: Votes) -> NDArray[np.float64]:
+        """ε of each vote, if its item is of the class given there, shape (votes,)."""
+        found: NDArray[np.float64] = expit(
+            self.person[votes.person] + self.by_class[votes.true] + self.harder * votes.doubt
+        )
+        return found
+
+
+@cache
+def _people_prior() -> NDArray[np.float64]:
+    """N(log-odds of a person | m, σ²) on the grid, shape (grid of m, sigmas, grid)."""
+    gap = (_GRID - _GRID[:, None, None]) / _SIGMAS[:, None]
+    weight: NDArray[np.float64] = np.exp(-(gap**2) / 2)
+    return np.maximum(weight / weight.sum(axis=-1, keepdims=True), 1e-300)
+
+
+def _from_log(log_weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    weight: NDArray[np.float64] = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    return weight
+
+
+def pick(rng: np.random.Generator, weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A place in each row, drawn with these weights; shape (rows, places) to (rows,)."""
+    edges = np.cumsum(weight, axis=1)
+    drawn: NDArray[np.int64] = (edges < rng.random((len(edges), 1)) * edges[:, -1:]).sum(axis=1)
+    return drawn
