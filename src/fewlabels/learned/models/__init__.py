@@ -5,11 +5,32 @@ from __future__ import annotations
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.panel import Learning, Panel
-from fewlabels.learned.models.voices import Features, Point, draw_chances, fit_sets, listen
+from fewlabels.learned.models.voices import (
+    ALONE,
+    CROWD,
+    CROWD_SLOPE,
+    NONE,
+    VOICE_SLOPE,
+    WIDER,
+    Features,
+    Guess,
+    Point,
+    draw_chances,
+    fit_sets,
+    guesses,
+    listen,
+)
 
 __all__ = [
+    "ALONE",
+    "CROWD",
+    "CROWD_SLOPE",
+    "NONE",
+    "VOICE_SLOPE",
+    "WIDER",
     "Answers",
     "Features",
+    "Guess",
     "Learning",
     "ModelsBelief",
     "OneModelBelief",
@@ -18,5 +39,6 @@ __all__ = [
     "compare_answers",
     "draw_chances",
     "fit_sets",
+    "guesses",
     "listen",
 ]
