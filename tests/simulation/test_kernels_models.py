@@ -47,7 +47,7 @@ def test_a_compiled_run_is_the_run_of_the_library(models: int, classes: int, sur
     scores, order = stepwise_run(case, fl.Lottery(), at, np.random.default_rng(9), np.random.default_rng(1))
     panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, 1)
     found, leads, _ = best_run(
-        np.random.default_rng(9), np.random.default_rng(1), field_of(panel, true), 1.0, at.astype(np.int64)
+        np.random.default_rng(9), np.random.default_rng(1), field_of(panel, true), 2.0, at.astype(np.int64)
     )
     assert panel.contested[found].tolist() == order
     right = (cells.said == true[:, None]).sum(axis=0)

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 import fewlabels as fl
 from fewlabels.cells import model_cells
+from fewlabels.findings.finding import find
 from fewlabels.learned.models import Features, ModelsBelief, Panel, compare_answers, draw_chances, fit_sets, listen
 from fewlabels.learned.models.voices import ALONE, CROWD, NONE, PAIR, SPREADS
 from fewlabels.outcomes import Outcomes
@@ -197,8 +198,63 @@ def test_only_items_that_tell_are_asked_and_load_goes_on(task: fl.Task, tmp_path
     table = again.estimates(model="cat")
     assert table["labelled"] == [len(again.labels())]
     assert table["low"][0] <= right[2] / 30 <= table["high"][0]
-    with pytest.raises(fl.SpecError, match="only how often each model is right"):
-        again.estimates(metric=fl.Recall("ant"), model="cat")
+    with pytest.raises(fl.SpecError, match=r"is about one\. Name it"):
+        again.estimates(metric=fl.F1())
+
+
+@pytest.mark.parametrize("target", ["pool", "population"])
+def test_every_metric_of_one_model_is_read_from_the_same_truth(target: Any) -> None:
+    """The share right is the same number by the model of answers and by draws of all true classes."""
+    said, true = made(400, (0.8, 0.7, 0.6), 4, seed=21)
+    pool = pool_of(said, 4)
+    audit = fl.create(None, "which", pool, task=fl.Best(fl.Accuracy()), target=target, seed=1)
+    for _ in range(4):
+        audit.tell({item: f"c{true[int(item[1:])]}" for item in audit.ask(15).ids})
+    one = pool.of("b")
+    classes = fl.by_predicted(one)
+    plain = list(audit.estimates(model="b", groups=classes, draws=4000).rows())
+    confused = audit.estimates(metric=fl.Confusion(), model="b", groups=classes, draws=4000)
+    right = {row["group"]: row["mean"] for row in confused.rows() if row["group"] == row["true"]}
+    for row in plain:
+        # Both are means of 160 draws.
+        sd = (row["high"] - row["low"]) / 4
+        assert right[row["group"]] == pytest.approx(row["mean"], abs=4 * sd * np.sqrt(2 / 160))
+    recall = next(iter(audit.estimates(metric=fl.Recall("c1"), model="b", groups=fl.whole(one)).rows()))
+    exact = (said[true == 1, 1] == 1).mean()
+    assert recall["low"] <= exact <= recall["high"]
+
+
+def test_when_every_label_is_known_every_metric_of_each_model_is_exact() -> None:
+    said, true = made(60, (0.8, 0.6), 3, seed=23)
+    pool = pool_of(said, 3)
+    audit = fl.create(None, "which", pool, task=fl.Best(fl.Accuracy()), target="pool")
+    audit.tell({f"i{k:04d}": f"c{c}" for k, c in enumerate(true)}, adopt=True)
+    for h, name in enumerate("ab"):
+        row = next(iter(audit.estimates(metric=fl.Recall("c2"), model=name, groups=fl.whole(pool.of(name))).rows()))
+        assert row["mean"] == pytest.approx((said[true == 2, h] == 2).mean())
+        assert row["low"] == pytest.approx(row["high"])
+
+
+@pytest.mark.parametrize("models", [2, 5])
+def test_the_best_of_each_group_is_found_where_it_differs_by_group(models: int) -> None:
+    rng = np.random.default_rng(models)
+    n = 600
+    group = rng.integers(0, 2, n)
+    true = rng.integers(0, 3, n).astype(np.int32)
+    rate = np.full((n, models), 0.6)
+    rate[:, 0], rate[:, 1] = np.where(group == 0, 0.9, 0.55), np.where(group == 0, 0.55, 0.9)
+    said = np.where(rng.random((n, models)) < rate, true[:, None], (true[:, None] + 1) % 3)
+    ids = [f"i{k:04d}" for k in range(n)]
+    sets: dict[str, Any] = {"abcde"[h]: {"id": ids, "predicted": [f"c{k}" for k in said[:, h]]} for h in range(models)}
+    sets["a"]["where"] = [f"g{g}" for g in group]
+    pool = fl.read_pool(sets, classes=["c0", "c1", "c2"])
+    audit = fl.create(None, "which", pool, fl.by_column(pool, "where"), task=fl.Best(fl.Accuracy()), seed=2)
+    assert "Nothing can be said yet" in find(audit).headline
+    for _ in range(8):
+        audit.tell({item: f"c{true[int(item[1:])]}" for item in audit.ask(10).ids})
+    assert audit.answer().groups == ("g0: a", "g1: b")
+    assert audit.answer().probability is not None
+    assert audit.answer().probability > 0.8
 
 
 def test_what_makes_no_sense_is_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.panel import Learning, Panel
+from fewlabels.learned.models.truth import TruthBelief
 from fewlabels.learned.models.voices import (
     ALONE,
     CROWD,
@@ -36,6 +37,7 @@ __all__ = [
     "OneModelBelief",
     "Panel",
     "Point",
+    "TruthBelief",
     "compare_answers",
     "draw_chances",
     "fit_sets",

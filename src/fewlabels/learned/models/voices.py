@@ -131,7 +131,7 @@ class Features:
         if split is not None and len(split):
             here = (self.group[rows, None] == np.arange(self.groups)).astype(float)
             effects = self._own(split, rows)[..., None] * here[:, None, None, :]
-            flat = effects.reshape(*effects.shape[:2], -1)
+            flat = effects.reshape(*effects.shape[:2], len(split) * self.groups)
             parts.append(np.broadcast_to(flat, (len(voices), *flat.shape)))
         return np.concatenate(parts, axis=3)
 

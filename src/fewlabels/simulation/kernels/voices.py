@@ -174,9 +174,7 @@ def _climbed(
 
 
 @formula
-def fit(
-    field: Field, asked: NDArray[np.int64], guess: int, theta: NDArray[np.float64]
-) -> tuple[NDArray[Any], float]:
+def fit(field: Field, asked: NDArray[np.int64], guess: int, theta: NDArray[np.float64]) -> tuple[NDArray[Any], float]:
     """Move theta from where it is to the mode of a guess; Cholesky's factor of the precision, and the log evidence."""
     size = len(theta)
     slope, curve = np.empty(size), np.empty((size, size))
