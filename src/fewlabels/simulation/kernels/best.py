@@ -37,7 +37,7 @@ def draw_item(rng: np.random.Generator, worth: NDArray[np.float64], free: NDArra
 
 
 def is_due(label: int) -> bool:
-    """Whether the belief is computed after so many labels: each at first, later after a twentieth more of them."""
+    """Whether the belief is computed after this label: each time at first, later after a twentieth more labels."""
     return label <= _FIRST or label % (1 + label // _SHARE) == 0
 
 
