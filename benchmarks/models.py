@@ -8,7 +8,8 @@ DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `class
 best: percent of runs in which the chosen model is the best, on 1,000 items drawn at random, beside the baselines.
 compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
 honest: how often "95% sure" is right, at the moment it is first said.
-worlds: the same on made worlds: independent models, relatives of a few families, and models that nobody can tell apart.
+worlds: the same on made worlds: 2 to 100 models, 2 to 50 classes, independent or relatives, one good among bad, models
+that nobody can tell apart, a rare class, with confidences.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ import fewlabels as fl
 from fewlabels.simulation.contest import simulate_models
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fewlabels.pool import Pool
 
 POOLS = ("models_emotion", "models_sst2", "models_mrpc", "models_imagenet")
@@ -80,39 +79,63 @@ def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
         show(f"{name}, {title}: {task.a} against {task.b} at 50, 100, 200 labels", table, scores)
 
 
-def world(kind: str, seed: int, n: int = 1_000, classes: int = 4) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Answers and truth of a made world: independent models, relatives of three parents, or equals."""
+# Made worlds: models, classes, and the range of their accuracies.
+WORLDS = {
+    "independent": (8, 4, (0.65, 0.85)),
+    "equals": (8, 4, (0.8, 0.8)),
+    "relatives": (30, 4, (0.6, 0.85)),
+    "one good": (20, 4, (0.3, 0.5)),
+    "two": (2, 3, (0.6, 0.85)),
+    "many": (100, 2, (0.6, 0.9)),
+    "classes": (6, 50, (0.5, 0.8)),
+    "rare": (8, 3, (0.7, 0.9)),
+    "sure": (8, 4, (0.65, 0.85)),
+}
+
+
+def world(kind: str, seed: int, n: int = 1_000) -> dict[str, Any]:
+    """The answers and the truth of a made world, as arrays of a pool and `labels`.
+
+    Some items are hard for everybody. relatives: copies of three parents, with noise; one good: the first model is far
+    better; rare: one class in a hundred; sure: with confidences that know half of what makes an item hard.
+    """
     rng = np.random.default_rng(seed)
-    true = rng.integers(0, classes, n).astype(np.int32)
-    hard = rng.beta(0.6, 0.6, n)[:, None]  # some items are hard for everybody
+    models, classes, (low, high) = WORLDS[kind]
+    common = np.full(classes, 1.0) if kind != "rare" else np.array([0.9, 0.09, 0.01])
+    true = rng.choice(classes, n, p=common / common.sum()).astype(np.int32)
+    hard = rng.beta(0.6, 0.6, n)[:, None]
+    rate = rng.uniform(low, high, 3 if kind == "relatives" else models)
+    if kind == "one good":
+        rate[0] = 0.8
+    right = np.clip(rate * (1.3 - 0.6 * hard), 0.01, 0.99)
+    wrong = (true[:, None] + rng.integers(1, classes, right.shape)) % classes
+    said = np.where(rng.random(right.shape) < right, true[:, None], wrong)
     if kind == "relatives":
-        parents = rng.uniform(0.6, 0.85, 3)
-        wrong = (true[:, None] + rng.integers(1, classes, (n, 3))) % classes
-        answers = np.where(rng.random((n, 3)) < parents * (1.3 - 0.6 * hard), true[:, None], wrong)
-        said = answers[:, rng.integers(0, 3, 30)]
-        noise = rng.random(said.shape) < rng.uniform(0.01, 0.1, 30)
-        return np.where(noise, rng.integers(0, classes, said.shape), said).astype(np.int32), true
-    rate = np.full(8, 0.8) if kind == "equals" else rng.uniform(0.65, 0.85, 8)
-    wrong = (true[:, None] + rng.integers(1, classes, (n, 8))) % classes
-    return np.where(rng.random((n, 8)) < rate * (1.2 - 0.4 * hard), true[:, None], wrong).astype(np.int32), true
+        said = said[:, rng.integers(0, 3, models)]
+        noise = rng.random(said.shape) < rng.uniform(0.01, 0.1, models)
+        said = np.where(noise, rng.integers(0, classes, said.shape), said)
+    names = {"models": [f"m{h}" for h in range(models)], "classes": [f"c{k}" for k in range(classes)]}
+    made = {"predicted": said, "labels": true, **names}
+    if kind == "sure":
+        made["confidence"] = np.clip((right + rng.uniform(0.5, 0.99, right.shape)) / 2, 0.01, 0.99)
+    return made
 
 
 def worlds(runs: int) -> None:
-    """How often "95% sure" is right in made worlds, each run in a world of its own."""
-    for kind in ("independent", "relatives", "equals"):
+    """How often the chosen model is best, and "95% sure" is right, in made worlds, each run in a world of its own."""
+    for kind in WORLDS:
         found: dict[str, list[float]] = {}
         for run in range(runs):
-            said, true = world(kind, run)
-            names = [f"m{h}" for h in range(said.shape[1])]
-            sets = {name: {"predicted": [f"c{k}" for k in said[:, h]]} for h, name in enumerate(names)}
-            pool = fl.read_pool(sets, classes=[f"c{k}" for k in range(4)])
+            made = world(kind, run)
+            true = made.pop("labels")
             table = simulate_models(
-                pool, true.tolist(), task=fl.Best(fl.Accuracy()), methods="learned+default", budgets=(50, 100, 200),
-                runs=1, seed=run, jobs=1,
+                fl.read_pool(made), true.tolist(), task=fl.Best(fl.Accuracy()), methods="learned+default",
+                budgets=(50, 100, 200), runs=1, seed=run, jobs=1,
             )  # fmt: skip
             for row in table.rows():
                 found.setdefault(f"{row['score']} {row['budget']}", []).append(row["mean"])
-        print(f"\n{kind}: " + ", ".join(f"{name} {np.mean(values):.1f}" for name, values in found.items()), flush=True)
+        scores = (f"{name} {np.mean(values):.1f}" for name, values in found.items())
+        print(f"\n{kind}: " + ", ".join(scores), flush=True)
 
 
 def main() -> None:

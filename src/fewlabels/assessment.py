@@ -14,7 +14,7 @@ from fewlabels.errors import Argument, InputError, PoolChangedError, SpecError, 
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.io.labels import checked, said
 from fewlabels.labelling.record import Record
-from fewlabels.learned.models import ModelsBelief, OneModelBelief
+from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.noise import NoisyBelief, Reliability, reliability
 from fewlabels.partition import Partition, by_predicted, by_score, cross, partition_from_recipe, whole
@@ -166,6 +166,7 @@ class Assessment(Record):
         only: Sequence[str] = (),
         sure: float = 0.95,
         guarantee: Literal["anytime"] | None = None,
+        model: str | None = None,
         foresee: bool = False,
     ) -> Check:
         """Does it pass? Whether every group reaches a line such as "accuracy >= 0.9", by the labels that are there.
@@ -185,6 +186,8 @@ class Assessment(Record):
         guarantee
             "anytime": for every truth, and however often you look, a false pass has a probability of at most
             1 − sure.
+        model
+            Another model of the same pool than the one that the question is about.
         foresee
             Whether to say how many more labels it will probably take, which takes some seconds.
 
@@ -199,7 +202,7 @@ class Assessment(Record):
 
         if isinstance(rule, str):
             rule = Rule(rule, overall, "", groups, tuple(only), sure, guarantee)
-        return check(self, rule, foresee=foresee)
+        return check(self, rule, model=model, foresee=foresee)
 
     def standing(self, *, draws: int = 10_000) -> Standing:
         """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met."""
@@ -485,20 +488,39 @@ class Assessment(Record):
         self, metric: Metric, groups: Partition, model: str | None
     ) -> tuple[Metric, Belief | Strata, Cells]:
         """The belief about all models, or one, in any groups: labels went where models differ, so all are needed."""
-        if not metric.marginal or metric.high_is_bad:
+        task = self.spec.task
+        rows, simple = task.cells(self.whole, groups), metric.marginal and not metric.high_is_bad
+        if model is None and not simple:
             raise SpecError(
-                f"{self.name!r} asks for labels of items on which the models differ, and only how often each model is "
-                f"right can be read from them. Got {type(metric).__name__}(). Begin another assessment, with "
-                "create(..., model=...), for other numbers of one model."
+                f"{self.name!r} is about several models, and {type(metric).__name__}() is about one. Name it, with ",
+                Argument("model"),
+                ".",
             )
-        rows = self.spec.task.cells(self.whole, groups)
         with self._current() as ledger:
             items, true = ledger.labels()
-        belief = self.spec.prior.on(rows, self.spec.target).belief(metric.outcomes(self.whole, rows, items, true))
+        outcomes = task.metric.outcomes(self.whole, rows, items, true)
+        belief = cast("ModelsBelief", self.spec.prior.on(rows, self.spec.target).belief(outcomes))
         if model is None:
             return metric, belief, rows
-        cells = metric.cells(self.whole.of(model), groups)
-        return metric, OneModelBelief.of(cast("ModelsBelief", belief), self.whole.models.index(model)), cells
+        pool = self.whole.of(model)
+        cells = metric.cells(pool, groups)
+        if simple:
+            return metric, OneModelBelief.of(belief, self.whole.models.index(model)), cells
+        counts = metric.outcomes(pool, cells, items, true).counts
+        known = np.full(len(pool), -1, dtype=np.int32)
+        known[items] = true
+        truth = TruthBelief(
+            np.zeros_like(counts),
+            counts,
+            cells.size,
+            self.spec.target,
+            joint=belief,
+            true=known,
+            shown=lambda drawn: cells.shown(metric, pool, np.arange(len(pool)), drawn),
+            cell=cells.cell.astype(np.int64),
+            classes=len(pool.choices),
+        )
+        return metric, truth, cells
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {

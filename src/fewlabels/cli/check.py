@@ -28,6 +28,7 @@ Examples:
   fewlabels check audit.db --every "accuracy >= 90%" --overall "accuracy >= 95%" --guarantee anytime
   fewlabels check audit.db --every "recall:complaint >= 0.8" --groups column:country --group DE --group FR
   fewlabels check audit.db --rules rules.toml --junit report.xml
+  fewlabels check audit.db --model old --overall "accuracy >= 0.9"
 """
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -44,6 +45,7 @@ _GUARANTEE = "A false pass is this rare however often you look, for every truth.
 @click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE)
 @click.option("--rules", type=_FILE, metavar="FILE", help="A TOML file with rules.")
 @click.option("--junit", "report", type=_FILE, metavar="FILE", help="Write a JUnit report for continuous integration.")
+@click.option("--model", metavar="NAME", help="Another model of the same items than the one it asks about.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
 @json_option
 @click.pass_context
@@ -54,6 +56,7 @@ def check(
     name: str | None,
     *,
     report: Path | None,
+    model: str | None,
     forecast: bool,
     as_json: bool,
     **options: Any,
@@ -67,7 +70,7 @@ def check(
 
     rules = _rules(**options)
     audit = open_assessment(address, name)
-    checks = [put(audit, rule, foresee=forecast) for rule in rules]
+    checks = [put(audit, rule, model=model, foresee=forecast) for rule in rules]
     verdict = worst(checks)
     if report is not None:
         save(junit(checks, audit.name), report)

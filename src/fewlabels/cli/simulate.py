@@ -161,7 +161,8 @@ def _of_models(pool: Pool, labels: Any, groups: Partition, task: Any, options: d
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from fewlabels.simulation.contest import BASELINES, simulate_models
+    from fewlabels.simulation.contest import simulate_models
+    from fewlabels.simulation.contest_baselines import BASELINES
     from fewlabels.simulation.parallel import processors
     from fewlabels.tasks import CompareModels
 

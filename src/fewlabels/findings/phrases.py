@@ -101,7 +101,7 @@ def meaning(audit: Assessment) -> str:
 def groups(audit: Assessment) -> str:
     """Say in words how the groups were made."""
     if audit.spec.task.of_models:
-        return f"{len(audit.pool.models):,} classifiers made predictions for the same items."
+        return f"The same items were given to {len(audit.pool.models):,} classifiers; each of them is a model."
     if noun_of(audit.rows) == "class":
         name = shortened(audit.groups.names[0], 40)
         return f"Items are grouped by what the classifier says: the class {name} is all items it calls {name}."
@@ -184,7 +184,9 @@ def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> di
     }
     if audit.spec.task.main_plot == "verdicts":
         meanings |= _VERDICT
-    if audit.spec.task.sought is not None:
+    if audit.spec.task.of_models:
+        meanings["chance"] = "The probability that no other model is right more often, judging by the labels so far."
+    elif audit.spec.task.sought is not None:
         meanings["chance"] = (
             f"The probability that the {noun} is one of those looked for, judging by the labels so far."
         )

@@ -84,8 +84,16 @@ class Check:
         }
 
 
-def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 10_000, level: float = 0.95) -> Check:
-    """Put a rule to the labels that are there.
+def check(
+    audit: Assessment,
+    rule: Rule,
+    *,
+    model: str | None = None,
+    foresee: bool = False,
+    draws: int = 10_000,
+    level: float = 0.95,
+) -> Check:
+    """Put a rule to the labels that are there, about the assessment's model or another of the same pool.
 
     With `foresee`, and no verdict yet, the assessment is played on to see how many more labels it will probably take;
     that takes some seconds, and is done for the groups of the assessment only.
@@ -97,10 +105,11 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
             Argument("model"),
             ", and put the rule to it.",
         )
-    task = certify_from(rule.line, audit.pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
-    groups = _groups(audit, rule)
-    answer = audit.put(task, groups, level=level, draws=draws)
-    table, verdict = _with_right(audit, task, groups, answer.table), answer.settings["verdict"]
+    pool = audit.pool_of(model)
+    task = certify_from(rule.line, pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
+    groups = _groups(audit, rule, model)
+    answer = audit.put(task, groups, model=model, level=level, draws=draws)
+    table, verdict = _with_right(audit, task, groups, answer.table, model), answer.settings["verdict"]
     if rule.overall and (why := _lacks(audit)):
         verdict = "open"
         words = f"Not enough evidence: {why}."
@@ -109,8 +118,9 @@ def check(audit: Assessment, rule: Rule, *, foresee: bool = False, draws: int = 
         words = f"{in_words(task, answer, noun_of(groups))} {_deciding(table, verdict)}"
         basis, spoken_for = rests(audit, sum(table["labelled"])) if rule.overall else ("", False)
         words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
-        words += _steered(audit) if groups.recipe != audit.groups.recipe and not spoken_for else ""
-    ahead = _ahead(audit, task, groups) if foresee and verdict == "open" else ""
+        other = pool is not audit.pool or groups.recipe != audit.groups.recipe
+        words += _steered(audit) if other and not spoken_for else ""
+    ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and verdict == "open" else ""
     return Check(rule, task, verdict, words, table, ahead)
 
 
@@ -120,10 +130,10 @@ def worst(checks: Sequence[Check]) -> Verdict:
     return "fail" if "fail" in verdicts else "open" if "open" in verdicts else "pass"
 
 
-def _groups(audit: Assessment, rule: Rule) -> Partition:
+def _groups(audit: Assessment, rule: Rule, model: str | None) -> Partition:
     if rule.overall:
-        return whole(audit.pool)
-    return audit.groups if rule.groups is None else groups_from(rule.groups, audit.pool)
+        return whole(audit.pool_of(model))
+    return audit.groups_of(model) if rule.groups is None else groups_from(rule.groups, audit.pool_of(model))
 
 
 def _lacks(audit: Assessment) -> str:
@@ -137,9 +147,9 @@ def _lacks(audit: Assessment) -> str:
     return f"{bare:,} of {len(rows):,} {plural(noun)} {verbs[0]} no label, and {verbs[1]} towards the whole"
 
 
-def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Table) -> Table:
+def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Table, model: str | None) -> Table:
     """The table with the column right after labelled, where labels show it."""
-    right = right_labels(audit, groups, task.metric.cells(audit.pool, groups).outcomes)
+    right = right_labels(audit, groups, task.metric.cells(audit.pool_of(model), groups).outcomes, model)
     if right is None:
         return table
     columns: dict[str, Any] = {}

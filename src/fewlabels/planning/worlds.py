@@ -150,7 +150,7 @@ def _world_of_models(
     chance = np.zeros(said.shape)
     true = np.array([_unnamed(row, cells.classes) for row in said])
     open_, features = learning.open, learning.features
-    options = draw_chances(features, learning.points, rng, 1)[0]
+    options = draw_chances(features, learning.points, rng, 1)[..., 0]
     drawn = (rng.random((len(open_), 1)) > options.cumsum(axis=1)).sum(axis=1)
     hit = features.option == drawn[:, None]
     says = np.take_along_axis(said[open_], hit.argmax(axis=1)[:, None], axis=1)[:, 0]

@@ -97,9 +97,9 @@ class Models(Plot):
         """Explain how to read the plot."""
         return (
             f"Each line contains the share of items that a model has right with probability {chosen(self.level)}; the "
-            "dot is its mean. Point at a row to see the probability that no other model is better, and how far it is "
-            "behind the first. Lines that overlap can still be told apart: where models agree, what is not known is "
-            "the same for all of them."
+            "dot is its mean. Beside it is the probability that no other model is better. Point at a row to see how "
+            "far it is behind the first. Lines that overlap can still be told apart: where models agree, what is not "
+            "known is the same for all of them."
         )
 
     def picture(self) -> Picture:
@@ -117,5 +117,4 @@ class Models(Plot):
             f"{shortened(row.name)}: right {style.value(row.mean)} ({style.range(row.low, row.high)}); {sure}{behind}; "
             f"{row.right:,} of {counted(row.labelled, 'label')} right"
         )
-        aside = f"{sure}{behind}"
-        return Entry(row.name, row.mean, row.low, row.high, tip, "accent" if first else "main", False, aside)
+        return Entry(row.name, row.mean, row.low, row.high, tip, "accent" if first else "main", aside=sure)

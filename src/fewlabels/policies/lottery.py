@@ -24,14 +24,15 @@ class Lottery(Policy):
 
     With power 1/2 and rewards that are variances this would be Neyman's rule as a lottery. Every item that matters can
     come, so that a belief whose model is a little wrong is still corrected by the labels: the largest reward alone
-    would be asked only where the model, right or wrong, is least sure.
+    would be asked only where the model, right or wrong, is least sure. Of the powers 1, 2 and 4 none was better on all
+    pools; with 2, what is stated as 95% sure was right most often.
 
     >>> import fewlabels as fl
     >>> fl.Lottery()
-    Lottery(power=1.0)
+    Lottery(power=2.0)
     """
 
-    power: float = 1.0
+    power: float = 2.0
 
     takes: ClassVar[Takes] = "NUMBER"
     phrase: ClassVar[str] = (
@@ -40,7 +41,7 @@ class Lottery(Policy):
     )
 
     def __post_init__(self) -> None:
-        number_field(self, "power", "The 'power' of Lottery()", hint="such as 1")
+        number_field(self, "power", "The 'power' of Lottery()", hint="such as 2")
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator

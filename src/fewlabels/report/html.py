@@ -60,6 +60,7 @@ def html(report: Report) -> str:
         unknown={head: rows for head, rows in others.items() if rows},
         named=report.named,
         ranked=any(row.chance is not None for row in report.groups),
+        placed=any(row.rank is not None for row in report.groups),
         judged=any(row.verdict is not None for row in report.groups),
         said=report.answer.settings.get("verdict") if report.labels.labelled else None,
         checks=[_checked(check) for check in report.checks],

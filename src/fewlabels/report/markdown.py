@@ -73,12 +73,14 @@ def _groups(report: Report) -> str:
     style, ranked = report.words.style, report.groups[0].chance is not None
     judged = any(row.verdict for row in report.groups)
     head = [report.words.noun, "items", "labels", report.words.metric, "range"]
-    head += ["chance", "place"] if ranked else ["verdict", "chance"] if judged else []
+    placed = any(row.rank is not None for row in report.groups)
+    head += ["chance", *(["place"] * placed)] if ranked else ["verdict", "chance"] if judged else []
     rows = []
     for row in report.groups:
         note = f" ({row.note})" if row.note else ""
         value = f"{style.value(row.mean)}{note}" if row.is_known else row.note
-        places = [NONE if row.chance is None else probability(row.chance), place(row, len(report.groups))]
+        places = [NONE if row.chance is None else probability(row.chance)]
+        places += [place(row, len(report.groups))] * placed
         cells = [row.group, f"{row.n:,}", row.support, value, style.range(row.low, row.high)]
         verdict = [row.verdict or NONE, chance(row.reaches, row.labelled, row.n)]
         rows.append([*cells, *(places if ranked else verdict if judged else [])])

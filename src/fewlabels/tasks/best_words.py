@@ -53,8 +53,10 @@ def headline(task: Best, grounds: Grounds) -> str:
 def next_steps(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on whether the choice is settled enough to act on."""
     first, _ = _contest(grounds)
-    if (grounds.answer.probability or 0.0) >= 0.95:
+    if (grounds.answer.probability or 0.0) >= SAFE:
         return ("The choice is settled enough to act on.",)
+    if len(grounds.answer.groups) > 1:
+        return _next_by_group(task, grounds, ahead)
     regret = Style(task.metric.in_percent).change(first["regret"])
     return (f"Taking {_short(first)} now costs {regret} on average. If that matters, the choice needs {ahead.labels}.",)
 
@@ -68,6 +70,15 @@ def _by_group(grounds: Grounds, sure: float) -> str:
     if unclear and clear:
         parts.append(f"Not clear yet: {listed(unclear)}.")
     return " ".join([*parts, f"The chance that all of these are right is {probability(sure)}."])
+
+
+def _next_by_group(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
+    """A sentence on the group in which most is lost on average by taking the model that is named."""
+    rows = {row["group"]: row for row in grounds.answer.table.rows()}
+    dear = max((rows[name] for name in grounds.answer.groups), key=lambda row: row["regret"])
+    regret = Style(task.metric.in_percent).change(dear["regret"])
+    least = f"Of these choices, {_short(dear)} is the least certain to pay: it costs {regret} on average."
+    return (f"{least} If that matters, they need {ahead.labels}.",)
 
 
 def _contest(grounds: Grounds) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:

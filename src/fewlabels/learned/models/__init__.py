@@ -5,18 +5,42 @@ from __future__ import annotations
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.panel import Learning, Panel
-from fewlabels.learned.models.voices import Features, Point, draw_chances, fit_sets, listen
+from fewlabels.learned.models.truth import TruthBelief
+from fewlabels.learned.models.voices import (
+    ALONE,
+    CROWD,
+    CROWD_SLOPE,
+    NONE,
+    VOICE_SLOPE,
+    WIDER,
+    Features,
+    Guess,
+    Point,
+    draw_chances,
+    fit_sets,
+    guesses,
+    listen,
+)
 
 __all__ = [
+    "ALONE",
+    "CROWD",
+    "CROWD_SLOPE",
+    "NONE",
+    "VOICE_SLOPE",
+    "WIDER",
     "Answers",
     "Features",
+    "Guess",
     "Learning",
     "ModelsBelief",
     "OneModelBelief",
     "Panel",
     "Point",
+    "TruthBelief",
     "compare_answers",
     "draw_chances",
     "fit_sets",
+    "guesses",
     "listen",
 ]

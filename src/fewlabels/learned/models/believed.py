@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.learned.items.believed import LearnedBelief, Summary, strength
-from fewlabels.learned.models.voices import draw_chances
+from fewlabels.learned.models.voices import chances, draw_parameters, most_parameters
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief, Target
     from fewlabels.learned.models.panel import Learning
 
-# Draws behind means, variances and the worth of items, and their generator: the same labels give the same numbers.
-LOOKS = 160
+# The generator of the draws behind means, variances and the worth of items: the same labels give the same numbers.
 _SEED = 0x6D6F64656C73
 _LEAST_VARIANCE = 1e-2
 # A rival that is less probably the best than this is not asked about; at most so many are.
@@ -33,9 +34,9 @@ class Look:
     Parameters
     ----------
     chance
-        P(each option) of the open items, shape (draws, open, options + none).
+        P(each option) of the open items, the mean of the draws, shape (open, options + none).
     expected
-        The right answers expected under each draw, shape (draws, groups, models).
+        The right answers in the pool, expected, shape (groups, models).
     right
         The right answers in the pool, drawn, shape (draws, groups, models).
     """
@@ -70,32 +71,55 @@ class ModelsBelief(LearnedBelief):
     @cached_property
     def look(self) -> Look:
         """Draws for means, variances and the worth of items, always the same for the same labels."""
-        return self._looked(np.random.default_rng(_SEED), LOOKS)
-
-    def _looked(self, rng: np.random.Generator, n: int) -> Look:
         learning = self.learning
-        chance = draw_chances(learning.features, learning.points, rng, n)
+        noise = learning.panel.noise
+        mine = noise.uniform[learning.is_open]
+        normals = noise.normals(max(most_parameters(learning.points), learning.features.size))
+        return self._looked(normals, 0.5, lambda rows: mine[rows], np.random.default_rng(_SEED))
+
+    def _looked(
+        self,
+        normals: NDArray[np.float64],
+        start: float,
+        uniform: Callable[[slice], NDArray[np.floating]],
+        rng: np.random.Generator,
+    ) -> Look:
+        """Draw the truth of every open item, piece by piece: it takes little memory however many items there are."""
+        learning, n = self.learning, len(normals)
+        features, drawn = learning.features, draw_parameters(learning.points, start, normals)
+        mean = np.empty(features.barred.shape)
         expected, right = self._agreed(rng, n)
-        drawn = (rng.random((n, chance.shape[1], 1)) > chance.cumsum(axis=2)).sum(axis=2)
-        shown = drawn[..., None] == np.arange(chance.shape[2])
-        group = learning.features.group
-        for g in np.unique(group).tolist():
-            first, last = np.searchsorted(group, [g, g + 1])  # open items are sorted by group
-            says = learning.features.says[first:last].astype(float).reshape(-1, right.shape[2])
-            expected[:, g] += chance[:, first:last].reshape(n, -1) @ says
-            right[:, g] += shown[:, first:last].reshape(n, -1).astype(float) @ says
-        return Look(chance, expected, right)
+        places = np.arange(features.width + 1)
+        for rows in features.pieces(n + right.shape[2]):
+            chance = chances(features, drawn, rows)
+            mean[rows] = chance.mean(axis=2)
+            shown = (uniform(rows)[:, None] > chance.cumsum(axis=1)).sum(axis=1)
+            says, group = features.says(rows).astype(np.float32), features.group[rows]
+            for g in np.unique(group).tolist():
+                first, last = np.searchsorted(group, [g, g + 1])  # open items are sorted by group
+                voices = says[first:last].reshape(-1, right.shape[2])
+                is_shown = (shown[first:last, None] == places[:, None]).astype(np.float32)
+                expected[g] += mean[rows][first:last].reshape(-1) @ voices
+                right[:, g] += is_shown.reshape(-1, n).T @ voices
+        return Look(mean, expected, right)
+
+    def _draw(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the shares right in the pool, shape (n, groups, models)."""
+        normals = rng.standard_normal((n, most_parameters(self.learning.points)))
+        option = self.learning.features.option
+        look = self._looked(normals, rng.random(), lambda rows: rng.random((len(option[rows]), n)), rng)
+        return look.right / self._per
 
     def _agreed(self, rng: np.random.Generator, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The right answers that are known or agreed, expected and drawn: two of shape (n, groups, models)."""
+        """The right answers that are known or agreed: expected, shape (groups, models), and n draws of them."""
         learning = self.learning
-        expected = np.repeat(learning.known[None].astype(float), n, axis=0)
-        drawn = expected.copy()
+        expected = learning.known.astype(float)
+        drawn = np.repeat(expected[None], n, axis=0)
         if learning.trust is not None:
             homes, trust = learning.panel.homes, learning.trust
             chance = trust.draws(rng, n)
             by_home = trust.strips.by_cell
-            expected[:, homes] += by_home(chance * learning.free)[..., None]
+            expected[homes] += by_home(chance * learning.free).mean(axis=0)[:, None]
             drawn[:, homes] += by_home(rng.binomial(learning.free, chance))[..., None]
         return expected, drawn
 
@@ -118,7 +142,7 @@ class ModelsBelief(LearnedBelief):
 
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (rows, outcomes)."""
-        right = (self.look.expected.mean(axis=0) / self._per).reshape(-1)
+        right = (self.look.expected / self._per).reshape(-1)
         return np.column_stack([right, 1 - right])
 
     def variance(self) -> NDArray[np.float64]:
@@ -136,7 +160,7 @@ class ModelsBelief(LearnedBelief):
 
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the shares in the population, shape (n, rows, outcomes)."""
-        right = self._looked(rng, n).right / self._per
+        right = self._draw(rng, n)
         for g, covariance in enumerate(self._sampling):
             right[:, g] += rng.standard_normal((n, len(covariance))) @ _root(covariance).T
         right = np.clip(right.reshape(n, -1), 0, 1)
@@ -146,7 +170,7 @@ class ModelsBelief(LearnedBelief):
         """n joint draws of θ, shape (n, rows, outcomes)."""
         if self.target == "population":
             return self.shares(rng, n)
-        right = (self._looked(rng, n).right / self._per).reshape(n, -1)
+        right = self._draw(rng, n).reshape(n, -1)
         return np.stack([right, 1 - right], axis=-1)
 
     @cached_property
@@ -160,15 +184,18 @@ class ModelsBelief(LearnedBelief):
         both = np.zeros((panel.groups, models, models))
         # Agreed items: all are right together.
         if learning.trust is not None:
-            _, drawn = self._agreed(np.random.default_rng(_SEED), LOOKS)
-            both[panel.homes] += (drawn - learning.known).mean(axis=0)[panel.homes][:, :1, None]
+            expected, _ = self._agreed(np.random.default_rng(_SEED), len(self.look.right))
+            both[panel.homes] += (expected - learning.known)[panel.homes][:, :1, None]
         right = panel.answers.said[learning.asked] == self._truth[:, None]
         for g in range(panel.groups):
             here = right[panel.group[learning.asked] == g].astype(float)
             both[g] += here.T @ here
-            mine = learning.features.group == g
-            says = learning.features.says[mine].astype(float)
-            both[g] += np.einsum("ns,nsh,nsk->hk", self.look.chance.mean(axis=0)[mine], says, says, optimize=True)
+        features, chance = learning.features, self.look.chance
+        for rows in features.pieces(models):
+            root = features.says(rows) * np.sqrt(chance[rows])[..., None]
+            for g in np.unique(features.group[rows]).tolist():
+                mine = root[features.group[rows] == g].reshape(-1, models)
+                both[g] += mine.T @ mine
         both += self._known_agreed
         mean = both / self._per[:, :1, None]
         share = np.diagonal(mean, axis1=1, axis2=2)
@@ -205,8 +232,7 @@ class ModelsBelief(LearnedBelief):
 
         0 for items that have a label or to which the two give the same answer.
         """
-        features, open_ = self.learning.features, self.learning.open
-        mean = self.look.chance.mean(axis=0)
+        features, open_, mean = self.learning.features, self.learning.open, self.look.chance
         places = np.arange(mean.shape[1])
         sign = (features.option[:, a, None] == places).astype(float) - (features.option[:, b, None] == places)
         out = np.zeros(len(self.learning.panel.group))
@@ -218,7 +244,7 @@ class ModelsBelief(LearnedBelief):
 
         Shape (items,). The leader has the highest mean; the variances are those of the right answers in the pool.
         """
-        expected, right = self.look.expected.mean(axis=0), self.look.right
+        expected, right = self.look.expected, self.look.right
         expected = expected.sum(axis=0) if group is None else expected[group]
         right = right.sum(axis=1) if group is None else right[:, group]
         lead = int(expected.argmax())

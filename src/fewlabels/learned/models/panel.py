@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.learned.items import learn, strips
 from fewlabels.learned.items.strips import KINDS
 from fewlabels.learned.models.answers import Answers, compare_answers
-from fewlabels.learned.models.voices import Features, listen
+from fewlabels.learned.models.voices import WIDER, Features, listen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,28 @@ if TYPE_CHECKING:
 # The prior of items on which all of several models agree: the mean log-odds of being right beyond what they say, or in
 # all if they say nothing, and its standard deviation.
 _GAP, _AGREED, _DOUBT = 0.8, 2.5, 1.3
+# Draws behind means, variances and the worth of items, and their generator.
+LOOKS = 160
+_SEED = 0x6E6F697365
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The randomness of the draws that are the same for the same labels, and alike for similar ones.
+
+    `uniform` has a row for each contested item, shape (contested, draws).
+    """
+
+    uniform: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, contested: int) -> Noise:
+        """For so many contested items."""
+        return cls(np.random.default_rng(_SEED).random((contested, LOOKS), dtype=np.float32))
+
+    def normals(self, size: int) -> NDArray[np.float64]:
+        """Standard normals, shape (draws, size)."""
+        return np.random.default_rng([_SEED, size]).standard_normal((LOOKS, size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +64,7 @@ class Panel:
     confidence
         The mean confidence of the models in each item, shape (items,), or None.
     focus
-        Models that are always voices of their own.
+        Two models that are compared; empty if the best is looked for.
     """
 
     answers: Answers
@@ -80,10 +102,19 @@ class Panel:
         """The features of the contested items."""
         return self.about(self.contested)
 
+    @property
+    def pair(self) -> bool:
+        """Whether the question is about two models."""
+        return self.answers.models == 2 or bool(self.focus)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The randomness of looks."""
+        return Noise.of(len(self.contested))
+
     def about(self, items: NDArray[np.int64]) -> Features:
         """The features of some items."""
-        pair = self.answers.models == 2 or bool(self.focus)
-        return Features(self.answers, items, self.group[items], self.groups, pair=pair)
+        return Features(self.answers, items, self.group[items], self.groups)
 
     @cached_property
     def agreed(self) -> NDArray[np.int64]:
@@ -121,7 +152,8 @@ class Panel:
         contested = self.answers.contested[items]
         asked, place = items[contested], shown[contested]
         place = np.where(place < self.answers.options[asked], place, self.answers.width)
-        points = listen(self.about(asked), place, self.focus)
+        # Of two that are compared, labels are a random sample of what they differ on; for the best they are steered.
+        points = listen(self.about(asked), place, pair=self.pair, wider=1.0 if self.focus else WIDER)
         trust, free = None, np.empty(0, dtype=np.int64)
         if self.strips is not None:
             strip = np.full(len(self.group), -1, dtype=np.int64)
@@ -168,10 +200,14 @@ class Learning:
     known: NDArray[np.int64]
 
     @cached_property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Which of the contested items have no label, shape (contested,)."""
+        return ~np.isin(self.panel.contested, self.asked)
+
+    @cached_property
     def open(self) -> NDArray[np.int64]:
         """The contested items without a label, by group."""
-        contested = self.panel.contested
-        return contested[~np.isin(contested, self.asked)]
+        return self.panel.contested[self.is_open]
 
     @cached_property
     def features(self) -> Features:

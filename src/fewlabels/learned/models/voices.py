@@ -1,4 +1,4 @@
-"""Who is right where models differ: a crowd, and a few voices of their own, averaged over who these are.
+"""Who is right where models differ: a crowd, and voices of their own, averaged over who these are.
 
 For an item with options 1..J (the distinct answers) and "none of them":
 
@@ -6,8 +6,10 @@ For an item with options 1..J (the distinct answers) and "none of them":
     v over the voices that say j,    and c for "none of them".
 
 The crowd weighs t however many models are in it, so a hundred relatives that repeat each other count for little more
-than ten. A voice has a weight of its own, which may be negative. Who the voices are is not known: the posterior is an
-average over sets of them, each with its evidence (Laplace). A set is a guess at how many independent voices there are.
+than ten. Who the voices are is not known: the posterior is an average over guesses, each with its evidence (Laplace).
+Either all models are voices, a_v ~ N(0, τ²) with one of a few spreads τ: a small one means that they are nearly alike,
+and relatives share what is learned about one of them. Or one model alone is, and the others say nothing beyond the
+crowd: if its weight is taken as known, that is Model Selector's model (Okanovic et al. 2024).
 """
 
 from __future__ import annotations
@@ -18,45 +20,63 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from fewlabels.learned.models.answers import Answers
 
 # Prior mean and sd of: the weight of the crowd, of "none of them", of a confidence in the crowd, of one of a voice.
 CROWD, NONE, CROWD_SLOPE, VOICE_SLOPE = (3.0, 3.0), (0.0, 1.5), (1.0, 1.0), (0.3, 0.4)
-# Two kinds of voices: models that are nearly alike, and models of which some are far better. Mean and sd of a weight.
-VOICES = ((0.0, 0.4), (1.5, 2.0))
+# The spreads τ if all models are voices, and the mean and sd of the weight of one that is a voice alone.
+SPREADS, ALONE = (0.1, 0.3, 1.0), (1.5, 2.0)
 # Of two models that somebody compares, neither is far better, or the question would not be asked.
-PAIR = ((0.0, 0.25), (0.0, 0.7))
-# How much the weight of a voice differs between groups, as a standard deviation.
-_BETWEEN = 0.5
-# One voice more is this much less probable. With at most so many models, all of them may be voices at once.
-_MORE, _ALL = 0.5, 12
-# The search: sets that are extended, new members tried for each, the largest set; and a Newton step's least gain.
-_BEAM, _TRIED, _MOST, _ENOUGH = 6, 4, 5, 1e-5
-_NEGLIGIBLE = 1e-3
-# Larger sets are not looked at where the best one of a size has this little of the weight of the best so far (log).
-_HOPELESS = -6.0
-# With groups, only so many of the best sets get effects of the groups.
-_REFINED = 8
+PAIR = (0.25, 0.7)
+# How much the weight of a voice differs between groups, as a standard deviation, and how many such effects there are.
+BETWEEN, _EFFECTS = 0.5, 240
+# Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the posterior
+# is this much wider where labels are steered by it (docs/models.md).
+WIDER = 1.5
+# Newton's least gain, and the weight of a guess, beside the best, that is left out.
+ENOUGH, NEGLIGIBLE = 1e-9, 1e-3
+# Numbers in the array of features of one piece of items.
+_PIECE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Who the voices are: their weights have this prior mean and sd; `log_prior` is the guess's own."""
+
+    voices: NDArray[np.int64]
+    weight: tuple[float, float]
+    log_prior: float
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One set of voices: its members, the mode of the parameters, a root R of their covariance R Rᵀ, its weight.
+    """A guess after the labels: the mode of the parameters, a root R of their covariance R Rᵀ, its weight.
 
-    `grouped` says whether each voice has an effect of each group as well.
+    `split` are the voices that have an effect of each group as well.
     """
 
     voices: NDArray[np.int64]
     mode: NDArray[np.float64]
     root: NDArray[np.float64]
     weight: float
-    grouped: bool = False
+    split: NDArray[np.int64]
+
+
+def guesses(models: int, *, pair: bool = False) -> list[Guess]:
+    """All guesses at who the voices are: all models, with each spread, and each model alone; a pair is always both."""
+    spreads = PAIR if pair else SPREADS
+    share = (1.0 if pair else 0.5) / len(spreads)
+    every = np.arange(models)
+    found = [Guess(every, (0.0, spread), float(np.log(share))) for spread in spreads]
+    return found if pair else found + [Guess(every[h : h + 1], ALONE, float(np.log(0.5 / models))) for h in every]
 
 
 class Features:
-    """What the log-odds of the options of some items are made of, for any set of voices.
+    """What the log-odds of the options of some items are made of, for any voices.
 
     Parameters
     ----------
@@ -66,20 +86,9 @@ class Features:
         The items it is about, shape (items,).
     group
         The group of each of these items, and how many groups there are.
-    pair
-        Whether two models are compared, and not the best looked for.
     """
 
-    def __init__(
-        self,
-        answers: Answers,
-        items: NDArray[np.int64],
-        group: NDArray[np.int64],
-        groups: int,
-        *,
-        pair: bool = False,
-    ) -> None:
-        self.kinds = PAIR if pair else VOICES
+    def __init__(self, answers: Answers, items: NDArray[np.int64], group: NDArray[np.int64], groups: int) -> None:
         option, width = answers.option[items], answers.width
         n, models = option.shape
         place = np.arange(width + 1)
@@ -87,55 +96,91 @@ class Features:
         # "None of them" has the last place of all, so that it is the same for every item.
         self.barred = np.where(place < answers.options[items][:, None], 0.0, -np.inf)
         self.barred[:, width] = np.where(answers.others[items], 0.0, -np.inf)
-        self.says = option[:, None, :] == place[:, None]
-        self.says[:, width] = False
         self.x = None if answers.x is None else answers.x[items]
-        base = [self.says.sum(axis=2) / models, np.tile((place == width).astype(float), (n, 1))]
+        base = [_by_option(option, width) / models, np.tile((place == width).astype(float), (n, 1))]
         if self.x is not None:
-            base.append(np.einsum("nsh,nh->ns", self.says, self.x) / models)
+            base.append(_by_option(option, width, self.x) / models)
         self.base = np.stack(base, axis=2)
 
-    def of(self, voices: NDArray[np.int64], *, grouped: bool = False) -> NDArray[np.float64]:
+    def __len__(self) -> int:
+        return len(self.option)
+
+    @property
+    def size(self) -> int:
+        """The number of parameters if all models are voices, without effects of groups."""
+        return self.base.shape[2] + self.option.shape[1] * (1 if self.x is None else 2)
+
+    def says(self, rows: slice = slice(None)) -> NDArray[np.bool_]:
+        """Which models choose each option, shape (items, options + none, models); none chooses the last."""
+        return self.option[rows, None, :] == np.arange(self.width + 1)[:, None]
+
+    def pieces(self, size: int) -> Iterator[slice]:
+        """The items in pieces of which the arrays of so many numbers for each option are not large."""
+        step = max(_PIECE // max(size * (self.width + 1), 1), 1)
+        return (slice(start, start + step) for start in range(0, len(self), step))
+
+    def of(
+        self, voices: NDArray[np.int64], split: NDArray[np.int64] | None = None, rows: slice = slice(None)
+    ) -> NDArray[np.float64]:
         """The features for sets of voices of one size, (sets, k), as (sets, items, options + none, features)."""
-        own = np.moveaxis(self.says[:, :, voices], 2, 0).astype(float)
-        parts = [np.broadcast_to(self.base, (len(voices), *self.base.shape)), own]
+        own = np.moveaxis(self._own(voices, rows), 2, 0)
+        base = self.base[rows]
+        parts = [np.broadcast_to(base, (len(voices), *base.shape)), own]
         if self.x is not None:
-            parts.append(own * np.moveaxis(self.x[:, voices], 1, 0)[:, :, None, :])
-        if grouped:
-            here = (self.group[:, None] == np.arange(self.groups)).astype(float)
-            effects = own[..., None] * here[None, :, None, None, :]
-            parts.append(effects.reshape(*own.shape[:3], own.shape[3] * self.groups))
+            parts.append(own * np.moveaxis(self.x[rows][:, voices], 1, 0)[:, :, None, :])
+        if split is not None and len(split):
+            here = (self.group[rows, None] == np.arange(self.groups)).astype(float)
+            effects = self._own(split, rows)[..., None] * here[:, None, None, :]
+            flat = effects.reshape(*effects.shape[:2], len(split) * self.groups)
+            parts.append(np.broadcast_to(flat, (len(voices), *flat.shape)))
         return np.concatenate(parts, axis=3)
 
-    def prior(self, size: int, kind: int, *, grouped: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Prior mean and precision of the parameters for a set of this many voices."""
+    def _own(self, voices: NDArray[np.int64], rows: slice) -> NDArray[np.float64]:
+        places = np.arange(self.width + 1).reshape(-1, *[1] * voices.ndim)
+        return (self.option[rows][:, voices][:, None] == places).astype(float)
+
+    def prior(
+        self, size: int, weight: tuple[float, float], split: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Prior mean and precision of the parameters, if so many voices have this prior of their weights."""
         scored = self.x is not None
-        rows = [CROWD, NONE, *([CROWD_SLOPE] * scored), *([self.kinds[kind]] * size), *([VOICE_SLOPE] * size * scored)]
-        rows += [(0.0, _BETWEEN)] * (size * self.groups * grouped)
+        rows = [CROWD, NONE, *([CROWD_SLOPE] * scored), *([weight] * size), *([VOICE_SLOPE] * size * scored)]
+        rows += [(0.0, BETWEEN)] * (split * self.groups)
         mean, sd = np.array(rows).T
         return mean, 1 / sd**2
 
 
-@dataclass(frozen=True, eq=False)
-class Fits:
-    """Laplace for several sets of one size: modes, precisions, log evidences, and P of each option of each label."""
+def _by_option(option: NDArray[np.int16], width: int, values: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """How many models choose each option, or the sum of their values, shape (items, options + none)."""
+    out = np.zeros((len(option), width + 1))
+    for h in range(option.shape[1]):
+        rows = np.flatnonzero(option[:, h] >= 0)
+        out[rows, option[rows, h]] += 1.0 if values is None else values[rows, h]
+    return out
+
+
+class Fits(NamedTuple):
+    """Laplace for several sets of voices: modes, precisions and log evidences."""
 
     mode: NDArray[np.float64]
     precision: NDArray[np.float64]
     evidence: NDArray[np.float64]
-    chance: NDArray[np.float64]
 
 
 def fit_sets(
-    features: Features, shown: NDArray[np.int64], voices: NDArray[np.int64], kind: int, *, grouped: bool = False
+    features: Features,
+    shown: NDArray[np.int64],
+    voices: NDArray[np.int64],
+    weight: tuple[float, float],
+    split: NDArray[np.int64] | None = None,
 ) -> Fits:
     """Fit sets of voices, shape (sets, k), to labels: `shown` is the option that each label showed.
 
     Damped Newton steps for all sets at once; the log posterior is concave, so they converge.
     """
-    f = features.of(voices, grouped=grouped)
+    f = features.of(voices, split)
     sets, labels, _, size = f.shape
-    mean, precision = features.prior(voices.shape[1], kind, grouped=grouped)
+    mean, precision = features.prior(voices.shape[1], weight, 0 if split is None else len(split))
     at, diagonal = np.arange(labels), np.arange(size)
     seen = f[:, at, shown].sum(axis=1)
     flat = f.reshape(sets, -1, size)
@@ -157,7 +202,7 @@ def fit_sets(
         curve[:, diagonal, diagonal] += precision
         slope = seen - middle.sum(axis=1) - precision * (theta - mean)
         step = np.linalg.solve(curve, slope[..., None])[..., 0]
-        if float((slope * step).sum(axis=1).max(initial=0.0)) < _ENOUGH:
+        if float((slope * step).sum(axis=1).max(initial=0.0)) < ENOUGH:
             break
         scale = np.ones((sets, 1))
         for _ in range(40):
@@ -168,40 +213,47 @@ def fit_sets(
             scale = np.where(worse[:, None], scale / 2, scale)
         theta, value = theta + scale * step, new
     evidence = value + (np.log(precision).sum() - np.linalg.slogdet(curve)[1]) / 2
-    return Fits(theta, curve, evidence, p)
+    return Fits(theta, curve, evidence)
 
 
-def listen(features: Features, shown: NDArray[np.int64], focus: tuple[int, ...] = ()) -> list[Point]:
-    """The posterior over sets of voices, from the options that the labels of the features' items showed.
+def listen(features: Features, shown: NDArray[np.int64], *, pair: bool = False, wider: float = 1.0) -> list[Point]:
+    """The posterior over guesses, from the options that the labels of the features' items showed.
 
-    Sets are searched for: the best of each size are extended by the members that the labels speak for most. Models in
-    `focus`, and both of two models, are always voices.
+    `pair`: two models are compared, and both are voices. `wider`: how much wider than by Laplace the posterior is.
     """
-    focus = (0, 1) if features.option.shape[1] == 2 else focus
-    found: list[_Found] = []
-    for kind in range(len(features.kinds)):
-        found += _search(features, shown, kind, focus)
-    best = max(one.weight for one in found)
-    kept = sorted((one for one in found if one.weight > best + np.log(_NEGLIGIBLE)), key=lambda one: -one.weight)
+    all_ = guesses(features.option.shape[1], pair=pair)
+    fits = _fitted(features, shown, all_)
+    evidence = np.array([one.evidence[0] for one in fits]) + [guess.log_prior for guess in all_]
+    kept = np.flatnonzero(evidence > evidence.max() + np.log(NEGLIGIBLE)).tolist()
+    splits = [np.empty(0, dtype=np.int64)] * len(all_)
     if features.groups > 1:
-        kept = [_by_group(features, shown, one) for one in kept[:_REFINED]]
-        best = max(one.weight for one in kept)
-    weight = np.exp([one.weight - best for one in kept])
+        for k in kept:
+            splits[k] = _split(features, shown, all_[k].voices)
+            fits[k] = fit_sets(features, shown, all_[k].voices[None], all_[k].weight, splits[k])
+            evidence[k] = fits[k].evidence[0] + all_[k].log_prior
+    weight = np.exp(evidence[kept] - evidence[kept].max())
     weight /= weight.sum()
     return [
-        Point(one.voices, one.mode, _inverse_root(one.precision), float(w), features.groups > 1)
-        for one, w in zip(kept, weight, strict=True)
+        Point(all_[k].voices, fits[k].mode[0], wider * _inverse_root(fits[k].precision[0]), float(w), splits[k])
+        for k, w in zip(kept, weight, strict=True)
     ]
 
 
-class _Found(NamedTuple):
-    """A set of voices of one kind, with its log weight, mode and precision."""
+def _fitted(features: Features, shown: NDArray[np.int64], all_: list[Guess]) -> list[Fits]:
+    """A fit of each guess; those of one voice at once."""
+    fits = [fit_sets(features, shown, one.voices[None], one.weight) for one in all_ if one.weight != ALONE]
+    alone = np.array([one.voices for one in all_ if one.weight == ALONE], dtype=np.int64)
+    if len(alone):
+        batch = fit_sets(features, shown, alone, ALONE)
+        fits += [Fits(*(part[h : h + 1] for part in batch)) for h in range(len(alone))]
+    return fits
 
-    weight: float
-    voices: NDArray[np.int64]
-    kind: int
-    mode: NDArray[np.float64]
-    precision: NDArray[np.float64]
+
+def _split(features: Features, shown: NDArray[np.int64], voices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The voices that get an effect of each group: those that are right most often, as many as can be afforded."""
+    most = max(_EFFECTS // features.groups, 2)
+    right = (features.option[:, voices] == shown[:, None]).sum(axis=0)
+    return np.sort(voices[np.argsort(-right, kind="stable")[:most]])
 
 
 def _inverse_root(precision: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -210,70 +262,48 @@ def _inverse_root(precision: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.linalg.solve(lower.T, np.eye(len(lower))))
 
 
-def _fitted(features: Features, fit: Fits, voices: NDArray[np.int64], kind: int, prior: float) -> list[_Found]:
-    rows = zip(fit.evidence.tolist(), voices, fit.mode, fit.precision, strict=True)
-    return [_Found(evidence + prior, members, kind, mode, curve) for evidence, members, mode, curve in rows]
+class Drawn(NamedTuple):
+    """Draws of the parameters of one guess: which of all draws they are, and the parameters, (draws, features)."""
+
+    point: Point
+    rows: NDArray[np.int64]
+    theta: NDArray[np.float64]
 
 
-def _by_group(features: Features, shown: NDArray[np.int64], one: _Found) -> _Found:
-    """Fit the set again, with effects of the groups."""
-    fit = fit_sets(features, shown, one.voices[None], one.kind, grouped=True)
-    prior = _log_prior(features.option.shape[1], len(one.voices))
-    return _fitted(features, fit, one.voices[None], one.kind, prior)[0]
+def draw_parameters(points: list[Point], start: float, normals: NDArray[np.float64]) -> list[Drawn]:
+    """Draws from the posterior, one for each row of standard normals, shape (draws, at least the parameters).
 
-
-def _search(features: Features, shown: NDArray[np.int64], kind: int, focus: tuple[int, ...]) -> list[_Found]:
-    """Sets of voices of one kind: all that were looked at."""
-    models = features.option.shape[1]
-    voices = np.array([sorted(focus)], dtype=np.int64)
-    fit = fit_sets(features, shown, voices, kind)
-    found = _fitted(features, fit, voices, kind, _log_prior(models, len(focus)))
-    for size in range(len(focus) + 1, min(_MOST, models) + 1):
-        best = np.argsort(-fit.evidence)[:_BEAM]
-        voices = _extended(features, shown, voices[best], fit.chance[best], kind)
-        fit = fit_sets(features, shown, voices, kind)
-        larger = _fitted(features, fit, voices, kind, _log_prior(models, size))
-        found += larger
-        if max(one.weight for one in larger) < max(one.weight for one in found) + _HOPELESS:
-            break
-    if _MOST < models <= _ALL:
-        every = np.arange(models)[None]
-        found += _fitted(features, fit_sets(features, shown, every, kind), every, kind, _log_prior(models, 2))
+    Guesses are taken in turn by their weights, beginning at a place between 0 and 1, so that each has its share.
+    """
+    edges = np.cumsum([point.weight for point in points])
+    n = len(normals)
+    pick = np.minimum(np.searchsorted(edges, (np.arange(n) + start) / n), len(points) - 1)
+    found = []
+    for k in np.unique(pick).tolist():
+        rows, point = np.flatnonzero(pick == k), points[k]
+        found.append(Drawn(point, rows, point.mode + normals[rows, : len(point.mode)] @ point.root.T))
     return found
 
 
-def _extended(
-    features: Features, shown: NDArray[np.int64], voices: NDArray[np.int64], p: NDArray[np.float64], kind: int
-) -> NDArray[np.int64]:
-    """Each set with one voice more: those with which one Newton step from weight 0 would gain most."""
-    sd = features.kinds[kind][1]
-    chance = np.einsum("cns,nsh->cnh", p, features.says.astype(float))
-    slope = ((features.option == shown[:, None]) - chance).sum(axis=1)
-    gain = slope**2 / (2 * ((chance * (1 - chance)).sum(axis=1) + 1 / sd**2))
-    np.put_along_axis(gain, voices, -np.inf, axis=1)
-    tried = min(_TRIED if len(voices) > 1 else 4 * _BEAM, gain.shape[1] - voices.shape[1])
-    best = np.argsort(-gain, axis=1)[:, :tried]
-    sets = np.concatenate([np.repeat(voices, tried, axis=0), best.reshape(-1, 1)], axis=1)
-    return np.unique(np.sort(sets, axis=1), axis=0)
+def most_parameters(points: list[Point]) -> int:
+    """The largest number of parameters of a guess."""
+    return max(len(point.mode) for point in points)
 
 
-def _log_prior(models: int, size: int) -> float:
-    """log of the prior probability of one set of this size, up to a constant."""
-    k = np.arange(size)
-    return float(size * np.log(_MORE) - (np.log(models - k) - np.log(k + 1)).sum())
+def chances(features: Features, drawn: list[Drawn], rows: slice) -> NDArray[np.float64]:
+    """P(each option) of some items in each draw, "none of them" last: shape (items, options + none, draws)."""
+    n = sum(len(one.rows) for one in drawn)
+    out = np.empty((len(features.option[rows]), features.width + 1, n))
+    for point, at, theta in drawn:
+        out[:, :, at] = features.of(point.voices[None], point.split, rows)[0] @ theta.T
+    out += features.barred[rows, :, None]
+    out -= out.max(axis=1, keepdims=True, initial=-1e300)
+    np.exp(out, out=out)
+    out /= out.sum(axis=1, keepdims=True)
+    return out
 
 
 def draw_chances(features: Features, points: list[Point], rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-    """n draws of P(each option), with "none of them" in the last place: shape (n, items, options + none)."""
-    pick = np.sort(rng.choice(len(points), size=n, p=[point.weight for point in points]))
-    out = np.empty((n, len(features.option), features.width + 1))
-    for k in np.unique(pick):
-        rows = np.flatnonzero(pick == k)
-        point = points[k]
-        theta = point.mode + rng.standard_normal((len(rows), len(point.mode))) @ point.root.T
-        f = features.of(point.voices[None], grouped=point.grouped)[0]
-        eta = np.moveaxis(f @ theta.T, 2, 0) + features.barred
-        eta -= eta.max(axis=2, keepdims=True, initial=-1e300)
-        np.exp(eta, out=eta)
-        out[rows] = eta / eta.sum(axis=2, keepdims=True)
-    return out
+    """n draws of P(each option), with "none of them" in the last place: shape (items, options + none, n)."""
+    drawn = draw_parameters(points, rng.random(), rng.standard_normal((n, most_parameters(points))))
+    return chances(features, drawn, slice(None))

@@ -1,0 +1,119 @@
+"""Runs that look for the best of several models, compiled: belief, worth of items, and the lot, label by label."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.simulation.kernels.jit import formula, kernel
+from fewlabels.simulation.kernels.looks import contest, draw_parameters, is_best, look
+from fewlabels.simulation.kernels.voices import Field, prior_of, weigh
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SURE, _NEAR, _BATCHES = 0.95, 0.9, 12
+# Each label has its own belief at first; later a twentieth of the labels come between two of them.
+_FIRST, _SHARE = 20, 20
+
+
+@formula
+def draw_item(rng: np.random.Generator, worth: NDArray[np.float64], free: NDArray[np.bool_], power: float) -> int:
+    """An item with probability ∝ worth^power, as `Lottery.choose`."""
+    top = 0.0
+    for i in range(len(worth)):
+        if free[i]:
+            top = max(top, worth[i])
+    best, found = -np.inf, -1
+    for i in range(len(worth)):
+        if free[i]:
+            chance = math.log(max(worth[i] / top, 1e-12)) * power if top > 0.0 else 0.0
+            key = chance - math.log(-math.log(1.0 - rng.random()))  # as Generator.gumbel
+            if key > best:
+                best, found = key, i
+    return found
+
+
+def is_due(label: int) -> bool:
+    """Whether the belief is computed after this label: each time at first, later after a twentieth more labels."""
+    return label <= _FIRST or label % (1 + label // _SHARE) == 0
+
+
+_is_due = formula(is_due)
+
+
+@kernel
+def best_run(
+    rng: np.random.Generator,
+    judge: np.random.Generator,
+    field: Field,
+    power: float,
+    budgets: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """One run: the items in the order of asking, the model that leads at each budget, and when it was first sure.
+
+    The last has two numbers: the labels and the model at that moment; −1 if it never was. `judge` draws what decides
+    whether it is sure, so that the order does not depend on it.
+    """
+    items, models = field.option.shape
+    size = field.normals.shape[1]
+    thetas = np.zeros((len(field.log_prior), size))
+    lowers = [np.zeros((1, 1)) for _ in range(len(field.log_prior))]
+    for k in range(len(field.log_prior)):
+        mean = prior_of(field, k)[0]
+        thetas[k, : len(mean)] = mean
+    free, known = np.ones(items, dtype=np.bool_), np.zeros(models)
+    order, leads = np.empty(min(budgets[-1], items), dtype=np.int64), np.zeros(len(budgets), dtype=np.int64)
+    sure, worth = np.full(2, -1), np.zeros(items)
+    lead, mark = 0, 0
+    for label in range(len(order) + 1):
+        ends = label == budgets[mark] or label == items
+        if _is_due(label) or ends:
+            weight = weigh(field, order[:label], thetas, lowers)
+            pick, theta = draw_parameters(field, thetas, lowers, weight, 0.5, field.normals)
+            sight = look(field, free, known, pick, theta, field.uniform)
+            lead, worth = int(sight.expected.argmax()), contest(field, free, sight)
+            enough = label == items or (label + 1) / (label + 2) >= _SURE
+            near = sure[0] < 0 and enough and is_best(sight.right, lead) >= _NEAR
+            if near and _is_sure(judge, field, free, known, thetas, lowers, weight, lead):
+                sure[0], sure[1] = label, lead
+        while mark < len(budgets) and (label == budgets[mark] or label == items):
+            leads[mark] = lead
+            mark += 1
+        if mark == len(budgets):
+            break
+        item = draw_item(rng, worth, free, power)
+        order[label] = item
+        free[item] = False
+        worth[item] = 0.0
+        for h in range(models):
+            known[h] += field.option[item, h] == field.true[item]
+    return order, leads, sure
+
+
+@formula
+def _is_sure(
+    rng: np.random.Generator,
+    field: Field,
+    free: NDArray[np.bool_],
+    known: NDArray[np.float64],
+    thetas: NDArray[np.float64],
+    lowers: list[NDArray[np.float64]],
+    weight: NDArray[np.float64],
+    lead: int,
+) -> bool:
+    """Whether P(the leader is best) is 95%, by batches of new draws until that is clear, at most 12."""
+    n = len(field.normals)
+    total = 0.0
+    for batch in range(1, _BATCHES + 1):
+        pick, theta = draw_parameters(
+            field, thetas, lowers, weight, rng.random(), rng.standard_normal(field.normals.shape)
+        )
+        uniform = rng.random(field.uniform.shape).astype(np.float32)
+        total += is_best(look(field, free, known, pick, theta, uniform).right, lead)
+        off = 3 * math.sqrt(_SURE * (1 - _SURE) / (batch * n))
+        if abs(total / batch - _SURE) > off:
+            break
+    return total / batch >= _SURE

@@ -1,0 +1,88 @@
+"""The kernels about several models equal the library's own beliefs, rewards and policy, with the same generator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.cells import model_cells
+from fewlabels.learned.models import Panel, fit_sets, guesses
+from fewlabels.simulation.contest_baselines import selector
+from fewlabels.simulation.contest_case import Contest
+from fewlabels.simulation.contest_learned import field_of, learned_run, stepwise_run
+from fewlabels.simulation.kernels.best import best_run
+from fewlabels.simulation.kernels.voices import fit, prior_of
+
+
+def made(seed: int, models: int, classes: int, *, sure: bool, missing: bool, n: int = 90) -> tuple[fl.Pool, Any]:
+    """A pool of models that are right in 50% to 90% of the items, and the true classes."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, classes, n).astype(np.int32)
+    wrong = (true[:, None] + rng.integers(1, classes, (n, models))) % classes
+    said = np.where(rng.random((n, models)) < np.linspace(0.5, 0.9, models), true[:, None], wrong)
+    if missing:
+        said[rng.random(said.shape) < 0.1] = -1
+    arrays: dict[str, Any] = {
+        "predicted": said,
+        "models": [f"m{h}" for h in range(models)],
+        "classes": [f"c{k}" for k in range(classes)],
+    }
+    if sure:
+        arrays["confidence"] = rng.uniform(0.3, 0.99, said.shape)
+    return fl.read_pool(arrays), true
+
+
+CASES = [(2, 2, False, False), (3, 4, True, False), (6, 3, False, True), (5, 2, True, True)]
+
+
+@pytest.mark.parametrize(("models", "classes", "sure", "missing"), CASES)
+def test_a_compiled_run_is_the_run_of_the_library(models: int, classes: int, sure: bool, missing: bool) -> None:
+    pool, true = made(4, models, classes, sure=sure, missing=missing)
+    cells = model_cells(pool, fl.whole(pool))
+    case = Contest(fl.Best(fl.Accuracy()), cells, true)
+    at = np.array([5, 12, 26])
+    scores, order = stepwise_run(case, fl.Lottery(), at, np.random.default_rng(9), np.random.default_rng(1))
+    panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, 1)
+    found, leads, _ = best_run(
+        np.random.default_rng(9), np.random.default_rng(1), field_of(panel, true), 2.0, at.astype(np.int64)
+    )
+    assert panel.contested[found].tolist() == order
+    right = (cells.said == true[:, None]).sum(axis=0)
+    assert (100.0 * (right[leads] == right.max())).tolist() == scores["best"]
+    assert (100 * (right.max() - right[leads]) / len(true)).tolist() == pytest.approx(scores["regret"])
+
+
+@pytest.mark.parametrize("sure", [False, True])
+def test_each_guess_is_fitted_as_by_the_library(sure: bool) -> None:
+    pool, true = made(5, 4, 3, sure=sure, missing=True)
+    cells = model_cells(pool, fl.whole(pool))
+    panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, 1)
+    field = field_of(panel, true)
+    asked = np.arange(0, 40, 2)
+    features = panel.about(panel.contested[asked])
+    for k, guess in enumerate(guesses(4)):
+        theta = prior_of(field, k)[0]
+        lower, evidence = fit(field, asked, k, theta)
+        slow = fit_sets(features, field.true[asked], guess.voices[None], guess.weight)
+        assert theta == pytest.approx(slow.mode[0], abs=1e-5)
+        assert evidence == pytest.approx(slow.evidence[0], abs=1e-5)
+        assert lower @ lower.T == pytest.approx(slow.precision[0], rel=1e-4, abs=1e-4)
+
+
+def test_every_contested_item_can_be_asked_and_then_the_best_is_known() -> None:
+    pool, true = made(6, 3, 2, sure=False, missing=False, n=30)
+    cells = model_cells(pool, fl.whole(pool))
+    case = Contest(fl.Best(fl.Accuracy()), cells, true)
+    found = learned_run(case, fl.Lottery(), np.array([3, 30]), np.random.default_rng(2))
+    assert found["best"][-1] == found["sure"][-1] == found["sure-right"][-1] == 100.0
+    assert found["regret"][-1] == 0.0
+
+
+def test_the_selector_leaves_the_least_entropy_whatever_is_missing() -> None:
+    pool, true = made(7, 5, 3, sure=False, missing=True, n=40)
+    said = model_cells(pool, fl.whole(pool)).said
+    order, _ = selector(said, true, np.random.default_rng(0), 40)
+    assert sorted(order.tolist()) == list(range(40))
