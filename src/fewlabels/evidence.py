@@ -37,9 +37,9 @@ def coded(
     >>> import pyarrow as pa
     >>> judge = pa.chunked_array([["good", "good", "bad", None]])
     >>> coded({"judge": judge}, np.zeros(4, dtype=np.int32), ["a", "b", "c"]).round(2)
-    array([[-0.67, -0.5 ],
-           [-0.67, -0.5 ],
-           [ 1.33, -0.5 ],
+    array([[ 0.67, -0.5 ],
+           [ 0.67, -0.5 ],
+           [-1.33, -0.5 ],
            [ 0.  ,  1.5 ]])
     """
     found = [values for name, column in columns.items() for values in _numbers(name, column, predicted, choices)]
@@ -93,16 +93,18 @@ def _numbers(
         if len(distinct := np.unique(values[~missing])) > 2:
             return [_standardised(values, ~missing), *gaps]
         return [*_some(_apart(values == distinct.max(initial=np.nan), ~missing)), *gaps]
-    words = [None if value is None else value.strip().casefold() for value in column.cast(pa.string()).to_pylist()]
-    levels = sorted({word for word in words if word is not None})
+    encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    words = [str(word).strip().casefold() for word in encoded.dictionary.to_pylist()]
+    levels = sorted(set(words))
     if len(levels) > MOST_WORDS:
         raise InputError(
             f"the column {name!r} has {len(levels):,} different texts, and evidence is numbers or up to {MOST_WORDS} "
             "different words, such as pass and fail. Name another column."
         )
-    text = np.array(words, dtype=object)
-    told = levels[:1] if len(levels) == 2 else levels  # of two words, the one says what the other does
-    return [*(one for level in told for one in _some(_apart(text == level, ~missing))), *gaps]
+    place = np.array([*(levels.index(word) for word in words), -1])
+    said_so = place[encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]
+    first = 1 if len(levels) == 2 else 0  # of two words, the one says what the other does
+    return [*(one for level in range(first, len(levels)) for one in _some(_apart(said_so == level, ~missing))), *gaps]
 
 
 def _apart(yes: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.float64]:

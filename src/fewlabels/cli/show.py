@@ -204,6 +204,7 @@ def _sentences(finding: Finding | None) -> dict[str, Any]:
 
 def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     from fewlabels.cli.common import quoted, shown
+    from fewlabels.findings.judges import judges_of
     from fewlabels.findings.phrases import question
     from fewlabels.wording import counted
 
@@ -220,6 +221,8 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
         )
     sentences = (known.get("headline"), known.get("basis"), *known.get("doubts", ()))
     lines += [sentence for sentence in sentences if sentence]
+    if known["labels"] and "headline" in known and judges_of(audit):
+        lines.append(f"How good the judge is: fewlabels show {where} --judges")
     if not known["labels"]:
         lines.append(
             f"Without labels, the table shows only the prior. Next: fewlabels label {where}, "

@@ -32,7 +32,7 @@ def patterns(values: NDArray[np.float64], most: int = _PATTERNS) -> NDArray[np.i
     divided there at the mean, until there are enough. Verdicts fall into their own patterns.
 
     >>> patterns(np.array([[1.0, 0.1], [-1.0, 0.1], [1.0, 0.1], [-1.0, 0.9]]))
-    array([0, 1, 0, 2])
+    array([0, 2, 0, 1])
     """
     pattern = np.zeros(len(values), dtype=np.int64)
     spread = [_spread(values)]
