@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 DIST := .venv-dist
 AUDIT := .venv-audit
 
-.PHONY: env demo quick test long lowest audit lint format docs bench dist clean
+.PHONY: env demo quick test long lowest audit lint format docs bench dist container clean
 
 env: $(READY)
 
@@ -86,6 +86,12 @@ dist:
 	$(PYTHON) -m venv --clear $(DIST)
 	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	folder=$$(mktemp -d) && cd $$folder && $(CURDIR)/$(DIST)/bin/fewlabels demo && rm -rf $$folder
+
+# Builds the image and runs the demo in it. Needs a container engine: make container ENGINE=podman.
+ENGINE ?= docker
+container:
+	$(ENGINE) build --tag fewlabels .
+	$(ENGINE) run --rm fewlabels demo
 
 clean:
 	rm -rf .venv $(LOWEST) $(DIST) $(AUDIT) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -247,7 +247,7 @@ def argilla(folder: Path) -> None:
 
 
 def prodigy(folder: Path) -> None:
-    """What `prodigy db-out` writes after two people have seen tasks of fewlabels: from the documented format."""
+    """What `prodigy db-out` writes after two people have seen tasks of fewlabels: by hand, without Prodigy."""
     options = [{"id": name, "text": name} for name in TEAMS]
     rows = [
         {"text": ticket(i), "options": options, "item_id": f"t{i}", "_input_hash": 7 * i - 99, "_task_hash": 3 * i - 99,

@@ -138,6 +138,23 @@ def test_few_short_answers_are_classes_and_others_need_verdicts() -> None:
         evaluation(["a", "b", "c"], verdicts=[{"close": 0.2}, {"close": 0.5}, {"close": 0.9}]).source("f")
 
 
+def test_a_person_can_say_what_the_scorer_never_said() -> None:
+    found = evaluation(["a b", "c d", "e f"], verdicts=[{"ok": "pass"}] * 3).source("f")
+    pool = fl.read_pool(found)
+    assert pool.choices == ("fail", "pass")
+    assert pool.predicted.tolist() == [1, 1, 1]
+
+
+def test_a_table_in_split_form_is_read_as_any_table(tmp_path: Path) -> None:
+    """MLflow logs every table so; this one has scores, and nothing of an evaluation."""
+    data = {"columns": ["id", "p_cat", "p_dog"], "data": [["a", 0.9, 0.1], ["b", 0.2, 0.8]]}
+    (tmp_path / "t.json").write_text(json.dumps(data))
+    assert fl.read_pool(tmp_path / "t.json").classes == ("cat", "dog")
+    (tmp_path / "t.json").write_text(json.dumps({**data, "data": [["a", 0.9]]}))
+    with pytest.raises(InputError, match="rows that are not as long as its list of columns"):
+        fl.read_pool(tmp_path / "t.json")
+
+
 def test_samples_without_a_verdict_are_left_out_and_counted() -> None:
     found = evaluation(["a", "b", None], verdicts=[{"ok": "pass"}, {"ok": "fail"}, {}]).source("f")
     assert found.told.endswith("; 1 sample without a verdict left out")

@@ -22,9 +22,9 @@ _FORMATS: tuple[tuple[Callable[[object], bool], Callable[[Any, str], Evaluation]
 )
 
 
-def from_json(data: object, name: str) -> Source | None:
+def from_json(data: Any, name: str) -> Source | None:
     """The source that a JSON value of another program is; None if no format recognises it."""
     for recognises, read in _FORMATS:
         if recognises(data):
             return read(data, name).source(name)
-    return None
+    return mlflow_records.from_split(data, name) if mlflow_records.is_split(data) else None

@@ -7,15 +7,20 @@ eval_results_table.json, and the table of results of `mlflow.genai.evaluate`, wr
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError
 from fewlabels.interop.samples import Evaluation, Sample, worded
 from fewlabels.interop.shapes import a_name, a_text, an_object, objects
+from fewlabels.io.arrays import from_arrays
 from fewlabels.io.finder.names import TRUTH, plain
+from fewlabels.io.source import no_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fewlabels.io.source import Source
 
 _FIX = "Write it again with MLflow."
 _SPLIT = ({"columns", "data"}, {"columns", "data", "index"})
@@ -35,9 +40,29 @@ def is_traces(data: object) -> bool:
 def is_table(data: object) -> bool:
     """Whether a JSON value is a table that MLflow has logged."""
     if isinstance(data, dict):
-        return data.keys() in _SPLIT and isinstance(data["columns"], list) and isinstance(data["data"], list)
+        return is_split(data) and (_first(data["columns"], _OUTPUTS) is not None or bool(_scorers(data["columns"])))
     first = data[0] if isinstance(data, list) and data else None
     return isinstance(first, dict) and "trace_id" in first and any(key.endswith(_SCORES) for key in first)
+
+
+def is_split(data: object) -> bool:
+    """Whether a JSON value is a table in pandas' split form, as MLflow logs every table."""
+    return (
+        isinstance(data, dict)
+        and data.keys() in _SPLIT
+        and isinstance(data["columns"], list)
+        and isinstance(data["data"], list)
+        and all(isinstance(column, str) for column in data["columns"])
+    )
+
+
+def from_split(data: dict[str, Any], name: str) -> Source:
+    """Read a table that is not one of an evaluation: its columns are found as in any other file."""
+    rows = _rows(data, name)
+    if not rows:
+        raise no_rows(name)
+    columns = {key: [row[key] for row in rows] for key in data["columns"]}
+    return replace(from_arrays(name, columns, strict=True, classes=False), told="table in pandas' split form")
 
 
 def from_traces(data: Sequence[object], name: str) -> Evaluation:
@@ -99,10 +124,7 @@ def from_table(data: Any, name: str) -> Evaluation:
     rows = _rows(data, name)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     asked, said, right = (_first(columns, names) for names in (_INPUTS, _OUTPUTS, _TARGETS))
-    scorers = {key: key.removesuffix("/value").removesuffix("/score") for key in columns if key.endswith(_SCORES)}
-    if said is None and not scorers:
-        raise InputError(f"{name} is a table with the columns {', '.join(map(repr, columns[:8]))}, and none is clearly "
-                         f"the answer. Call it predictions or outputs. {_FIX}")  # fmt: skip
+    scorers = _scorers(columns)
     identifier = next((key for key in ("trace_id", "id", "request_id") if key in columns), None)
     used = {asked, said, right, identifier, *scorers}
     samples = [
@@ -117,6 +139,11 @@ def from_table(data: Any, name: str) -> Evaluation:
         for number, row in enumerate(rows, 1)
     ]
     return Evaluation("table of MLflow", worded(samples, "yes", "no"))
+
+
+def _scorers(columns: Sequence[str]) -> dict[str, str]:
+    """The columns of verdicts, with the names of their scorers."""
+    return {key: key.removesuffix("/value").removesuffix("/score") for key in columns if key.endswith(_SCORES)}
 
 
 def _rows(data: Any, name: str) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Prodigy: batches as tasks of its choice interface, and `prodigy db-out` back as labels.
 
-Written from the documented format of Prodigy 1.18, which is sold and cannot be installed for the tests.
+Not tried with Prodigy itself, which is sold: written after the commonly known tasks of its choice interface.
 """
 
 from __future__ import annotations

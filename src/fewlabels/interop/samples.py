@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 60  # characters of an answer that may be a class
 _SHARE = 5  # a class has this many answers on average, or more
+_PAIRS = (("correct", "incorrect"), ("pass", "fail"), ("yes", "no"), ("Yes", "No"), ("True", "False"))
 _OWN = ("id", "predicted", "confidence", "scores", "label", "labels", "content", "classes", "models")
 
 
@@ -134,7 +135,10 @@ class Evaluation:
         left = len(self.samples) - len(kept)
         lost = f"; {counted(left, 'sample')} without a verdict left out" if left else ""
         source = from_arrays(name, _without_empty(columns), strict=True, classes=False)
-        return replace(source, told=f"{self.format}: the verdicts of {scorer!r} are the predictions{lost}")
+        classes = _verdicts([*columns["predicted"], *(one for one in columns["label"] if one is not None)])
+        return replace(
+            source, classes=classes, told=f"{self.format}: the verdicts of {scorer!r} are the predictions{lost}"
+        )
 
 
 def worded(samples: Sequence[Sample], yes: str, no: str) -> list[Sample]:
@@ -174,6 +178,16 @@ def _judging(samples: Sequence[Sample]) -> str | None:
         if said and all(isinstance(value, str) for value in said) and len(set(said)) <= max(4, len(said) // _SHARE):
             return scorer
     return None
+
+
+def _verdicts(said: Sequence[str]) -> tuple[str, ...]:
+    """The verdicts that a person can give: those that were given, and the other one of a pair that a scorer never said.
+
+    >>> _verdicts(["pass", "pass"]), _verdicts(["correct", "partly correct"]), _verdicts(["toxic"])
+    (('fail', 'pass'), ('correct', 'incorrect', 'partly correct'), ('toxic',))
+    """
+    pairs = [pair for pair in _PAIRS if set(pair) & set(said)]
+    return tuple(sorted({*said, *(word for pair in pairs for word in pair)}))
 
 
 def _to_judge(sample: Sample) -> str:
