@@ -1,7 +1,7 @@
 """What a table costs that stays where it is: CPU seconds and peak memory of each query, on DuckDB.
 
     python benchmarks/engines.py                     # 10⁴, 10⁶ and 10⁷ rows in 500 groups
-    python benchmarks/engines.py --large             # and 10⁸, whose file has 1.3 GB
+    python benchmarks/engines.py --large             # and 10⁸, whose file has 1.9 GB
     python benchmarks/engines.py --rows 2e7 --threads 1
 
 The table is made by DuckDB. Each query runs in a process of its own, measured by `resource`; the memory of Python and

@@ -657,7 +657,19 @@ def create(
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
     store.create(name, spec.to_json(), pool)
+    if pool.reserve is not None:
+        # Another assessment of the same table may have named more items: positions are those of the stored pool.
+        pool = _linked(store.pool(pool.fingerprint), pool)
+        own = spec.of(pool)
+        groups = spec.partition(own)
     return Assessment(store, name, own, groups, spec, shared=store is address, whole=pool)
+
+
+def _linked(stored: Pool, given: Pool) -> Pool:
+    """A stored pool with the open table of one that was read."""
+    if stored.reserve is None or given.reserve is None:
+        return stored
+    return replace(stored, reserve=replace(stored.reserve, link=given.reserve.link))
 
 
 def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | None = None) -> Assessment:
@@ -688,8 +700,8 @@ def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | Non
             f"{stored.differences(pool)}. Its labels are about the old predictions. "
             "Create a new assessment for the new pool, or load without pool= to continue with the old one."
         )
-    if pool is not None and pool.reserve is not None and stored.reserve is not None:
-        stored = replace(stored, reserve=replace(stored.reserve, link=pool.reserve.link))
+    if pool is not None:
+        stored = _linked(stored, pool)
     spec = Spec.from_json(record.spec)
     own = spec.of(stored)
     return Assessment(store, name, own, spec.partition(own), spec, shared=store is address, whole=stored)

@@ -120,6 +120,7 @@ def test_a_table_that_cannot_be_used(parts: Path, tmp_path: Path) -> None:
     assert "no column 'flor'. Did you mean 'floor'?" in refused("new", database, pattern, "--groups", "column:flor")
     assert "--scores" in refused("new", database, pattern, "--scores", "p_*")
     assert "--models" in refused("new", database, pattern, "--models", "a,b")
+    assert "cannot be run on a table" in refused("simulate", pattern, "--labels", "text")
     assert "one column" in refused("new", database, pattern, "--content", "text,floor")
     pq.write_table(table().slice(0, 5), parts / "c.parquet")
     assert "'item " in refused("new", database, pattern), "an id that occurs twice"

@@ -102,6 +102,20 @@ def test_two_processes_see_what_the_other_has_named(tmp_path: Path) -> None:
     again.close()
 
 
+def test_two_assessments_of_one_table_share_what_is_named() -> None:
+    store = Store(None)
+    first, table = begin(named=15, store=store)
+    first.ask(60)
+    pool = read_table(table, COLUMNS, content="text", named=120)
+    second = fl.create(store, "more bugs", pool, policy=fl.UniformItems())
+    assert second.pool.ids.equals(first.pool.ids)
+    asked = second.ask(25)
+    told(second, asked.ids)
+    again = fl.load(store, "more bugs", pool=pool)
+    assert again.labels() == second.labels()
+    assert [request.content for request in asked] == [f"text {item[1:]}" for item in asked.ids]
+
+
 def test_a_label_of_an_item_that_nobody_asked_for() -> None:
     audit, table = begin(named=15)
     named = {*audit.pool.ids.to_pylist()}

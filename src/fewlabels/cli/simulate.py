@@ -120,12 +120,18 @@ def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     from fewlabels.cli.parsing import group_columns, labels_from
     from fewlabels.cli.predictions import opened, read_predictions
     from fewlabels.cli.question import asked_about, question
-    from fewlabels.errors import SpecError
+    from fewlabels.errors import InputError, SpecError
+    from fewlabels.io.table_roles import is_table
     from fewlabels.simulation.kernels.jit import need_compiler
     from fewlabels.simulation.methods import methods_from
     from fewlabels.simulation.study import simulate as run
     from fewlabels.simulation.truth import truth
 
+    if any(is_table(file, options["table"]) for file in files):
+        raise InputError(
+            "a simulation needs the label of every item, so it cannot be run on a table that stays where it is. "
+            "Write some hundred thousand of its rows to a file, with their labels, and name that."
+        )
     need_compiler()
     source = opened(files[0], any_size=options["any_size"])
     columns = group_columns(options["groups"] or "", source)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fewlabels.engines.table import Step, Table, stacked
 from fewlabels.engines.texts import check_dialect, table_name, values, with_bound
+from fewlabels.engines.trouble import said
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs, one_line
 
 if TYPE_CHECKING:
@@ -147,9 +148,9 @@ class DbapiTable(Table):
             if kinds & _LOST or isinstance(error, (ConnectionError, TimeoutError)):
                 if self._own:
                     self._connection = None  # the next call opens another
-                raise StoreError(f"{self.name} cannot be reached: {one_line(error)}. {_CHECK}") from error
+                raise StoreError(f"{self.name} cannot be reached: {said(error)} {_CHECK}") from error
             if "Error" in kinds and "DatabaseError" in kinds:
-                raise InputError(f"{self.name} cannot be read: {one_line(error)}.") from error
+                raise InputError(f"{self.name} cannot be read: {said(error)}") from error
             raise
 
 

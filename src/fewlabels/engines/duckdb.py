@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.engines.files import find_files, is_remote
 from fewlabels.engines.table import Step, Table
 from fewlabels.engines.texts import literal, table_name, with_bound
-from fewlabels.errors import InputError, StoreError, needs, one_line
+from fewlabels.engines.trouble import said
+from fewlabels.errors import InputError, StoreError, needs
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -127,9 +128,9 @@ class DuckDBTable(Table):
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except (duckdb.HTTPException, duckdb.ConnectionException, duckdb.OutOfMemoryException) as error:
-            raise StoreError(f"{self.name}: {one_line(error)}. Try again.") from error
+            raise StoreError(f"{self.name}: {said(error)} Try again.") from error
         except duckdb.Error as error:
-            raise InputError(f"{self.name} cannot be read: {one_line(error)}.") from error
+            raise InputError(f"{self.name} cannot be read: {said(error)}") from error
 
 
 def _connect() -> duckdb.DuckDBPyConnection:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fewlabels.engines.table import Step, Table
 from fewlabels.engines.texts import table_name, with_bound
-from fewlabels.errors import FewlabelsError, InputError, StoreError, needs, one_line
+from fewlabels.engines.trouble import said
+from fewlabels.errors import FewlabelsError, InputError, StoreError, needs
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -75,8 +77,10 @@ class SparkTable(Table):
 def _connect(name: str, url: str) -> Any:
     """A session of our own. Spark tries for ten minutes to reach a server that is not there; here it is seconds."""
     try:
-        from pyspark.sql import SparkSession
-        from pyspark.sql.connect.client.retries import DefaultPolicy
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # about versions of pandas, which is not used here
+            from pyspark.sql import SparkSession
+            from pyspark.sql.connect.client.retries import DefaultPolicy
     except ImportError:
         raise StoreError(needs("a table of Spark", "pyspark-client", "spark")) from None
     with _plain_errors(name):
@@ -95,13 +99,13 @@ def _plain_errors(name: str) -> Iterator[None]:
     except FewlabelsError:
         raise
     except OSError as error:
-        raise StoreError(f"{name} cannot be reached: {one_line(error)}. Check that the server runs.") from error
+        raise StoreError(f"{name} cannot be reached: {said(error)} Check that the server runs.") from error
     except Exception as error:
         package, kind = type(error).__module__.partition(".")[0], type(error).__name__
         if package == "grpc" or ("Connect" in kind and not hasattr(error, "getErrorClass")):
-            raise StoreError(f"{name} cannot be reached: {one_line(error)}. Check that the server runs.") from error
+            raise StoreError(f"{name} cannot be reached: {said(error)} Check that the server runs.") from error
         if package == "pyspark":
-            raise InputError(f"{name} cannot be read: {one_line(error)}.") from error
+            raise InputError(f"{name} cannot be read: {said(error)}") from error
         raise
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels.engines.texts import is_fraction, is_text
-from fewlabels.errors import Argument, InputError, quoted
+from fewlabels.errors import Argument, InputError, one_line, quoted
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from fewlabels.engines.texts import Texts
 
 _MOST = 8  # columns that a message names
+
+
+def said(error: BaseException) -> str:
+    """What an engine says about a failure, as a sentence.
+
+    >>> said(ValueError("no such table")), said(ValueError("is the server running?"))
+    ('no such table.', 'is the server running?')
+    """
+    words = one_line(error)
+    return words if words.endswith(("?", "!")) else f"{words}."
 
 
 def need(name: str, schema: pa.Schema, column: str, role: str) -> None:
