@@ -17,7 +17,7 @@ from sklearn.metrics import cohen_kappa_score
 import fewlabels as fl
 from fewlabels.labelling.agreement import agreement, cohen_kappa, krippendorff_alpha
 from fewlabels.labelling.ledger import Ledger
-from fewlabels.labelling.votes import settled
+from fewlabels.labelling.votes import Vote, Votes, settled
 from fewlabels.store import Event
 from tests.support.pools import known_pools, law, pool_of
 
@@ -228,3 +228,13 @@ def test_agreement_by_pair_and_in_words() -> None:
     assert "agree 67% of the time" in found.words
     assert "on 2 items" in found.words
     assert agreement([{"ann": 1}]).words == "No item has been labelled by two people yet."
+
+
+def test_one_more_opinion_is_one_among_others() -> None:
+    votes = Votes()
+    votes.given = {who: Vote(true, None, None) for who, true in (("ann", 1), ("bob", 1), ("cyd", 2))}
+    assert votes.true(1) == 2  # a label by somebody else replaces the others
+    votes.more = 2
+    assert votes.true(1) == 1
+    del votes.given["bob"]
+    assert votes.true(1) == 2  # a tie

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.noise import Ballots, NoisyBelief, Usual, impute, worth
 from fewlabels.noise.chain import _MISLED, class_chances
-from fewlabels.noise.people import Errors, Votes
+from fewlabels.noise.people import BOTH, Errors, Votes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def world(
     votes: dict[int, dict[str, int]] = {}
     for item in range(items):
         who = rng.choice(people, 2 if item % 3 == 0 else 1, replace=False)
-        wrong = rng.random(len(who)) < expit(odds[who] + by_class[true[item]])
+        wrong = rng.random(len(who)) < expit(odds[who] + by_class[true[item]] + BOTH * true[item])
         votes[item] = {f"p{r}": int(true[item] ^ w) for r, w in zip(who.tolist(), wrong.tolist(), strict=True)}
     return float(theta), expit(odds), Ballots.of(votes, classes=2)
 
@@ -52,15 +52,15 @@ def world(
 @pytest.mark.slow
 def test_the_sampler_is_calibrated_by_simulation() -> None:
     """Simulation-based calibration: the rank of the true θ, and of each ε, among the draws is uniform."""
-    rng, runs, bins = np.random.default_rng(11), 96, 8
+    rng, runs, bins = np.random.default_rng(11), 72, 8
     theta_bins, error_bins = np.zeros(bins), np.zeros(bins)
     for _ in range(runs):
         theta, wrong, ballots = world(rng, items=60, people=3, usual=0.9)
         coin = Coin(np.zeros(60, dtype=np.int64))
-        imputed = impute(ballots, coin.predicted, coin, None, Usual(0.9), rng, kept=160, burn=40)
-        draws = np.array(coin.theta[40::8])  # every eighth, which are nearly independent
+        imputed = impute(ballots, coin.predicted, coin, None, Usual(0.9), rng, kept=60, burn=15)
+        draws = np.array(coin.theta[15::3])  # every third, which are nearly independent
         theta_bins[int((draws < theta).mean() * (bins - 1e-9))] += 1
-        first = expit(np.array([errors.person[0] for errors in imputed.errors[::8]]))
+        first = expit(np.array([errors.person[0] for errors in imputed.errors[::3]]))
         grid = np.diff(np.linspace(-7.0, 1.1, 82))[0]  # a person's log-odds are on a grid: ranks within it are random
         shifted = logit(first) + rng.uniform(-grid / 2, grid / 2, len(first))
         error_bins[int((shifted < logit(wrong[0])).mean() * (bins - 1e-9))] += 1
@@ -80,7 +80,7 @@ def test_classes_are_those_of_bayes_rule_counted_out() -> None:
     for y in range(3):
         p = 0.8 if y == 0 else 0.2 * mistakes[0, y]
         for person, vote in ((0, 1), (1, 2), (2, 0)):
-            wrong = expit(errors.person[person] + errors.by_class[y] + 0.5 * 0.7)
+            wrong = expit(errors.person[person] + errors.by_class[y] + 0.5 * 0.7 + BOTH * (y != guess[0]))
             other = slips[y, vote] if y == guess[0] else (1 - _MISLED) * slips[y, vote] + _MISLED * (vote == guess[0])
             p *= 1 - wrong if vote == y else wrong * other
         wanted.append(p)
@@ -92,7 +92,7 @@ def test_how_often_people_err_is_learned_from_known_items() -> None:
     """A person who is wrong in 30 of 200 known items, and one who is wrong in 4."""
     rng = np.random.default_rng(3)
     wrong = np.concatenate([np.arange(200) < 30, np.arange(200) < 4])
-    votes = Votes(wrong, np.repeat([0, 1], 200), rng.integers(0, 2, 400), np.zeros(400))
+    votes = Votes(wrong, np.repeat([0, 1], 200), rng.integers(0, 2, 400), np.zeros(400), np.zeros(400, dtype=bool))
     errors, found = Errors.start(Usual(), 2, 2), []
     for _ in range(300):
         errors = errors.drawn(rng, votes, Usual())

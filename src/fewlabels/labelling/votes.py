@@ -83,7 +83,13 @@ class Votes:
         """The class that is valid now, −1 if there is none yet."""
         if self.decided is not None:
             return self.decided[1].true
-        return settled([vote.true for vote in self.given.values()], overlap) if self.given else -1
+        if not self.given:
+            return -1
+        votes = [vote.true for vote in self.given.values()]
+        found = settled(votes, overlap)
+        # One more opinion is one among others, and not a correction: the majority counts, and the last in a tie.
+        most = settled(votes, max(overlap, len(votes))) if self.more else -1
+        return most if most >= 0 else found
 
     def complete(self, overlap: int) -> bool:
         """Whether no more votes are needed: all have answered, or the owner has decided."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import logit
 
-from fewlabels.noise.people import Errors, Usual, Votes, pick
+from fewlabels.noise.people import BOTH, Errors, Usual, Votes, pick
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,6 +72,8 @@ class Imputed:
         How probable each class is for each item, on average, shape (items, classes).
     doubt
         How unsure the classifier is of each item, shape (items,).
+    guess
+        The predicted class of each item, shape (items,).
     """
 
     ballots: Ballots
@@ -81,6 +83,7 @@ class Imputed:
     overall: NDArray[np.float64]
     probability: NDArray[np.float64]
     doubt: NDArray[np.float64]
+    guess: NDArray[np.int64]
 
     @property
     def items(self) -> NDArray[np.int64]:
@@ -90,7 +93,7 @@ class Imputed:
     @cached_property
     def wrong(self) -> NDArray[np.float64]:
         """The probability of each vote to be wrong, in each round: shape (rounds, votes)."""
-        votes = [votes_of(self.ballots, true, self.doubt) for true in self.true]
+        votes = [votes_of(self.ballots, true, self.doubt, self.guess) for true in self.true]
         return np.array([errors.wrong(given) for errors, given in zip(self.errors, votes, strict=True)])
 
     @property
@@ -138,14 +141,14 @@ def impute(
             slips = _mistakes(rng, true[ballots.row], ballots.label, base)
             weight = class_chances(ballots, guess, right[ballots.items], mistakes, slips, errors, doubt)
             true = pick(rng, weight)
-            errors = errors.drawn(rng, votes_of(ballots, true, doubt), usual)
+            errors = errors.drawn(rng, votes_of(ballots, true, doubt, guess), usual)
         if turn >= burn:
             trues.append(true)
             found.append(errors)
             overall.append(right.mean())
             chances += right / kept
             probability += weight / kept
-    return Imputed(ballots, np.array(trues), tuple(found), chances, np.array(overall), probability, doubt)
+    return Imputed(ballots, np.array(trues), tuple(found), chances, np.array(overall), probability, doubt, guess)
 
 
 def class_chances(
@@ -164,6 +167,7 @@ def class_chances(
         log = np.log1p(-right)[:, None] + np.log(mistakes[guess])
         log[rows[guess >= 0], guess[guess >= 0]] = np.log(right[guess >= 0])
         odds = errors.log_odds(ballots.person, doubt[ballots.row])
+        odds += BOTH * (np.arange(ballots.classes) != guess[ballots.row][:, None])
         vote = -np.logaddexp(0, -odds) + np.log(_instead(ballots, guess, slips))
     places = np.arange(len(ballots.label))
     vote[places, ballots.label] = -np.logaddexp(0, odds[places, ballots.label])
@@ -183,10 +187,10 @@ def _instead(ballots: Ballots, guess: NDArray[np.int64], slips: NDArray[np.float
     return (1 - misled) * plain + misled * (ballots.label == said)[:, None]
 
 
-def votes_of(ballots: Ballots, true: NDArray[np.int64], doubt: NDArray[np.float64]) -> Votes:
-    """The votes if these are the true classes of the items, shape (items,)."""
+def votes_of(ballots: Ballots, true: NDArray[np.int64], doubt: NDArray[np.float64], guess: NDArray[np.int64]) -> Votes:
+    """The votes if these are the true classes of the items; doubt and prediction of each are given, shape (items,)."""
     given = true[ballots.row]
-    return Votes(ballots.label != given, ballots.person, given, doubt[ballots.row])
+    return Votes(ballots.label != given, ballots.person, given, doubt[ballots.row], given != guess[ballots.row])
 
 
 def doubts(confidence: NDArray[np.float64] | None, items: NDArray[np.int64]) -> NDArray[np.float64]:

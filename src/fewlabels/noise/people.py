@@ -1,8 +1,9 @@
-"""How often people are wrong: logit ε = m + d_r + c_y + h·z_i, learned from votes whose truth is given.
+"""How often people are wrong: logit ε = m + d_r + c_y + h·z_i + 0.6·[the classifier is wrong], learned from votes.
 
 People differ (d_r ~ N(0, σ²)), and so do classes, a little (c_y ~ N(0, 0.5²)). People err more often where the
-classifier is unsure: z_i is its doubt about the item, in standard deviations, and h how much that matters. m is how
-often people err in general. Everything is on small grids, so a draw is exact and takes little time.
+classifier is unsure: z_i is its doubt about the item, in standard deviations, and h how much that matters; and where it
+is wrong, since what is hard for one is hard for the other. Which votes are wrong is given here. m is how often people
+err in general. Everything is on small grids, so a draw is exact and takes little time.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _CLASS_GRID = np.linspace(-1.5, 1.5, 13)
 # How much harder an item is for people if the classifier is in more doubt, by one standard deviation.
 _HARDER, _HARDER_SD = 0.3, 0.3
 _HARD_GRID = np.linspace(-0.8, 1.6, 13)
+# What is hard for the classifier is hard for people, beyond what its doubt says. Measured on half of CIFAR-10H.
+BOTH = 0.6
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,23 @@ class Usual:
 
 
 class Votes(NamedTuple):
-    """Votes of which it is given whether they are wrong: that, who gave them, the true class and the doubt z.
+    """Votes of which it is given whether they are wrong, who gave them, the true class, and the doubt z.
 
-    Four of shape (votes,).
+    `missed` says whether the classifier is wrong. Five of shape (votes,).
     """
 
     wrong: NDArray[np.bool_]
     person: NDArray[np.int64]
     true: NDArray[np.int64]
     doubt: NDArray[np.float64]
+    missed: NDArray[np.bool_]
 
     def fits(self, odds: NDArray[np.float64], by: NDArray[np.int64], count: int) -> NDArray[np.float64]:
         """The log likelihood for each of `count` people or classes, from the log-odds of each vote at each grid point.
 
         Shape (votes, grid) to (count, grid); `by` is the person or class of each vote.
         """
+        odds = odds + BOTH * self.missed[:, None]
         each = -np.logaddexp(0, np.where(self.wrong[:, None], -odds, odds))
         found = np.zeros((count, odds.shape[1]))
         np.add.at(found, by, each)
@@ -122,9 +127,8 @@ class Errors:
 
     def wrong(self, votes: Votes) -> NDArray[np.float64]:
         """ε of each vote, if its item is of the class given there, shape (votes,)."""
-        found: NDArray[np.float64] = expit(
-            self.person[votes.person] + self.by_class[votes.true] + self.harder * votes.doubt
-        )
+        odds = self.person[votes.person] + self.by_class[votes.true] + self.harder * votes.doubt
+        found: NDArray[np.float64] = expit(odds + BOTH * votes.missed)
         return found
 
 
