@@ -126,15 +126,25 @@ def test_one_model_is_read_from_labels_that_were_asked_about_all():
         assert halves["group"] == ["h0", "h1"]
         assert sum(halves["labelled"]) == 100
         assert np.mean(halves["mean"]) == pytest.approx(row["mean"], abs=0.05)
-    with pytest.raises(SpecError, match="only how often each model is right"):
-        audit.estimates(metric=fl.Recall(), model="new")
+    f1 = audit.estimates(metric=fl.F1(), model="new")
+    assert f1["labelled"] == [100]
+    assert 0 < f1["low"][0] < f1["high"][0] < 1
+    with pytest.raises(SpecError, match=r"F1\(\) is about one. Name it, with model="):
+        audit.estimates(metric=fl.F1())
 
 
 def test_rules_are_about_one_model():
     pool, _ = made(items=40)
     with pytest.raises(SpecError, match=r"a rule is about one model. Begin an assessment of that model, with model="):
         fl.create(None, "best", pool, task=fl.Best(fl.Accuracy())).check("accuracy >= 0.5")
-    assert fl.create(None, "new", pool, model="new").check("accuracy >= 0.5").verdict == "open"
+    audit = fl.create(None, "new", pool, fl.whole(pool.of("new")), model="new", policy=fl.UniformItems())
+    assert audit.check("accuracy >= 0.5").verdict == "open"
+    ids = audit.ask(30).ids
+    answers = {item: pool.classes[pool.of("old").predicted[pool.positions([item])[0]]] for item in ids}
+    audit.tell(answers)  # the old model is always right
+    found = audit.check("accuracy >= 0.5", model="old", overall=True)
+    assert found.verdict == "pass"
+    assert found.table["right"] == [30]
 
 
 def test_a_forecast_is_made_where_it_takes_seconds():

@@ -334,7 +334,7 @@ def test_differences_are_calibrated_in_worlds_drawn_from_the_model() -> None:
 @pytest.mark.slow
 def test_many_models_are_calibrated_in_worlds_drawn_from_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for six models, whoever the voices are, after asking where it helps; without the safety margin."""
-    monkeypatch.setattr("fewlabels.learned.models.panel.WIDER", 1.0)
+    monkeypatch.setattr("fewlabels.learned.models.panel.WIDER", (1.0, 1.0))
     rng, ranks, sure, best = np.random.default_rng(18), [], [], []
     for _ in range(150):
         said, _ = made(200, (0.8, 0.75, 0.7, 0.7, 0.6, 0.5), 3, seed=int(rng.integers(2**31)))

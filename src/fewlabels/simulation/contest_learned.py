@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.learned.models import ALONE, CROWD, CROWD_SLOPE, NONE, VOICE_SLOPE, WIDER, Panel, guesses
+from fewlabels.learned.models import ALONE, CROWD, CROWD_SLOPE, NONE, VOICE_SLOPE, Panel, guesses
 from fewlabels.outcomes import Outcomes
 from fewlabels.policies import Lottery
 from fewlabels.priors import Learned
@@ -81,7 +81,7 @@ def field_of(panel: Panel, true: NDArray[np.int32]) -> Field:
         alone=np.array(ALONE),
         log_prior=np.array([one.log_prior for one in all_]),
         before=np.array([CROWD, NONE, CROWD_SLOPE, VOICE_SLOPE]),
-        wider=WIDER,
+        wider=panel.wider,
     )
 
 

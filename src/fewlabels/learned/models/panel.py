@@ -107,6 +107,14 @@ class Panel:
         """Whether the question is about two models."""
         return self.answers.models == 2 or bool(self.focus)
 
+    @property
+    def wider(self) -> float:
+        """How much wider than by Laplace the posterior is.
+
+        Of two that are compared, labels are a random sample of what they differ on; for the best they are steered.
+        """
+        return 1.0 if self.focus else WIDER[self.answers.x is not None]
+
     @cached_property
     def noise(self) -> Noise:
         """The randomness of looks."""
@@ -152,8 +160,7 @@ class Panel:
         contested = self.answers.contested[items]
         asked, place = items[contested], shown[contested]
         place = np.where(place < self.answers.options[asked], place, self.answers.width)
-        # Of two that are compared, labels are a random sample of what they differ on; for the best they are steered.
-        points = listen(self.about(asked), place, pair=self.pair, wider=1.0 if self.focus else WIDER)
+        points = listen(self.about(asked), place, pair=self.pair, wider=self.wider)
         trust, free = None, np.empty(0, dtype=np.int64)
         if self.strips is not None:
             strip = np.full(len(self.group), -1, dtype=np.int64)

@@ -35,8 +35,8 @@ PAIR = (0.25, 0.7)
 # How much the weight of a voice differs between groups, as a standard deviation, and how many such effects there are.
 BETWEEN, _EFFECTS = 0.5, 240
 # Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the posterior
-# is this much wider where labels are steered by it (docs/models.md).
-WIDER = 1.5
+# is this much wider where labels are steered by it: with answers only, and with confidences (docs/models.md).
+WIDER = (1.5, 2.0)
 # Newton's least gain, and the weight of a guess, beside the best, that is left out.
 ENOUGH, NEGLIGIBLE = 1e-9, 1e-3
 # Numbers in the array of features of one piece of items.
