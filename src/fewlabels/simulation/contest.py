@@ -21,7 +21,6 @@ from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.significance import against_best
 from fewlabels.simulation.truth import item_classes
 from fewlabels.spec import to_json
-from fewlabels.special import ndtri
 from fewlabels.table import Table
 
 if TYPE_CHECKING:
