@@ -98,7 +98,7 @@ class Prior(Part, ABC):
     def on(self, cells: Cells, target: Target) -> Prepared:
         """Prepare for these cells, and for the population behind the pool or the pool itself."""
 
-    def across(self, cells: Cells, target: Target, *asked: Partition) -> Prepared | None:
+    def across(self, cells: Cells, target: Target, *asked: Partition | None) -> Prepared | None:
         """Prepare for cells of other groups than those of asking, within which labels are a random sample.
 
         Labels may have been asked in several groupings. None if the prior knows nothing about that: the cells are then
@@ -240,7 +240,7 @@ class Learned(Prior):
     )
     uses_items: ClassVar[bool] = True
 
-    def on(self, cells: Cells, target: Target, *asked: Partition) -> Prepared:
+    def on(self, cells: Cells, target: Target, *asked: Partition | None) -> Prepared:
         """Sort the items by confidence, and compute the classes expected of mistakes where labels show classes.
 
         `asked` are the groups in which labels were asked, where they differ from those of the cells. All have effects.
@@ -254,12 +254,12 @@ class Learned(Prior):
         rows = rows_of(cells, factors(cells, *asked), are_columns(cells, *asked))
         return Prepared(cells, partial(_classes, cells, target, rows))
 
-    def across(self, cells: Cells, target: Target, *asked: Partition) -> Prepared:
+    def across(self, cells: Cells, target: Target, *asked: Partition | None) -> Prepared:
         """Prepare for cells of other groups than those of asking; all have effects, crossed."""
         return self.on(cells, target, *asked)
 
 
-def factors(cells: Cells, *asked: Partition) -> list[NDArray[np.int64]]:
+def factors(cells: Cells, *asked: Partition | None) -> list[NDArray[np.int64]]:
     """What items differ by beyond their confidences: the level of each item, shape (items,), of each factor.
 
     These are the groups of asking, the groups of the cells, and what else a cell stands for (a predicted class, or a
@@ -267,7 +267,7 @@ def factors(cells: Cells, *asked: Partition) -> list[NDArray[np.int64]]:
     quantity is the same number by every route.
     """
     found: list[NDArray[np.int64]] = []
-    all_levels: list[NDArray[Any]] = [groups.group for groups in asked]
+    all_levels: list[NDArray[Any]] = [groups.group for groups in asked if groups is not None]
     for levels in (*all_levels, cells.partition.group, cells.key[cells.cell]):
         codes = np.unique(levels, return_inverse=True)[1].astype(np.int64)
         if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
