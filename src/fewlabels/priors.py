@@ -281,9 +281,9 @@ def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     return len(np.unique(fine * count + levels)) == int(fine.max()) + 1
 
 
-def are_columns(cells: Cells, *asked: Partition) -> bool:
+def are_columns(cells: Cells, *asked: Partition | None) -> bool:
     """Whether the first of the factors is groups that are told apart by columns of the pool alone."""
-    recipes = [made.recipe for made in (*asked, cells.partition)]
+    recipes = [made.recipe for made in (*asked, cells.partition) if made is not None]
     some = [recipe for recipe in recipes if recipe.get("by") != "whole"]
     return bool(some) and by_columns_alone(some[0])
 
