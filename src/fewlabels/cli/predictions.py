@@ -110,11 +110,14 @@ def _one(
     from fewlabels.io import read_pool
     from fewlabels.io.finder import guess
     from fewlabels.io.finder.models import has_several, split_by
+    from fewlabels.io.finder.names import judged
 
     source = opened(file, any_size=options["any_size"]) if isinstance(file, str) else file
     if options["confidence"] == NOTHING:
         options, source = options | {"confidence": None}, _without_confidence(source)
     groups, evidence = group_columns(options.get("groups") or "", source), split_names(options["evidence"]) or []
+    if content is None and options.get("verdict"):
+        content = judged([name for name in source.columns if name != options["predicted"]]) or None
     single = content[0] if content and len(content) == 1 else None
     models = split_names(options["models"])
     guessed = guess(

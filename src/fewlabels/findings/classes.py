@@ -80,7 +80,7 @@ def read_classes(
     hit, true = hit[:, : len(pool.choices)], true[:, : len(pool.choices)]
     # Under every prior, the precision of a class is the accuracy by predicted class that other tables show.
     by = by_predicted(pool)
-    own = audit.estimates(level=level, metric=Accuracy(), groups=by, draws=draws, model=model).head(len(pool.choices))
+    own = audit.estimates(level=level, metric=Accuracy(), groups=by, model=model).head(len(pool.choices))
     right = audit.draws(draws, metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
     predicted = np.bincount(pool.predicted, minlength=len(pool.classes))[: len(pool.choices)] / max(len(pool), 1)
     values = {
@@ -88,7 +88,7 @@ def read_classes(
         "recall": _ratio(hit, true),
         "f1": _ratio(2 * hit, predicted + true),
     }
-    overall = next(audit.estimates(level=level, metric=Accuracy(), groups=whole(pool), draws=draws, model=model).rows())
+    overall = next(audit.estimates(level=level, metric=Accuracy(), groups=whole(pool), model=model).rows())
     settings = {"level": level, "target": audit.spec.target, "draws": len(hit), "labels": overall["labelled"]}
     counts = _counts(audit, model)
     table = Table(_rows(pool.choices, values, true * len(pool), counts, level, audit.spec.target), settings)

@@ -99,8 +99,30 @@ def judge_table(audit: Assessment, level: float, groups: Partition | None = None
         for group, measures in _measured(audit, judge, part, draws)
         for row in _rows(measures, level)
     ]
+    rows = _as_estimated(audit, rows, groups, level)
     columns = ("judge", "group", "measure", "k", "of", "mean", "low", "high")
     return Table({name: [row[name] for row in rows] for name in columns}, {"level": level, "draws": draws})
+
+
+def _as_estimated(
+    audit: Assessment, rows: list[dict[str, object]], groups: Partition, level: float
+) -> list[dict[str, object]]:
+    """The rows with the pass rates that every other table shows, where the judge is what the question is about."""
+    metric = audit.spec.task.metric
+    if not isinstance(metric, Prevalence):
+        return rows
+    everything, own = (
+        audit.estimates(level=level, groups=whole(audit.pool)),
+        audit.estimates(level=level, groups=groups),
+    )
+    known = {row["group"]: row for table in (own, everything) for row in table.rows()}
+    ends = ("mean", "low", "high")
+    return [
+        row | {name: known[row["group"]][name] for name in ends}
+        if (row["judge"], row["measure"]) == (PREDICTED, "true pass rate")
+        else row
+        for row in rows
+    ]
 
 
 class Measured(NamedTuple):

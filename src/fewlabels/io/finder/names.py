@@ -26,6 +26,8 @@ CONTENT = (
     "text", "content", "sentence", "review", "question", "prompt", "input", "message", "body", "document", "title",
     "description", "abstract", "tweet", "comment", *FILES,
 )  # fmt: skip
+# What a verdict is about: people who judge an answer must see it beside the question.
+ANSWERED = ("answer", "response", "output", "completion", "generation", "modelanswer", "modelresponse", "modeloutput")
 TRUTH = (
     "label", "labels", "truth", "truelabel", "trueclass", "target", "ytrue", "gold", "goldlabel",
     "groundtruth", "actual", "class",
@@ -94,6 +96,17 @@ def model_of(column: str) -> str:
         if rest and plain(word) in ANSWER:
             return rest
     return column
+
+
+def judged(columns: Sequence[str]) -> list[str]:
+    """The columns that somebody needs to see who judges answers: what was asked, and what was answered.
+
+    >>> judged(["id", "Question", "answer", "verdict"]), judged(["id", "text"])
+    (['Question', 'answer'], ['text'])
+    """
+    by_name = {plain(name): name for name in reversed(columns)}
+    kinds = ([by_name[word] for word in words if word in by_name][:1] for words in (CONTENT, ANSWERED))
+    return [name for found in kinds for name in found]
 
 
 def matching(pattern: str, columns: Iterable[str]) -> dict[str, str]:
