@@ -68,9 +68,14 @@ def more_labels(
         )
     if math.isinf(more):
         rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
+        # With all items labelled, only what they say about others like them is open.
+        these = "" if end == "budget" else (
+            " The numbers are about items like these. If only exactly these items matter, begin with --target pool: "
+            "then labels of all of them make every number exact."
+        )  # fmt: skip
         return (
             f"What is left {rest} will probably not be enough: {aim(stop, task)} by then in {percent(share)} of the "
-            "simulated worlds."
+            f"simulated worlds.{these}"
         )
     until = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
     return f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)} (80%: {rounded(low):,} {until})."

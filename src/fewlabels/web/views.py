@@ -26,7 +26,7 @@ _EVENTS = 30
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot for a page: its title, its safe markup, and how to read it."""
+    """A plot for a page: what it found as its title, its safe markup, and how to read it."""
 
     title: str
     svg: str
@@ -74,7 +74,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
         groups=readable(finding.answer_table if finding.task.surety else finding.estimates, finding.task),
-        plots=tuple(Plot(plot.title, plots.figure(plot), plot.caption()) for plot in drawn),
+        plots=tuple(Plot(plot.finding(), plots.figure(plot), plot.caption()) for plot in drawn),
         people=_people(audit),
         agreement=agreement_of(audit) or None,
         log=type(log)({name: column[::-1] for name, column in log.columns.items() if name != "step"}),
