@@ -45,6 +45,7 @@ ORDER = (
     "store",
     "labelling",
     "assessment",
+    "beginning",
     "simulation",
     "planning",
     "findings",

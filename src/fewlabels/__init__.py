@@ -14,8 +14,8 @@ from fewlabels.errors import StoreError as StoreError
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment as Assessment
-    from fewlabels.assessment import create as create
-    from fewlabels.assessment import load as load
+    from fewlabels.beginning import create as create
+    from fewlabels.beginning import load as load
     from fewlabels.belief import Belief as Belief
     from fewlabels.data import load_digits as load_digits
     from fewlabels.data import load_fashion as load_fashion
@@ -62,7 +62,8 @@ __version__ = "0.1.0"
 # The module of each name. A module is imported when one of its names is first used, so that the command line starts
 # at once and loads the Arrow, database and compiler libraries only when they are needed.
 _NAMES = {
-    "assessment": ("Assessment", "create", "load"),
+    "assessment": ("Assessment",),
+    "beginning": ("create", "load"),
     "belief": ("Belief",),
     "data": ("load_digits", "load_fashion"),
     "errors": ("FewlabelsError", "InputError", "LabelError", "PoolChangedError", "SpecError", "StoreError"),

@@ -10,23 +10,16 @@ import numpy as np
 from fewlabels.belief import Belief, Strata
 from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
-from fewlabels.errors import Argument, InputError, PoolChangedError, SpecError, StoreError
+from fewlabels.errors import Argument, InputError, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
-from fewlabels.io.labels import checked, said
 from fewlabels.labelling.record import Record
 from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
 from fewlabels.metrics import Accuracy, Metric
 from fewlabels.noise import NoisyBelief, Reliability, reliability
-from fewlabels.partition import Partition, by_predicted, by_score, cross, partition_from_recipe, whole
-from fewlabels.policies import Policy, default_policy
-from fewlabels.policies.anchors import default_anchor, default_strips
-from fewlabels.pool import Pool
-from fewlabels.priors import Learned, Prior
+from fewlabels.partition import Partition, by_score, cross, partition_from_recipe, whole
 from fewlabels.rectified import rectified
-from fewlabels.spec import Spec, check_saved
-from fewlabels.stopping import Standing, Stop, standing
-from fewlabels.store import Store
-from fewlabels.tasks import Answer, Estimate, Task
+from fewlabels.stopping import Standing, standing
+from fewlabels.tasks import Answer, Task
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Target
     from fewlabels.cells import Cells
     from fewlabels.estimates import Believed
     from fewlabels.findings.classes import ClassReport
@@ -43,6 +35,7 @@ if TYPE_CHECKING:
     from fewlabels.gate import Check, Rule
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.plots import Display
+    from fewlabels.pool import Pool
     from fewlabels.table import Table
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
@@ -532,176 +525,3 @@ class Assessment(Record):
 
     def _results_rng(self) -> np.random.Generator:
         return np.random.default_rng([self.spec.seed, 0, _RESULTS])
-
-
-def create(
-    address: str | os.PathLike[str] | Store | None,
-    name: str,
-    pool: Pool,
-    groups: Partition | None = None,
-    *,
-    task: Task | None = None,
-    prior: Prior | None = None,
-    policy: Policy | None = None,
-    target: Target = "population",
-    seed: int = 0,
-    stop: Stop | None = None,
-    overlap: int = 1,
-    anchor: float | None = None,
-    model: str | None = None,
-    noisy: bool = False,
-    labels_right: float | None = None,
-    gold: Any = None,
-    gold_rate: float = 0.1,
-) -> Assessment:
-    """Begin an assessment.
-
-    Parameters
-    ----------
-    address
-        The place of the log: None for memory only, `"sqlite:///audit.db"` or a path for a file,
-        `"postgresql://..."` for a team; or an open `Store`, which stays open when the assessment is closed.
-    name
-        The name of the assessment in that database.
-    pool
-        The items and predictions, from `read_pool`. A copy is kept in the database.
-    groups
-        The partition; by predicted class if not given, or one group of all items for a task about several models.
-    task
-        The question; `Estimate(Accuracy())` if not given.
-    prior
-        `Learned()` if not given: how far the classifier's scores can be trusted is learned from the labels. Under
-        `Uniform()` each group is judged by its own labels, and averages over many groups with few labels are pulled
-        towards one half.
-    policy
-        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`.
-    target
-        "population" for the classifier on items like these, "pool" for exactly these items.
-    seed
-        The same seed and the same labels give the same requests.
-    stop
-        The stopping rules, such as `Stop(labels=500, probability=0.95)`; none if not given. `standing()` shows the
-        progress. `ask` still hands out items after a rule is met.
-    overlap
-        How many different people are asked about each item.
-    anchor
-        The share of steps that take items at random from the whole pool, whatever the policy says, so that numbers over
-        all items can be trusted. If neither this nor a policy is given, a tenth to find groups, and a fifth to estimate
-        all of them (half if there are more than thirty); see `policies.anchors`. 0 if a policy is given.
-    model
-        The model that the question is about, if the pool has several and the task is about one. The labels serve the
-        others too: `audit.estimates(model="old")`.
-    noisy
-        Whether labels may be wrong. How often each person is right is then learned from items with several votes and
-        from gold items, every number knows about it, and a second person is asked about an item where that is worth
-        more than a new item.
-    labels_right
-        How often labels are right, such as 0.97, if you know it; it counts until votes say more. It implies `noisy`.
-    gold
-        Labels that you are sure of, as `tell` takes them. These items are mixed in among the others, and what people
-        say about them tells how often they are right. They say nothing about the classifier, unless the assessment
-        draws them as well. It implies `noisy`.
-    gold_rate
-        The share of requests that hand out a gold item.
-
-    Examples
-    --------
-    >>> import fewlabels as fl
-    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
-    >>> audit = fl.create(None, "pets", pool)
-    >>> audit.tell({item: "cat" for item in audit.ask(2).ids})
-    2
-    """
-    if name in (".", ".."):  # a browser takes them for folders, and would never ask for their pages
-        raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
-    if not isinstance(pool, Pool):
-        raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
-    task, prior = task or Estimate(Accuracy()), prior or Learned()
-    own = pool if model is None else pool.of(model)
-    if groups is None:  # what is no task is refused below
-        groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)
-    if not isinstance(groups, Partition):
-        raise InputError(
-            f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
-        )
-    if len(groups.group) != pool.rows:
-        raise InputError(
-            "the groups belong to another pool: they have another number of items. Make them from this pool."
-        )
-    spec = Spec(
-        task=task,
-        groups=groups.recipe,
-        prior=prior,
-        policy=policy or default_policy(task, prior),
-        target=target,
-        seed=seed,
-        stop=stop or Stop(),
-        overlap=overlap,
-        anchor=anchor or 0.0,
-        model=model,
-        noisy=noisy or labels_right is not None or gold is not None,
-        labels_right=labels_right,
-        gold=None if gold is None else dict(checked(said(gold), pool)),
-        gold_rate=gold_rate,
-    )
-    own = spec.of(pool)
-    made = spec.partition(own)
-    if made.names != groups.names or not np.array_equal(made.group, groups.group):
-        raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
-    cells = spec.cells(own, groups)
-    if policy is None and not task.of_models:
-        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
-        asking = spec.cells(own, spec.asking(own, groups))
-        share = default_anchor(task, prior, spec.policy, asking) if anchor is None else spec.anchor
-        spec = replace(spec, anchor=share)
-    check_saved(spec)
-    store = address if isinstance(address, Store) else Store(address)
-    store.create(name, spec.to_json(), pool)
-    if pool.reserve is not None:
-        # Another assessment of the same table may have named more items: positions are those of the stored pool.
-        pool = _linked(store.pool(pool.fingerprint), pool)
-        own = spec.of(pool)
-        groups = spec.partition(own)
-    return Assessment(store, name, own, groups, spec, shared=store is address, whole=pool)
-
-
-def _linked(stored: Pool, given: Pool) -> Pool:
-    """A stored pool with the open table of one that was read."""
-    if stored.reserve is None or given.reserve is None:
-        return stored
-    return replace(stored, reserve=replace(stored.reserve, link=given.reserve.link))
-
-
-def load(address: str | os.PathLike[str] | Store, name: str, *, pool: Pool | None = None) -> Assessment:
-    """Continue an assessment: the next request is the same as if it had never been closed.
-
-    The database has a copy of the pool. If you also give `pool`, it must be the same one: otherwise the labels would
-    be read against other predictions. A changed pool is a PoolChangedError that says what changed.
-
-    Examples
-    --------
-    >>> import fewlabels as fl, tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> file = pathlib.Path(folder.name) / "audit.db"
-    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    >>> fl.create(file, "pets", pool).close()
-    >>> audit = fl.load(file, "pets")
-    >>> len(audit.ask(2))
-    2
-    >>> audit.close(); folder.cleanup()
-    """
-    # A mistyped path must not look like an empty database.
-    store = address if isinstance(address, Store) else Store(address, existing=True)
-    record = store.open(name)
-    stored = store.pool(record.fingerprint)
-    if pool is not None and pool.fingerprint != stored.fingerprint:
-        raise PoolChangedError(
-            f"the pool (from {pool.source}) is not the one that {name!r} was made with (from {stored.source}): "
-            f"{stored.differences(pool)}. Its labels are about the old predictions. "
-            "Create a new assessment for the new pool, or load without pool= to continue with the old one."
-        )
-    if pool is not None:
-        stored = _linked(stored, pool)
-    spec = Spec.from_json(record.spec)
-    own = spec.of(stored)
-    return Assessment(store, name, own, spec.partition(own), spec, shared=store is address, whole=stored)

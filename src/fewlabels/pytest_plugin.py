@@ -61,7 +61,7 @@ class RulesFile(pytest.File):
 
     def setup(self) -> None:
         """Open the assessment."""
-        from fewlabels.assessment import load
+        from fewlabels.beginning import load
         from fewlabels.errors import StoreError
         from fewlabels.store import Store
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 
 import fewlabels as fl
-from fewlabels.errors import InputError, LabelError, PoolChangedError
+from fewlabels.errors import InputError, LabelError, PoolChangedError, StoreError
 from tests.support.contracts import POLICIES
 from tests.support.pools import CLASSES, Known, zoo
 
@@ -327,3 +328,14 @@ def test_what_is_no_pool_and_no_groups_is_named() -> None:
         fl.create(None, "file", "predictions.csv")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"such as by_predicted\(pool\). Got 'predicted'"):
         fl.create(None, "word", KNOWN.pool, "predicted")  # type: ignore[arg-type]
+
+
+def test_the_only_assessment_needs_no_name(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no file"):
+        fl.load(tmp_path / "a.db")
+    fl.create(tmp_path / "a.db", "one", KNOWN.pool).close()
+    with closing(fl.load(tmp_path / "a.db")) as audit:
+        assert audit.name == "one"
+    fl.create(tmp_path / "a.db", "two", KNOWN.pool).close()
+    with pytest.raises(StoreError, match=r"not one assessment but 2: 'one', 'two'\. Name one of them"):
+        fl.load(tmp_path / "a.db")

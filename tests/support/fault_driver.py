@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import fewlabels as fl
-from fewlabels.assessment import load
+from fewlabels.beginning import load
 from fewlabels.store import Store
 
 if TYPE_CHECKING:

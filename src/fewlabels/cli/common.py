@@ -98,7 +98,7 @@ def names_in(address: str) -> list[str]:
 
 def open_assessment(address: str, name: str | None = None) -> Assessment:
     """Open an assessment until the command ends. The name may be left out if the database has only one."""
-    from fewlabels.assessment import load
+    from fewlabels.beginning import load
 
     audit = load(address, resolve(address, name))
     if context := click.get_current_context(silent=True):

@@ -105,7 +105,7 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
 
 def begin(address: str | None, pool: Pool, policy: Policy, seed: int) -> Assessment:
     """The assessment: which class is least accurate."""
-    from fewlabels.assessment import create
+    from fewlabels.beginning import create
     from fewlabels.metrics import Accuracy
     from fewlabels.priors import Uniform
     from fewlabels.stopping import Stop

@@ -22,7 +22,7 @@ Examples:
 @json_option
 def list_(address: str, *, as_json: bool) -> None:
     """See `_HELP`."""
-    from fewlabels.assessment import load
+    from fewlabels.beginning import load
     from fewlabels.cli.common import emit, names_in, talk
     from fewlabels.errors import SpecError
     from fewlabels.findings.phrases import question

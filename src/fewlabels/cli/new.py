@@ -81,7 +81,7 @@ _CONTENT = "Columns that annotators see: text, image path or address; separate w
 @json_option
 def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
-    from fewlabels.assessment import create
+    from fewlabels.beginning import create
     from fewlabels.cli.common import emit_json, shown, talk
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions

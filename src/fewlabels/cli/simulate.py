@@ -127,12 +127,12 @@ def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     from fewlabels.simulation.study import simulate as run
     from fewlabels.simulation.truth import truth
 
-    if any(is_table(file, options["table"]) for file in files):
+    need_compiler()
+    if any(is_table(file, options.get("table")) for file in files):
         raise InputError(
             "a simulation needs the label of every item, so it cannot be run on a table that stays where it is. "
             "Write some hundred thousand of its rows to a file, with their labels, and name that."
         )
-    need_compiler()
     source = opened(files[0], any_size=options["any_size"])
     columns = group_columns(options["groups"] or "", source)
     pool, _ = read_predictions(source if len(files) == 1 else files, options, content=[], columns=columns)

@@ -119,8 +119,6 @@ def _exports(words: Sequence[str], given: str | None, *, columns: tuple[str, str
     An export is recognised by its content. If one word is an export, all must be.
     """
     from fewlabels.errors import InputError
-    from fewlabels.interop.labelling_programs import of_export
-    from fewlabels.io.jsons import read_values
 
     found: dict[str, str] = {}
     for word in words:
@@ -130,14 +128,23 @@ def _exports(words: Sequence[str], given: str | None, *, columns: tuple[str, str
         looks = path.suffix.lower() in (".json", ".jsonl", ".ndjson") and path.is_file() and path.stat().st_size > 0
         if given is not None:
             found[word] = given
-        elif looks and columns == ("id", "label") and (program := of_export(read_values(path, word))) is not None:
-            found[word] = program.name
+        elif looks and columns == ("id", "label") and (program := _program_of(path, word)) is not None:
+            found[word] = program
     if found and len(found) < len(words):
         other = next(word for word in words if word not in found)
         raise InputError(
             f"{next(iter(found))} is an export of a labelling program, and {other!r} is not. Tell them apart."
         )
     return found
+
+
+def _program_of(path: Path, name: str) -> str | None:
+    """The labelling program that a file is an export of, or None. Readers are imported only for such files."""
+    from fewlabels.interop.labelling_programs import of_export
+    from fewlabels.io.jsons import read_values
+
+    program = of_export(read_values(path, name))
+    return None if program is None else program.name
 
 
 def _tell_annotations(

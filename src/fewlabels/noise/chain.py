@@ -18,9 +18,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy.special import logit
 
 from fewlabels.noise.people import BOTH, Errors, Usual, Votes, pick
+from fewlabels.special import logit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

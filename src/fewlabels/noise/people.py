@@ -13,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+
+from fewlabels.special import expit, logit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

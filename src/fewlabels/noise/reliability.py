@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
 
+from fewlabels.special import expit
 from fewlabels.table import Table
 from fewlabels.wording import counted, percent
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+
+from fewlabels.special import expit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

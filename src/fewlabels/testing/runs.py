@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.assessment import create, load
+from fewlabels.beginning import create, load
 from fewlabels.store import Store
 from fewlabels.testing.laws import must
 

@@ -9,7 +9,8 @@ from urllib.parse import quote, urlencode
 
 import scipy.special  # noqa: F401 - otherwise the first person who asks would wait for its import
 
-from fewlabels.assessment import Assessment, load
+from fewlabels.assessment import Assessment
+from fewlabels.beginning import load
 from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
 from fewlabels.pool import NO_ANSWER
