@@ -90,9 +90,9 @@ def test_a_prior_prepares_once_for_a_run_and_once_for_its_judge():
 def test_an_assessment_sorts_its_items_once(monkeypatch):
     sorted_items: list[int] = []
 
-    def counting(*given):
+    def counting(*given, **more):
         sorted_items.append(1)
-        return strips(*given)
+        return strips(*given, **more)
 
     monkeypatch.setattr(priors, "strips", counting)
     audit = fl.create(None, "zoo", KNOWN.pool, prior=fl.Learned())

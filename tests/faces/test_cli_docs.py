@@ -157,7 +157,8 @@ def test_the_commands_of_a_page_run(page: str, tmp_path, monkeypatch) -> None:
         words = shlex.split(command)[1:]
         typed = "1\n2\ns unclear\nu\n1\nq\n" if words[0] == "label" else None
         result = CliRunner().invoke(cli, words, input=typed)
-        assert result.exit_code == 0, f"{line}\n{result.output}"
+        # A check says by its exit code that it fails, or that there is too little evidence.
+        assert result.exit_code in ({0, 3, 4} if words[0] == "check" else {0}), f"{line}\n{result.output}"
         if target:  # a batch, which somebody now fills in
             rows = list(csv.DictReader(io.StringIO(result.stdout)))
             with (tmp_path / target).open("w", newline="", encoding="utf-8") as stream:

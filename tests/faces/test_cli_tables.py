@@ -108,10 +108,10 @@ def test_a_folder_is_asked_the_same_items_as_its_files_in_a_database(
     engine.dispose()
     asked = []
     for name, words in (("files", [parts]), ("server", [postgres_url, "--table", "ml.answers"])):
-        run("new", tmp_path / "audit.db", name, *words, "--lowest", 1)
-        asked.append(run("ask", tmp_path / "audit.db", name, "-n", 30).stdout)
+        run("new", tmp_path / f"{name}.db", name, *words, "--lowest", 1)
+        asked.append(run("ask", tmp_path / f"{name}.db", name, "-n", 30).stdout)
     assert asked[0] == asked[1]
-    assert json.loads(run("list", tmp_path / "audit.db", "--json").stdout)
+    assert json.loads(run("list", tmp_path / "files.db", "--json").stdout)
 
 
 def test_a_table_that_cannot_be_used(parts: Path, tmp_path: Path) -> None:

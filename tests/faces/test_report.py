@@ -342,7 +342,7 @@ def test_json_is_plain_and_has_the_same_names_for_every_question(question) -> No
     assert set(data) == {
         *("format", "fewlabels", "made", "assessment", "level", "question", "headline", "doubts", "answer", "groups"),
         *("overall", "confusions", "mistakes", "labels", "chosen", "more", "learned", "settings", "pool", "plots"),
-        *("next", "basis", "checks", "classes"),
+        *("next", "basis", "checks", "classes", "judges"),
     }
     assert data["settings"] == json.loads(json.dumps(asked(question).spec.to_json()))
     assert [row["mean"] for row in data["groups"]] == [row.mean for row in found(question).groups]

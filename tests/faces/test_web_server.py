@@ -103,7 +103,7 @@ def test_with_slack_the_belief_is_kept_until_a_share_of_the_labels_is_new(monkey
             fits.append(1)
             return whole(outcomes)
 
-    monkeypatch.setitem(audit.__dict__, "_prior", Counted())
+    monkeypatch.setattr(type(audit), "_prior", property(lambda _: Counted()))
     (item,) = audit.ask(1, annotator="a", slack=0.02).ids
     for _ in range(20):
         _, (request,) = audit.tell_and_ask({item: "class 0"}, 1, annotator="a", slack=0.02)

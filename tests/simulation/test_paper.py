@@ -473,7 +473,9 @@ def test_beliefs_on_cifar_are_the_papers() -> None:
 RESULTS = Path(__file__).parents[2] / "results"
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.csv")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted({*RESULTS.glob("*.csv")} - {RESULTS / "claims.csv"}), ids=lambda path: path.stem
+)
 def test_committed_results_are_on_the_page(path) -> None:
     """docs/paper-results.md shows the numbers of results/*.csv, in the columns of now."""
     rows = read_csv(path)

@@ -85,7 +85,8 @@ def test_a_recommended_budget_is_enough() -> None:
     assert not made.is_set
     assert made.recommended is not None
     assert 110 < made.recommended < 180
-    assert made.table["reached"] == [0, 1]
+    assert made.table["reached"][0] < 0.1
+    assert made.table["reached"][1] == 1
     assert made.table["overall"][1] < 0.1 < made.table["overall"][0]
 
 

@@ -281,7 +281,7 @@ def test_a_transaction_excludes_others(store: Store) -> None:
 def test_on_postgres_assessments_of_other_pools_do_not_wait_for_each_other(postgres_url: str) -> None:
     store = Store(postgres_url)
     store.create("one", {}, pool_of())
-    store.create("two", {}, read_pool({"id": ["b"], "predicted": ["cat"]}))
+    store.create("two", {}, read_pool({"id": ["b", "c"], "predicted": ["cat", "dog"]}))
     with store.transaction("one") as one, store.transaction("two") as two:
         one.append([Event("request", "a")])
         two.append([Event("request", "b")])

@@ -43,9 +43,9 @@ def test_a_forgotten_store_closes_its_files(tmp_path: Path) -> None:
 
 def test_tables_of_a_newer_version(shared_store_url: str) -> None:
     store = Store(shared_store_url)
-    sql(store, "UPDATE fewlabels_schema SET version = 4")
+    sql(store, "UPDATE fewlabels_schema SET version = 5")
     store.close()
-    with pytest.raises(StoreError, match=r"version 4, .* version 3\. Upgrade fewlabels"):
+    with pytest.raises(StoreError, match=r"version 5, .* version 4\. Upgrade fewlabels"):
         Store(shared_store_url)
 
 

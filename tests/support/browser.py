@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
 
 import fewlabels as fl
@@ -127,7 +128,9 @@ class House:
 
     def site(self, name: str, pool: fl.Pool, **spec: Any) -> Site:
         """A new assessment, to which the owner and the two annotators can come."""
-        fl.create(self.store, name, pool, **spec)
+        # Labels belong to a pool: a column with the test's own name makes it one of its own.
+        named = (pool.columns or pa.table({})).append_column("test", pa.array([name] * len(pool)))
+        fl.create(self.store, name, replace(pool, columns=named), **spec)
         return Site(self.store, name, self.tokens["boss"], self.tokens["ann"], self.tokens["bob"])
 
     def link(self, token: str) -> str:

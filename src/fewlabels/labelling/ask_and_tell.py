@@ -530,7 +530,8 @@ class Labelling:
     @property
     def _prior(self) -> Prepared:
         """The prior prepared for the assessment's own cells and for all who drew items, when it is first needed."""
-        askers = (*self._ledger.drawn.askers, *([self.name] if self._ledger.drawn.step else []))
+        drawn = self._ledger.drawn
+        askers = (*drawn.askers, *([self.name] if drawn.step else [])) if drawn.elsewhere else ()
         if askers not in self._priors:
             self._priors = {askers: self.prepared(self._cells)}
         return self._priors[askers]

@@ -244,6 +244,9 @@ def _held(part: Path) -> Iterator[None]:
 
 def _clean_up(folder: Path) -> None:
     """Remove the unfinished files of backups that were killed: nobody holds them any more."""
+    for beside in folder.glob(".*.part.db-*"):  # of a file that is gone: the process ended between the two
+        if not beside.with_name(beside.name.rpartition("-")[0]).exists():
+            beside.unlink(missing_ok=True)
     for part in folder.glob(".*.part.db"):
         with suppress(OSError):
             number = os.open(part, os.O_RDWR)

@@ -7,13 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
-import scipy.special  # noqa: F401 - otherwise the first person who asks would wait for its import
-
 from fewlabels.assessment import Assessment
 from fewlabels.beginning import load
 from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
 from fewlabels.pool import NO_ANSWER
+from fewlabels.special import expit
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
 from fewlabels.web import messages as m
@@ -46,6 +45,7 @@ class Service:
     """The shared state of the routes: the store's assessments by name, its people, and the settings."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
+        expit(0.0)  # it loads scipy.special: otherwise the first person who asks would wait for that
         self.store = store
         self.settings = settings
         self.people = People(store)
