@@ -96,7 +96,7 @@ def test_other_groups_keep_coverage_where_counting_loses_it() -> None:
     for seed in range(20):
         truth = nature(world, "right", world.kind * 2 + world.site, 2.0, informed=False, seed=seed)
         for target in ("population", "pool"):
-            audit = run(world, truth, 250, task=task, policy=fl.Thompson(), target=target, seed=seed)
+            audit = run(world, truth, 400, task=task, policy=fl.Thompson(), target=target, seed=seed)
             values = true_values(fl.Accuracy(), truth, world.kind, target)
             kept = covered(audit.estimates(groups=kinds, level=LEVEL, draws=4_000), values)
             hits["strata" if target == "population" else "pool"] += kept.tolist()
