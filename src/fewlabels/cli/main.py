@@ -72,7 +72,7 @@ _PLACES = {name: place for section in COMMANDS.values() for name, place in secti
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
     "normalize", "logits", "adopt", "models", "model", "unlisted", "positive",
-    "evidence", "never_right",
+    "evidence", "never_right", "table", "any_size", "noisy",
 )  # fmt: skip
 
 
