@@ -52,7 +52,7 @@ def fairness(
     if as_json:
         emit_json(found.to_json())
         return
-    for line in found.words or ["No two groups have five labels yet, so that nothing can be said about gaps."]:
+    for line in found.words or ["No two groups have five labels yet, so nothing can be said about gaps."]:
         talk(line)
     if found.groups.settings["positive"] is None:
         talk("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")

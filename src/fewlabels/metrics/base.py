@@ -137,6 +137,25 @@ def right_or_wrong(pool: Pool, partition: Partition, key: NDArray[np.int32] | No
     )
 
 
+def position_of(metric: Metric, positive: str | None, pool: Pool) -> int:
+    """The position of the class that a metric counts as positive. An unknown one is a SpecError."""
+    if positive is None or positive not in pool.choices:
+        known = ", ".join(repr(name) for name in pool.choices[:8]) + (", ..." if len(pool.choices) > 8 else "")
+        raise SpecError(
+            f"The 'positive' of {type(metric).__name__}() must be a class of the pool ({known}). "
+            f"Got {positive!r} instead."
+        )
+    return pool.classes.index(positive)
+
+
+def one_against_rest(pool: Pool, partition: Partition, positive: int) -> Cells:
+    """Cells of group × whether a class is predicted, whose outcomes are that class and the rest."""
+    k = len(pool.classes)
+    rest = (np.arange(k) != positive).astype(np.int64)
+    key = rest[pool.predicted].astype(np.int32)
+    return true_classes(pool, partition, np.broadcast_to(rest, (k, k)), (pool.classes[positive], "the rest"), key)
+
+
 def true_classes(
     pool: Pool,
     partition: Partition,

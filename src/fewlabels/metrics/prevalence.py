@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.errors import SpecError
-from fewlabels.metrics.base import Metric, true_classes
+from fewlabels.metrics.base import Metric, one_against_rest, position_of
 from fewlabels.parts import Takes, register
 
 if TYPE_CHECKING:
@@ -82,22 +81,11 @@ class Prevalence(Metric):
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """Group × whether the class is predicted, with the class against the rest as outcomes."""
-        k = len(pool.classes)
-        rest = (np.arange(k) != self._positive(pool)).astype(np.int64)
-        key = rest[pool.predicted].astype(np.int32)
-        return true_classes(pool, partition, np.broadcast_to(rest, (k, k)), (self.positive, "the rest"), key)
-
-    def _positive(self, pool: Pool) -> int:
-        if self.positive not in pool.choices:
-            known = ", ".join(repr(name) for name in pool.choices[:8]) + (", ..." if len(pool.choices) > 8 else "")
-            raise SpecError(
-                f"The 'positive' of Prevalence() must be a class of the pool ({known}). Got {self.positive!r} instead."
-            )
-        return pool.classes.index(self.positive)
+        return one_against_rest(pool, partition, position_of(self, self.positive, pool))
 
     def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """0 for the class and 1 for the rest."""
-        return (true != self._positive(pool)).astype(np.int64)
+        return (true != position_of(self, self.positive, pool)).astype(np.int64)
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """The share of the class: (..., cells, outcomes) to (..., groups)."""

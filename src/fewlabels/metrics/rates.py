@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.cells import split
 from fewlabels.errors import SpecError
-from fewlabels.metrics.base import Metric, true_classes
+from fewlabels.metrics.base import Metric, one_against_rest, position_of, true_classes
 from fewlabels.parts import Takes, register
 
 if TYPE_CHECKING:
@@ -78,28 +78,17 @@ class Rate(Metric):
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """Group × predicted class with the true classes as outcomes; with `positive`, it against the rest."""
-        k = len(pool.classes)
         if self.positive is None:
+            k = len(pool.classes)
             merged = np.broadcast_to(np.arange(k), (k, k))
             return true_classes(pool, partition, merged, pool.classes)
-        rest = (np.arange(k) != self._positive(pool)).astype(np.int64)
-        key = rest[pool.predicted].astype(np.int32)
-        return true_classes(pool, partition, np.broadcast_to(rest, (k, k)), (self.positive, "the rest"), key)
-
-    def _positive(self, pool: Pool) -> int:
-        if self.positive not in pool.choices:
-            known = ", ".join(repr(name) for name in pool.choices[:8]) + (", ..." if len(pool.choices) > 8 else "")
-            raise SpecError(
-                f"The 'positive' of {type(self).__name__}() must be a class of the pool ({known}). "
-                f"Got {self.positive!r} instead."
-            )
-        return pool.classes.index(self.positive)
+        return one_against_rest(pool, partition, position_of(self, self.positive, pool))
 
     def outcome(self, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """The true class; with `positive`, 0 for it and 1 for the rest."""
         if self.positive is None:
             return true.astype(np.int64)
-        return (true != self._positive(pool)).astype(np.int64)
+        return (true != position_of(self, self.positive, pool)).astype(np.int64)
 
     def _parts(self, theta: NDArray[np.float64], cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numerator and denominator for each class that counts, shape (..., groups, counted)."""
