@@ -103,7 +103,7 @@ def read_fairness(
     """Compare every group with a reference, or with the rest of the items if none is named.
 
     With the class `positive`, the measures are accuracy, true positive rate TP/T, false positive rate
-    (PP − TP)/(n − T), precision TP/PP and selection rate PP/n, all from the same draws; else accuracy alone. In a pool
+    (PP − TP)/(n − T), precision TP/PP and selection rate PP/n, the rates from the same draws; else accuracy alone. In a pool
     with two classes, `positive` can be left out if their names show it (yes, true, 1, positive, pass).
     """
     check_level(level)
