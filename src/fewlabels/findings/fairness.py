@@ -103,8 +103,9 @@ def read_fairness(
     """Compare every group with a reference, or with the rest of the items if none is named.
 
     With the class `positive`, the measures are accuracy, true positive rate TP/T, false positive rate
-    (PP − TP)/(n − T), precision TP/PP and selection rate PP/n, the rates from the same draws; else accuracy alone. In a pool
-    with two classes, `positive` can be left out if their names show it (yes, true, 1, positive, pass).
+    (PP − TP)/(n − T), precision TP/PP and selection rate PP/n; the rates and precision are from the same draws. Without
+    it, accuracy is the only one. In a pool with two classes, `positive` can be left out if their names show it (yes,
+    true, 1, positive, pass).
     """
     check_level(level)
     pool = audit.pool_of(model)
