@@ -44,6 +44,7 @@ ORDER = (
     "named",
     "store",
     "labelling",
+    "views",
     "assessment",
     "beginning",
     "simulation",
