@@ -33,8 +33,9 @@ class Labelling(Answering):
         request ran out. Then new ones. Pending items count as if they had been answered as expected, so a batch spreads
         itself. Where a step is about several groups (the m worst) and fewer items are wanted, they are a random part
         of the step's groups. With `again`, items that this person has and has not answered come first, and count
-        towards n: for somebody who comes back. `slack` is the share of labels that the choice need not know yet: with
-        0.01, the belief is computed anew after 1% more labels. It is for a server, where labels come all the time.
+        towards n: for somebody who comes back. `slack` is the share of labels whose word about other groups the choice
+        need not know yet: with 0.05, the belief is computed anew after 5% more labels, and until then a label counts
+        for its own group alone. It is for a server, where labels come all the time.
         """
         n = whole_number(n, "The 'n' of ask()")
         check_name(self.spec, "ask", annotator)

@@ -28,15 +28,17 @@ if TYPE_CHECKING:
 
 
 class _Believed(NamedTuple):
-    """A belief, and when it was computed: the changes of labels until then, and the labels of each cell."""
+    """A belief, and when it was computed: events, changes of labels, labels, and their counts by cell until then."""
 
-    changes: int
     belief: Belief
-    labels: NDArray[np.float64]
+    events: int
+    changes: int
+    labelled: int
+    counts: NDArray[np.float64]
 
-    def unseen(self, ledger: Ledger) -> NDArray[np.int64]:
-        """Labels of each cell that the belief has not seen; they count as answered as expected, shape (cells,)."""
-        return np.maximum(ledger.counts.sum(axis=1) - self.labels, 0).astype(np.int64)
+    def is_only_behind(self, ledger: Ledger) -> bool:
+        """Whether labels were only added since: none was taken back or changed."""
+        return ledger.changes - self.changes == ledger.labelled - self.labelled
 
 
 class Choosing(Upkeep):
@@ -108,9 +110,14 @@ class Choosing(Upkeep):
         drawn = {i: step for i, step in self._drawn.items() if step >= ledger.drawn.step and ledger.is_free(i)}
         if len(drawn) < n or not slack:
             belief = self._prior.blank() if believed is None else believed.belief
-            unseen = None if believed is None else believed.unseen(ledger)
+            unseen = None
+            if believed is not None and self._voting is None:
+                belief = belief.counting(ledger.counts - believed.counts)
+            elif believed is not None:  # they may be wrong: they count as answered as expected
+                unseen = np.maximum((ledger.counts - believed.counts).sum(axis=1), 0).astype(np.int64)
             # No more than will be asked for before the belief is computed anew.
-            most = max(n, min(self.spec.task.plays, int(slack * ledger.labelled)))
+            known = 0 if believed is None else believed.labelled
+            most = max(n, min(self.spec.task.plays, known + int(slack * known) - ledger.labelled + 1))
             drawn = choose(self.spec, self._cells, self._askable, belief, ledger, most, unseen)
         taken = dict(islice(drawn.items(), n))
         self._drawn = {item: step for item, step in drawn.items() if item not in taken} if slack else {}
@@ -137,16 +144,24 @@ class Choosing(Upkeep):
         return read or self.spec.prior.on(cells, self.spec.target)
 
     def _believe(self, ledger: Ledger, slack: float = 0.0) -> _Believed:
-        """The belief about the assessment's own cells, kept until more than a share of the labels is new."""
+        """The belief about the assessment's own cells, kept until more than a share of the labels is new.
+
+        Labels that were taken back or changed are not waited for.
+        """
         believed = self._believed
-        changes = ledger.changes if self._voting is None else ledger.events  # a second vote tells something as well
-        if self._voting is not None and slack and believed is not None and self._voting.knows_enough(ledger, slack):
-            return believed
-        if believed is None or abs(changes - believed.changes) > slack * ledger.labelled:
+        if believed is None or not self._is_good(believed, ledger, slack):
             belief = self._believed_from(ledger, slack)
-            believed = _Believed(changes, belief, belief.counts.sum(axis=1))
-            self._believed, self._drawn = believed, {}
+            until = ledger.events, ledger.changes, ledger.labelled, ledger.counts.copy()
+            self._believed = believed = _Believed(belief, *until)
+            self._drawn = {}
         return believed
+
+    def _is_good(self, believed: _Believed, ledger: Ledger, slack: float) -> bool:
+        """Whether a belief that was computed earlier is good enough."""
+        if self._voting is not None:  # a second vote tells something as well
+            enough = slack > 0 and self._voting.knows_enough(ledger, slack)
+            return enough or abs(ledger.events - believed.events) <= slack * ledger.labelled
+        return believed.is_only_behind(ledger) and ledger.labelled - believed.labelled <= slack * ledger.labelled
 
     def _believed_from(self, ledger: Ledger, slack: float) -> Belief:
         """The belief about the assessment's own cells, from labels as they are or as they may be."""

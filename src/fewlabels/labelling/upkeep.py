@@ -21,6 +21,8 @@ from fewlabels.store import UnsureError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import pyarrow as pa
+
     from fewlabels.cells import Cells
     from fewlabels.io.tables import Named
     from fewlabels.partition import Partition
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SPARE = 50  # items that are named beyond those that are asked for
+_FEW = 10  # rows that are read faster one by one than by Arrow's `take`
 
 
 class Upkeep:
@@ -193,10 +196,16 @@ class Upkeep:
             return [{} for _ in items]
         if self.pool.reserve is not None:
             return self._supply.columns(self.pool, items, names, self._ledger.next_rows())
-        rows = column_of(np.array(items, dtype=np.int64))
-        columns = [self.pool.column(name).take(rows).to_pylist() for name in names]
+        columns = [_values(self.pool.column(name), items) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _contents(self, items: Sequence[int]) -> list[Any]:
         """What annotators look at, or None, for each of some items."""
         return [next(iter(one.values()), None) for one in self.shown(items)]
+
+
+def _values(column: pa.ChunkedArray[Any], rows: Sequence[int]) -> list[Any]:
+    """Some values of a column, by their rows."""
+    if len(rows) < _FEW:
+        return [column[int(row)].as_py() for row in rows]
+    return column.take(column_of(np.array(rows, dtype=np.int64))).to_pylist()

@@ -188,6 +188,7 @@ class Store(Reading):
                     new = self.since_all(connection, ends, seen)
                 log = Transaction(self, connection, name, new, own.head, max(end.place for end in ends.values()))
                 yield log
+                log.write()
         except StoreError as error:
             lost = isinstance(error.__cause__, DBAPIError) and error.__cause__.connection_invalidated
             if not lost or log is None or not log.added or not self._arrived(name, log):

@@ -48,6 +48,7 @@ class Transaction:
         """What others have added since the caller looked last."""
         self.added: list[Event] = []
         """What was appended here."""
+        self._rows: list[dict[str, object]] = []
 
     def open(self, name: str) -> Record:
         """The definition of an assessment, as `Store.open` gives it."""
@@ -55,28 +56,34 @@ class Transaction:
 
     def keyed(self, key: str) -> list[Event]:
         """The events that were appended with this key."""
+        self.write()
         return read_events(self._connection, BY_KEY, self._name, key=key)
 
     def append(self, new: Sequence[Event]) -> list[Event]:
         """Add events at the end of the log; returns them as they will be read, with `seq`, `at` and `hash`."""
-        now, head = datetime.now(UTC), self.head
+        now, head, place = datetime.now(UTC), self.head, self._place
         stamped, rows = [], []
         for event in new:
-            self._place += 1
-            at = event.at or now
-            placed = replace(event, seq=head.seq + 1, at=at, place=self._place, assessment=self._name)
+            place += 1
+            placed = replace(event, seq=head.seq + 1, at=event.at or now, place=place, assessment=self._name)
             row = row_of(self._name, placed)
             head = Mark(placed.seq, linked(head.hash, placed))
             stamped.append(replace(placed, hash=head.hash))
             rows.append(row | {"hash": head.hash})
-        if stamped:
-            self._connection.execute(ADD, rows)
-            end = {"end": head.seq, "end_hash": head.hash, "end_place": self._place}
-            self._connection.execute(_MOVE_END, {"name": self._name, **end})
-            self.head = head
-            self.added += stamped
+        self.head, self._place = head, place
+        self.added += stamped
+        self._rows += rows
         return stamped
+
+    def write(self) -> None:
+        """Send what was appended to the database: all at once at the end, since every statement costs time."""
+        if self._rows:
+            self._connection.execute(ADD, self._rows)
+            end = {"end": self.head.seq, "end_hash": self.head.hash, "end_place": self._place}
+            self._connection.execute(_MOVE_END, {"name": self._name, **end})
+            self._rows = []
 
     def has(self, event: Event) -> bool:
         """Whether an event is in the log, exactly as it was appended."""
+        self.write()
         return has_event(self._connection, self._name, Mark(event.seq, event.hash))
