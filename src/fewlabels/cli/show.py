@@ -70,7 +70,7 @@ def show(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.checks import check_guarantee
-    from fewlabels.cli.common import emit, emit_json, open_assessment, talk
+    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, talk
     from fewlabels.findings.finding import find
     from fewlabels.findings.outlook import is_quick
     from fewlabels.findings.tables import other_table, readable
@@ -105,7 +105,8 @@ def show(
     if forecast and unmet and (own or as_json) and is_quick(audit):
         from fewlabels.planning import forecast as foresee
 
-        known["forecast"] = foresee(audit).to_json()
+        with progress("looking ahead") as bar:
+            known["forecast"] = foresee(audit, progress=bar).to_json()
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
     elif known["forecast"]:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 # A round has one step at first, and later this share of the labels so far. The belief stays the same in a round, as if
 # a user asked for batches that grow. A look may take thousands of draws, so there are fewer of them.
 _ROUND, _LOOK = 1 / 25, 1 / 12
-# Both, for a belief that is fitted, which takes milliseconds.
-_FITTED = 1 / 6
+# Both, for a belief that is fitted, which takes milliseconds; and for one about several models, which takes tens of
+# them: with the fewest labels in a round, since 18 are needed before anything is 95% sure.
+_FITTED, _JOINT, _FEWEST = 1 / 6, 1 / 3, 3
 # The steps of a round, at most: in a longer one, more items are taken in the groups of each step.
 _STEPS = 100
 
@@ -69,6 +70,18 @@ class Game:
         """The number of labels that can still come, including those of pending items."""
         return int(self.free.room.sum()) + len(self.pending)
 
+    def stride(self, labels: int, share: float) -> int:
+        """The number of labels until the next belief: a share of those so far, and a larger one if it is fitted."""
+        if self.spec.task.of_models:
+            return max(_FEWEST, int(_JOINT * labels))
+        return max(self.spec.task.plays, int((_FITTED if self.spec.prior.uses_items else share) * labels))
+
+    def end(self, world: World) -> Belief:
+        """The belief about several models in a world where every item that can be asked about has its label."""
+        run = _Run(self, world)
+        run.tell(np.concatenate([self.pending, np.flatnonzero(self.free.room)]))
+        return run.belief()
+
     def play(
         self, world: World, rng: np.random.Generator, most: int, at: Sequence[int] = ()
     ) -> Iterator[tuple[int, Belief]]:
@@ -83,9 +96,8 @@ class Game:
             run.tell(self.pending.tolist())
             belief = run.belief()
             yield run.labels, belief
-        share = _FITTED if self.spec.prior.uses_items else _LOOK
         while run.labels < most and run.free.room.any():
-            after = run.labels + max(self.spec.task.plays, int(share * run.labels))
+            after = run.labels + self.stride(run.labels, _LOOK)
             goal = min([after, most, *(look for look in at if look > run.labels)])
             while run.labels < goal and run.free.room.any():
                 run.ask_round(belief, goal, rng)
@@ -114,8 +126,7 @@ class _Run:
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""
         spec, cells = self._game.spec, self._game.cells
-        share = _FITTED if spec.prior.uses_items else _ROUND
-        wanted = min(most - self.labels, max(spec.task.plays, int(share * self.labels)))
+        wanted = min(most - self.labels, self._game.stride(self.labels, _ROUND))
         times = 1 if spec.task.of_models else -(-wanted // (spec.task.plays * _STEPS))
         steps = -(-wanted // (spec.task.plays * times))
         rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64))
@@ -173,4 +184,10 @@ class _Round(Rewards):
 
     def mean(self) -> NDArray[np.float64]:
         """The rewards at the mean, shape (groups,), as if the items asked had been answered as expected."""
-        return Rewards(self.task, self.cells, self.belief.awaiting(self.waiting)).mean()
+        ahead = self.belief.awaiting(self.waiting)
+        return self._still if ahead is self.belief else Rewards(self.task, self.cells, ahead).mean()
+
+    @cached_property
+    def _still(self) -> NDArray[np.float64]:
+        """The rewards at the mean, of a belief that waits for nothing: the same throughout a round."""
+        return super().mean()

@@ -217,7 +217,8 @@ def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: n
     truth = world.value(spec.task.metric, cells, spec.target)
     watch, met = Watch(game, goal), None
     at: list[dict[str, float]] = []
-    for labels, belief in game.play(world, rng, min(_FARTHER * budgets[-1], game.open), budgets):
+    farthest = budgets[-1] if watch.is_vain(world, rng) else min(_FARTHER * budgets[-1], game.open)
+    for labels, belief in game.play(world, rng, farthest, budgets):
         if met is None:
             met = watch.met(labels, belief, rng)
         if labels in budgets:

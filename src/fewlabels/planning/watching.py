@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.planning.asking import Game
+    from fewlabels.planning.worlds import World
     from fewlabels.stopping import Standing
     from fewlabels.tasks import Task
 
@@ -81,6 +82,17 @@ class Watch:
         ]
         self._last, self._labels = now, labels
         return min(reached, key=lambda met_rule: met_rule.labels, default=None)
+
+    def is_vain(self, world: World, rng: np.random.Generator) -> bool:
+        """Whether the rule is not even near when all items have a label: models that differ by less than items tell.
+
+        Said of several models only, where that belief takes no longer than any other, and saves all the looks.
+        """
+        task, cells = self._game.spec.task, self._game.cells
+        if not task.of_models:
+            return False
+        now = self._read(Snapshot(task, cells, self._game.end(world), rng, _SHARP))
+        return not any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items())
 
     def _read(self, snapshot: Snapshot) -> dict[str, float]:
         prefix = "promised_" if self._guarantee else ""
