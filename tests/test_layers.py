@@ -15,6 +15,7 @@ ORDER = (
     "errors",
     "checks",
     "wording",
+    "opposites",
     "parts",
     "special",
     "arrow",

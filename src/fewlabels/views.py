@@ -55,6 +55,10 @@ class Views(Record):
         _, belief, cells = self._view(None, whole(self.pool), at=at)
         return cast("Belief", belief), cells
 
+    def belief_then(self, ledger: Ledger) -> Belief:
+        """The belief about the assessment's own groups after a part of the log, where labels may be wrong."""
+        return cast("Belief", self._viewed(None, None, at=ledger)[1])
+
     def _view(
         self,
         metric: Metric | None,
@@ -101,7 +105,7 @@ class Views(Record):
         off = self._is_steered() and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
         with self._current() as now:
             ledger = now if at is None else at
-            labels = self._possible_labels(ledger)
+            labels = self._possible_labels(ledger, then=at is not None)
             random = self._is_random_sample(ledger)
             alone, asked = not ledger.drawn.elsewhere, self._askers.asked(ledger)
             sample = self._sample(ledger) if off else None
@@ -130,11 +134,11 @@ class Views(Record):
             return metric, read(items, each[0]), cells
         return metric, NoisyBelief.of([read(items, true) for true in each]), cells
 
-    def _possible_labels(self, ledger: Ledger) -> list[NDArray[Any]]:
+    def _possible_labels(self, ledger: Ledger, *, then: bool = False) -> list[NDArray[Any]]:
         """The labelled items and their true classes; several times their classes, where labels may be wrong."""
         if self._voting is None:
             return [*ledger.labels()]
-        imputed = self._voting.told(ledger).imputed
+        imputed = self._voting.told_then(ledger) if then else self._voting.told(ledger).imputed
         return [imputed.items, *imputed.labels]
 
     def _is_steered(self) -> bool:
