@@ -25,6 +25,7 @@ ORDER = (
     "index",
     "reserve",
     "pool",
+    "changes",
     "partition",
     "belief",
     "cells",
@@ -64,9 +65,14 @@ ORDER = (
 )
 # Beside the order: what these may import of fewlabels. Only `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
-# Those that point up, inside a method and for convenience: `audit.plot()`, `audit.check(...)`, `audit.report(...)` and
-# `store.labels(name)`; and `io.foreign`, which hands files of other programs to their readers.
-UPWARDS = {"io": {"interop"}, "assessment": {"findings", "gate", "plots", "report"}, "store": {"labelling"}}
+# Those that point up, inside a method and for convenience: `pool.differences(...)`, `audit.plot()`, `audit.check(...)`,
+# `audit.report(...)` and `store.labels(name)`; and `io.foreign`, which hands files of other programs to their readers.
+UPWARDS = {
+    "pool": {"changes"},
+    "io": {"interop"},
+    "assessment": {"findings", "gate", "plots", "report"},
+    "store": {"labelling"},
+}
 # The functional core: NumPy in, NumPy out; no files, no clock, no hidden randomness.
 PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy"}

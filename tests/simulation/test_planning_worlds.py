@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import fewlabels as fl
+from fewlabels.learned.items import TrustBelief
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch
@@ -267,3 +268,24 @@ def test_worlds_in_which_no_label_can_settle_it_are_not_played() -> None:
         vain.append(watch.is_vain(world, np.random.default_rng([4, run])))
         assert not vain[-1] or watch.met(labels, last, np.random.default_rng([5, run])) is None
     assert 0 < sum(vain) < len(vain)
+
+
+def test_with_many_groups_a_plan_believes_nearly_what_the_assessment_would() -> None:
+    # There all confidences are taken as four: the means of 300 groups stay close, compared with how sure they are.
+    pool = pool_of(300, 20, confidence=True)
+    cells = cells_of(pool)
+    spec = Spec(ESTIMATE, fl.by_predicted(pool).recipe, fl.Learned(), fl.Thompson(), "population", 0, Stop())
+    rng = np.random.default_rng(3)
+    items = rng.choice(len(pool), 400, replace=False)
+    outcomes = Outcomes.of(cells, items, (rng.random(400) > cells.scores[items]).astype(np.int64))
+    fine = spec.prior.on(cells, "population").belief(outcomes)
+    coarse = Game(spec, cells, outcomes).prior.belief(outcomes)
+    assert coarse.numbers < fine.numbers / 2
+    sd, other_sd = (np.sqrt(belief.variance()[:, 0]) for belief in (fine, coarse))
+    assert np.sqrt((((fine.mean() - coarse.mean())[:, 0] / sd) ** 2).mean()) < 0.25
+    assert np.abs(np.log(other_sd / sd)).max() < 0.15
+    assert isinstance(fine, TrustBelief)
+    assert isinstance(coarse, TrustBelief)
+    (mean, variance), (other, its) = fine.model.overall(), coarse.model.overall()
+    assert mean == pytest.approx(other, abs=0.005)
+    assert np.sqrt(its / variance) == pytest.approx(1, abs=0.05)
