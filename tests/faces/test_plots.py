@@ -193,29 +193,19 @@ def test_confusion_has_the_estimates_and_the_largest_mistakes() -> None:
             cell = right[true] if true == row.predicted else cells[row.predicted, true]
             assert cell["mean"] == (None if row.mean is None else row.mean[j])
             assert cell["high"] == (None if row.high is None else row.high[j])
-    items = {
-        key: cell["mean"] * cell["n"] for key, cell in cells.items() if key[0] != key[1] and cell["mean"] is not None
-    }
-    assert [p.mean * p.n for p in shown.pairs] == pytest.approx(
-        sorted(items.values(), reverse=True)[: len(shown.pairs)]
-    )
+    seen = {(pair.predicted, pair.true): pair.seen for pair in shown.pairs}
+    assert all(pair.mean == pytest.approx(cells[pair.predicted, pair.true]["mean"]) for pair in shown.pairs)
+    wrong = [(said, true) for said, true in told_pairs(audit) if said != true]
+    assert all(seen[pair] == wrong.count(pair) for pair in wrong)
+    items = [(pair.seen == 0, -pair.mean * pair.n) for pair in shown.pairs]
+    assert items == sorted(items)
 
 
-@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()])
-def test_confusions_of_very_many_classes_are_read_without_draws(
-    prior: fl.priors.Prior, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The short way for a thousand classes gives what the long way gives."""
-    audit = assessment("confusion", prior=prior)
-    long = read(audit, "confusion")
-    monkeypatch.setattr("fewlabels.plots.confusion._EXACT", 3)
-    short = read(audit, "confusion")
-    if isinstance(prior, fl.Uniform):
-        assert short == long
-    for a, b in zip(short.rows, long.rows, strict=True):
-        assert (a.mean is None) == (b.mean is None)
-        if a.mean is not None:
-            assert a.mean == pytest.approx(b.mean, abs=1e-9)
+def told_pairs(audit: fl.Assessment) -> list[tuple[str, str]]:
+    """What the classifier says and what is true, for each label."""
+    items, true = audit.labelled_items()
+    names = audit.pool.classes
+    return [(names[said], names[at]) for said, at in zip(audit.pool.predicted[items], true, strict=True)]
 
 
 @pytest.mark.parametrize("task", ["compare", "compare-f1"])

@@ -163,7 +163,7 @@ def grounds_of(reading: Reading) -> Grounds:
         overall=over_all(reading, rows),
         said=_said(audit),
         unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
-        confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
+        confusions=confused(reading.confusions, rows) if audit.spec.task.metric.vector else (),
     )
 
 

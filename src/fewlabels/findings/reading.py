@@ -100,6 +100,11 @@ class Reading:
         return self.audit.estimates(level=self.level, metric=Accuracy(), groups=self.audit.groups, draws=self.draws)
 
     @cached_property
+    def confusions(self) -> Table:
+        """The largest mistakes in the assessment's own groups, where its metric is a confusion matrix."""
+        return self.audit.confusions(groups=self.audit.groups, level=self.level, draws=self.draws)
+
+    @cached_property
     def ranked(self) -> Mapping[str, Mapping[str, Any]]:
         """The rows of the answer by group, in its order; empty if the answer says nothing of each group."""
         table = self.answer.table

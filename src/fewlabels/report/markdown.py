@@ -113,7 +113,7 @@ def _confusions(report: Report) -> list[str]:
     if not report.confusions:
         return []
     rows = [(pair.group, pair.true, pair.words) for pair in report.confusions]
-    return ["## Classes confused most often", _table(("it says", "true class", "how often, when it says so"), rows)]
+    return ["## Classes confused", _table(("it says", "true class", "how often, when it says so"), rows)]
 
 
 def _judges(report: Report) -> list[str]:
