@@ -185,7 +185,7 @@ def test_every_policy_prior_and_metric_has_plain_words() -> None:
     [
         (0.95, "The two classes it gets wrong most often are "),
         (0.6, "The two classes it gets wrong most often are probably "),
-        (0.3, "The best guess for the two classes it gets wrong most often is "),
+        (0.3, "Of the two classes it gets wrong most often, likely: "),
     ],
 )
 def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _MATRIX = 30  # at most this many classes are shown as a matrix
 _WRITTEN = 12  # at most this many leave room for numbers in it
 _PAIRS = 25
+_SHOWN = 0.01  # a smaller share leaves its place empty
+_HALF, _STRONG = 0.5, 0.85  # from this share on, right is a strong colour, on which words can be read
 _LEAST = 1.0  # a mistake that no label showed is listed if it probably affects this many items
 _NUMBERS = 1_000_000  # classes² × groups of asking; beyond this, reading by other groups takes minutes
 
@@ -122,9 +124,10 @@ class Confusions(Plot):
                 f"A grey row has fewer than {FEW} labels. " if any(row.thin and row.mean for row in self.rows) else ""
             )
             return (
-                "A row is a predicted class and a column is a true class: the darker the square, the larger its share "
-                "of the row. Blue is right, orange is confused. A small square is uncertain: its area shrinks as the "
-                f"interval grows. {thin}Each share is estimated on its own, so a row need not add up to 100%."
+                "A row is a predicted class and a column is a true class: the stronger the colour, the larger the "
+                f"share of the row; below {percent(_SHOWN)} the place is empty. Blue is right, orange is confused. A "
+                f"small square is uncertain: its area shrinks as the interval grows. {thin}Each share is estimated on "
+                "its own, so a row need not add up to 100%."
             )
         return (
             "What it says → what is true. Mistakes that labels showed come first, and of these the ones that probably "
@@ -154,19 +157,10 @@ class Confusions(Plot):
                 continue
             for j, (mean, low, high) in enumerate(zip(row.mean, row.low, row.high, strict=True)):
                 marks += self._cell(i, j, row, mean, (low, high))
-        # Names do not fit above columns, so columns are numbered, unless all names are as short as numbers.
-        short = all(len(name) <= 3 for name in self.classes)
-        across = (Tick(j + 0.5, name if short else f"{j + 1}", name) for j, name in enumerate(self.classes))
-        down = (
-            Tick(i + 0.5, row.predicted if short else f"{i + 1} {row.predicted}", _row_tip(row))
-            for i, row in enumerate(self.rows)
-        )
-        aside = tuple(
-            Tick(i + 0.5, HOLLOW if row.thin else f"{percent(row.mean[i])} right")
-            for i, row in enumerate(self.rows)
-            if row.mean is not None
-        )
-        x = Axis(0, k, tuple(across), "true class", grid=False)
+        across = (Tick(j + 0.5, name, name) for j, name in enumerate(self.classes))
+        down = (Tick(i + 0.5, row.predicted, _row_tip(row)) for i, row in enumerate(self.rows))
+        aside = tuple(Tick(i + 0.5, counted(row.labelled, "label")) for i, row in enumerate(self.rows) if row.mean)
+        x = Axis(0, k, tuple(across), "true class", grid=False, turned=True)
         y = Axis(k, 0, tuple(down), "predicted class", grid=False)
         tall = 44 if k <= _WRITTEN else max(18, 528 / k)
         few = any(row.thin and row.mean for row in self.rows)
@@ -182,14 +176,21 @@ class Confusions(Plot):
         # square root. If the share is written on the square, it stays light enough to read.
         inset = 0.5 - 0.48 * max(1 - (ends[1] - ends[0]), 0.04) ** 0.5
         right, written = self.classes[j] == row.predicted, len(self.classes) <= _WRITTEN
-        shade = mean if right else mean**0.5 * (0.55 if written else 1.0)
+        shade = mean**0.5 * (0.55 if written else 1.0)
+        if right:  # written in the colour of the words up to a half, and in that of the background above
+            shade = mean if not written else 0.5 * mean if mean < _HALF else _STRONG + (1 - _STRONG) * (2 * mean - 1)
         xs, ys = (j + inset, j + 1 - inset), (i + inset, i + 1 - inset)
         tone: Tone = "muted" if row.thin else "main" if right else "accent"
-        marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=((j, j + 1), (i, i + 1)))]
-        if written and not right and not row.thin and mean >= 0.05:
-            words = percent(mean)
+        around = ((j, j + 1), (i, i + 1))
+        if mean < _SHOWN:
+            return [Box(*around, tip, "ink", 0)]
+        marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=around)]
+        if written and not row.thin:
+            words = f"{100 * mean:.0f}%"
             # Short numbers get the same room as long ones, so that all are written, or none.
-            marks.append(Note(j + 0.5, i + 0.5, words, "on", tip=tip, room=(1 - 2 * inset) * len(words) / 3))
+            ink: Tone = "paper" if right and mean >= _HALF else "ink"
+            room = (1 - 2 * inset) * len(words) / 3
+            marks.append(Note(j + 0.5, i + 0.5, words, "on", ink, tip=tip, room=room))
         return marks
 
     def _largest(self) -> Panel:
