@@ -12,9 +12,9 @@ from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
 from fewlabels.errors import Argument, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
-from fewlabels.metrics import Accuracy, Metric
+from fewlabels.metrics import Accuracy, Confusion, Metric
 from fewlabels.noise import Reliability, reliability
-from fewlabels.partition import Partition, by_score, cross
+from fewlabels.partition import Partition, by_predicted, by_score, cross
 from fewlabels.stopping import Standing, standing
 from fewlabels.tasks import Answer, Task
 from fewlabels.views import Views
@@ -235,6 +235,36 @@ class Assessment(Views):
         from fewlabels.findings.classes import read_classes
 
         return read_classes(self, level=level, draws=draws, model=model)
+
+    def confusions(
+        self,
+        most: int = 20,
+        *,
+        groups: Partition | None = None,
+        level: float = 0.95,
+        draws: int = 10_000,
+        model: str | None = None,
+    ) -> Table:
+        """The largest mistakes: what the classifier says and what is true, those that labels showed first.
+
+        Columns group, true, n, labelled, seen (how many of the group's labels show that class), and mean, low and high:
+        the share of the group that truly is of that class. `groups` are the predicted classes, or a cross of them.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["spam", "ham"] * 50})
+        >>> audit = fl.create(None, "mail", pool)
+        >>> _ = audit.tell({item: "ham" for item in audit.ask(20).ids})
+        >>> next(audit.confusions(1).rows())["true"]
+        'ham'
+        """
+        from fewlabels.findings.confusions import read_confusions
+
+        check_level(level)
+        metric, belief, cells = self._view(Confusion(), groups or by_predicted(self.pool_of(model)), model)
+        table = read_confusions(belief, cells, self._results_rng(), level=level, most=most, draws=draws)
+        return table.with_settings(**self._settings(metric))
 
     def fairness(
         self,

@@ -139,6 +139,17 @@ class Style:
         text = f"{points:.0f}" if points >= 5 else f"{points:.1f}"
         return f"{text} point{'s' * (text not in ('1', '1.0'))}"
 
+    def width(self, value: float) -> str:
+        """The width of an interval: percentage points with a digit more than they are asked for, or a plain number.
+
+        >>> Style(share=True).width(0.2), Style(share=True).width(0.2041), Style(share=False).width(12.3456)
+        ('20 points', '20.4 points', '12.3')
+        """
+        if not self.share:
+            return plain(value)
+        text = f"{100 * value:.1f}".removesuffix(".0")
+        return f"{text} point{'s' * (text != '1')}"
+
     def apart(self, low: float, high: float) -> str:
         """An interval of a difference in a sentence, both ends as exactly.
 

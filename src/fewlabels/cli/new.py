@@ -186,12 +186,15 @@ def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list
     """Describe the groups, the question and the stopping rules in words."""
     from fewlabels.cli.predictions import Understood
     from fewlabels.findings.phrases import asked
+    from fewlabels.planning.words import aim
+    from fewlabels.wording import counted
 
     sizes = groups.sizes[groups.sizes > 0]
     each = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
     about = f"{len(groups):,} {groups.words}, with {each} items each"
     empty = f"; {len(groups) - len(sizes):,} without items" if len(sizes) < len(groups) else ""
-    rules = ", ".join(f"{name} {value:g}" for name, value in stop.rules.items()) or "when you say so"
+    goals = [counted(stop.labels, "label")] if stop.labels is not None else []
+    rules = " or ".join(filter(None, [*goals, aim(stop, task)])) or "when you say so"
     return [
         Understood("groups", about + empty, "--groups HOW"),
         Understood("question", asked(task, groups, model), _changed_by(task)),

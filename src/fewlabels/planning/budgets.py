@@ -286,7 +286,8 @@ def _plan(
     if recommended is None:  # the results of a budget are the best guide here, so they come first
         at = spec.stop.labels or _EXAMPLE
         i = int(np.argmin(np.abs(np.log(np.array(budgets) / at))))
-        sentences.append(buys(budgets[i], {name: column[i] for name, column in columns.items()}, spec.task.plays))
+        row, share = {name: column[i] for name, column in columns.items()}, spec.task.metric.in_percent
+        sentences.append(buys(budgets[i], row, spec.task.plays, share=share))
     if not is_set:
         given = "No stopping rule was given" if spec.stop.labels is None else "A budget is not a goal"
         sentences.append(f"{given}, so a usual one is planned for.")
@@ -310,6 +311,7 @@ def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_C
     when = quantile([course.met for course in courses], ENOUGH)
     if np.isinf(when):
         far = min(_FARTHER * budgets[-1], game.open)
-        return None, never(len(stopped) / len(courses), far, goal, game.spec.task)
+        every = far == game.open and game.spec.target == "population"
+        return None, never(len(stopped) / len(courses), far, goal, game.spec.task, all_items=every)
     recommended = min(max(rounded(when, up=True), 1), game.open)
     return recommended, recommendation(recommended, ENOUGH, honesty, goal, game.spec.task)
