@@ -63,13 +63,15 @@ ORDER = (
     "pytest_plugin",
     "__main__",
 )
-# Beside the order: what these may import of fewlabels. Only `cli` and the package's own __init__ import them.
+# Beside the order: what these may import of fewlabels. Only `web`, `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
 # Those that point up, inside a method and for convenience: `pool.differences(...)`, `audit.plot()`, `audit.check(...)`,
-# `audit.report(...)` and `store.labels(name)`; and `io.foreign`, which hands files of other programs to their readers.
+# `audit.report(...)` and `store.labels(name)`; `io.foreign`, which hands files of other programs to their readers; and
+# `web.making`, which reads predictions and questions as `fewlabels new` does.
 UPWARDS = {
     "pool": {"changes"},
     "io": {"interop"},
+    "web": {"cli"},
     "assessment": {"findings", "gate", "plots", "report"},
     "store": {"labelling"},
 }
@@ -125,7 +127,7 @@ def complaints(source: str, module: str, is_package: bool = False) -> list[str]:
         return [f"fewlabels.{layer} is in no layer: add it to ORDER in tests/test_layers.py, where it belongs"]
     allowed = ASIDE.get(layer) or set(ORDER[: ORDER.index(layer)])
     allowed |= UPWARDS.get(layer, set())
-    if layer == "cli":
+    if layer in {"web", "cli"}:
         allowed |= set(ASIDE)
     wrong = []
     for name in sorted(imported(source, module, is_package)):

@@ -17,6 +17,7 @@ from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
 from fewlabels.web import messages as m
 from fewlabels.web.content import parts_of
+from fewlabels.web.drafts import Drafts
 from fewlabels.web.errors import UnknownAssessmentError
 from fewlabels.web.guard import Remembered, seal
 from fewlabels.web.live import Streams
@@ -54,6 +55,8 @@ class Service:
         self.sessions = Sessions(store)
         self.known = Remembered(self.people, self.sessions, settings.remember)
         """Who holds a token or a session."""
+        self.drafts = Drafts()
+        """The assessments that owners are making in the browser."""
         self.streams = Streams()
         """The pages that follow a log."""
         self._lock = threading.Lock()
@@ -139,6 +142,7 @@ class Service:
             pending=sum(progress["pending"]),
             items=len(audit.pool),
             groups=len(audit.groups),
+            budget=audit.spec.stop.labels,
         )
 
     def blind(self, name: str) -> str | None:
