@@ -128,7 +128,11 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
             f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}. They "
             "count for this question too, and nobody is asked about these items again."
         )
-    talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
+    talk(
+        f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
+        if dry_run
+        else _next(address, name, options["overlap"])
+    )
     if as_json:
         about = {line.what: line.text for line in understood}
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
@@ -241,14 +245,16 @@ def _say(head: str, lines: Sequence[Understood]) -> None:
             talk(f"{'':14}{more}")
 
 
-def _next(address: str, name: str) -> str:
+def _next(address: str, name: str, people: int) -> str:
+    """What to type next; where several people label each item, every sheet is one person's."""
     from fewlabels.cli.common import quoted, shown
 
-    where = f"{shown(address)} {quoted(name)}"
+    where, who = f"{shown(address)} {quoted(name)}", " --annotator ann" if people > 1 else ""
+    sheet, whose = ("ann.csv", ", for each person") if who else ("batch.csv", "")
     typed = {
-        f"fewlabels label {where}": "label here, one item at a time",
+        f"fewlabels label {where}{who}": "label here, one item at a time",
         f"fewlabels serve {shown(address)}": "or in the browser, alone or with others",
-        f"fewlabels ask {where} -n 20 > batch.csv": "or write 20 items to a file to fill in",
+        f"fewlabels ask {where} -n 20{who} > {sheet}": f"or write 20 items to a file to fill in{whose}",
     }
     wide = max(map(len, typed))
     lines = [f"  {command:{wide}}    {what}" for command, what in typed.items()]
