@@ -101,8 +101,8 @@ class Views(Record):
             )
         metric.check(pool, groups)
         cells = metric.cells(pool, groups)
-        # The number over all items can be off after steered asking, if it is one share.
-        off = self._is_steered() and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
+        # A number over all items can be off after steered asking, where labels show right and wrong.
+        off = self._is_steered() and len(groups) == 1 and cells.right is None
         with self._current() as now:
             ledger = now if at is None else at
             labels = self._possible_labels(ledger, then=at is not None)
