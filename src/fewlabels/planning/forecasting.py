@@ -124,7 +124,7 @@ def forecast(
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
     >>> audit = fl.create(None, "pets", pool, stop=Stop(overall=0.1))
     >>> print(forecast(audit, runs=20).words)
-    Probably ... more labels until the interval of the average is at most 0.1 wide (80%: ... to ...).
+    Probably ... more labels until the interval of the average is at most 10 points wide (80%: ... to ...).
     """
     game = _game(audit, task)
     goal, is_set, now = _goal(audit, game, stop, seed)
