@@ -63,8 +63,8 @@ ORDER = (
 # Beside the order: what these may import of fewlabels. Only `web`, `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
 # Those that point up, inside a method and for convenience: `audit.plot()`, `audit.check(...)`, `audit.report(...)` and
-# `store.labels(name)`; `io.foreign`, which hands files of other programs to their readers; and `web.making`, which reads
-# predictions and questions as `fewlabels new` does.
+# `store.labels(name)`; `io.foreign`, which hands files of other programs to their readers; and `web.making`, which
+# reads predictions and questions as `fewlabels new` does.
 UPWARDS = {
     "io": {"interop"},
     "web": {"cli"},
