@@ -15,6 +15,7 @@ ORDER = (
     "errors",
     "checks",
     "wording",
+    "opposites",
     "parts",
     "special",
     "arrow",
@@ -24,6 +25,7 @@ ORDER = (
     "index",
     "reserve",
     "pool",
+    "changes",
     "partition",
     "belief",
     "cells",
@@ -44,6 +46,7 @@ ORDER = (
     "named",
     "store",
     "labelling",
+    "views",
     "assessment",
     "beginning",
     "simulation",
@@ -62,10 +65,11 @@ ORDER = (
 )
 # Beside the order: what these may import of fewlabels. Only `web`, `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
-# Those that point up, inside a method and for convenience: `audit.plot()`, `audit.check(...)`, `audit.report(...)` and
-# `store.labels(name)`; `io.foreign`, which hands files of other programs to their readers; and `web.making`, which
-# reads predictions and questions as `fewlabels new` does.
+# Those that point up, inside a method and for convenience: `pool.differences(...)`, `audit.plot()`, `audit.check(...)`,
+# `audit.report(...)` and `store.labels(name)`; `io.foreign`, which hands files of other programs to their readers; and
+# `web.making`, which reads predictions and questions as `fewlabels new` does.
 UPWARDS = {
+    "pool": {"changes"},
     "io": {"interop"},
     "web": {"cli"},
     "assessment": {"findings", "gate", "plots", "report"},
