@@ -75,6 +75,23 @@ def decided(page: Page) -> None:
     page.wait_for_selector("text=Decided: class 2.")
 
 
+def understood(page: Page) -> None:
+    """What was understood of the built-in example, with all that can be said about it."""
+    page.click('button:has-text("Try the example")')
+    page.wait_for_selector("text=What was understood in")
+    unfolded(page)
+
+
+def asking(page: Page) -> None:
+    """The form of a question, with a mistake in it."""
+    understood(page)
+    page.click('button:has-text("Next: the question")')
+    page.check("[value=compare]")
+    page.fill("[name=labels]", "many")
+    page.click("button.primary:visible")
+    page.wait_for_selector(".wrong")
+
+
 PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "home": ("/", None),
     "people": ("/people", invited),
@@ -84,6 +101,10 @@ PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "label, many classes": ("/label/{many}", searching),
     "decide": ("/decide/{name}", decided),
     "dashboard": ("/dashboard/{name}", settled),
+    "groups": ("/groups/{name}", None),
+    "new": ("/new", None),
+    "new, understood": ("/new", understood),
+    "new, question": ("/new", asking),
     "error": ("/dashboard/nothing of this name", None),
 }
 

@@ -10,16 +10,16 @@ import click
 
 from fewlabels.cli.common import json_option
 from fewlabels.cli.guide import guide_options
-from fewlabels.cli.predictions import NOTHING, pool_options
+from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import method_options, question_options, stop_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.cli.predictions import Understood
     from fewlabels.partition import Partition
     from fewlabels.stopping import Stop
     from fewlabels.tasks import Task
+    from fewlabels.understanding.words import Understood
 
 _HELP = """Begin an assessment.
 
@@ -88,7 +88,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.guide import read_guide, write_guide
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
-    from fewlabels.cli.question import asked_about, question, stop_rule
+    from fewlabels.understanding.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
 
     name, files = _name_and_files(address, words, options["table"])
@@ -188,6 +188,8 @@ def _is_file(word: str) -> bool:
 
 
 def _content(text: str | None) -> list[str] | None:
+    from fewlabels.understanding.predictions import NOTHING
+
     if text is None:
         return None
     return [] if text == NOTHING else [part.strip() for part in text.split(",")]
@@ -195,9 +197,9 @@ def _content(text: str | None) -> list[str] | None:
 
 def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list[Understood]:
     """Describe the groups, the question and the stopping rules in words."""
-    from fewlabels.cli.predictions import Understood
     from fewlabels.findings.phrases import asked
     from fewlabels.planning.words import aim
+    from fewlabels.understanding.words import Understood
     from fewlabels.wording import counted
 
     sizes = groups.sizes[groups.sizes > 0]

@@ -89,8 +89,8 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> Plan:
     from fewlabels.cli.common import progress
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
-    from fewlabels.cli.question import asked_about, question, stop_rule
     from fewlabels.planning import plan as play
+    from fewlabels.understanding.question import asked_about, question, stop_rule
 
     pool, _ = read_predictions(files, options, content=[])
     pool = asked_about(options, pool)

@@ -117,15 +117,16 @@ def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **option
 
 def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
-    from fewlabels.cli.parsing import group_columns, labels_from
+    from fewlabels.cli.parsing import labels_from
     from fewlabels.cli.predictions import opened, read_predictions
-    from fewlabels.cli.question import asked_about, question
     from fewlabels.errors import InputError, SpecError
     from fewlabels.io.table_roles import is_table
     from fewlabels.simulation.kernels.jit import need_compiler
     from fewlabels.simulation.methods import methods_from
     from fewlabels.simulation.study import simulate as run
     from fewlabels.simulation.truth import truth
+    from fewlabels.understanding.predictions import group_columns
+    from fewlabels.understanding.question import asked_about, question
 
     need_compiler()
     if any(is_table(file, options.get("table")) for file in files):

@@ -13,11 +13,11 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fewlabels.cli.predictions import Understood
     from fewlabels.engines.table import Step, Table
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.words import Understood
 
 # What only a pool in memory has, by the name of its option.
 _IN_MEMORY = {
@@ -36,13 +36,13 @@ def read_table_predictions(
     address: str, options: dict[str, Any], *, content: Sequence[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read the summary and the reserve of a table, and report how its columns were understood."""
-    from fewlabels.cli.parsing import group_columns
-    from fewlabels.cli.predictions import NOTHING, class_list, unclear
     from fewlabels.engines.opening import open_table
     from fewlabels.errors import InputError
     from fewlabels.io.finder import find_roles, guess
     from fewlabels.io.table_roles import columns_from, sample_of
     from fewlabels.io.tables import read_table
+    from fewlabels.understanding.predictions import NOTHING, class_list, group_columns
+    from fewlabels.understanding.words import unclear
 
     _refuse(options, content)
     table = open_table(address, table=options.get("table"))
@@ -134,8 +134,8 @@ def _watched(table: Table) -> Iterator[None]:
 def _understood(
     sample: Source, guessed: Guess, pool: Pool, confidence: str | None, groups: Sequence[str]
 ) -> list[Understood]:
-    from fewlabels.cli.predictions import MOST_NAMES, Understood, left_over
     from fewlabels.io.source import listed_pieces
+    from fewlabels.understanding.words import MOST_NAMES, Understood, left_over
 
     assert pool.reserve is not None
     named = f"{len(pool.reserve.unit):,} of them are named; the rest stay in the table"

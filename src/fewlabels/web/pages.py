@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -21,7 +21,8 @@ from fewlabels.web.errors import error_response
 from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.messages import Strict
 from fewlabels.web.service import Service
-from fewlabels.web.views import dashboard
+from fewlabels.web.views import dashboard, done
+from fewlabels.web.work import Work, work
 from fewlabels.wording import counted, probability, shortened
 
 if TYPE_CHECKING:
@@ -175,9 +176,30 @@ def decide(name: str, request: Request, service: Here, owner: Owner, visit: Visi
 @router.get("/part/live/{name:path}")
 def live(name: str, request: Request, service: Here, _owner: Owner) -> Response:
     """Return the parts of the dashboard that follow the log."""
+    return _part(request, "live.html", name, view=service.kept(name, "dashboard", dashboard))
+
+
+@router.get("/part/work/{name:path}")
+def working(name: str, request: Request, service: Here, _owner: Owner) -> Response:
+    """Return who is labelling now, and how quickly: it depends on the clock too."""
+    return _part(request, "work.html", name, work=_work(service, name))
+
+
+def _work(service: Service, name: str) -> Work:
+    so_far = service.kept(name, "work", done)
+    return work(service.pace(name), so_far.people, so_far.agreement, so_far.events, datetime.now(UTC))
+
+
+def _part(request: Request, template: str, name: str, **view: Any) -> HTMLResponse:
+    filled = request.app.state.pages.get_template(template)
+    return HTMLResponse(filled.render(name=name, root=root_of(request), **view))
+
+
+@router.get("/groups/{name:path}")
+def groups(name: str, request: Request, service: Here, owner: Owner) -> Response:
+    """Show the table of all groups."""
     view = service.kept(name, "dashboard", dashboard)
-    filled = request.app.state.pages.get_template("live.html")
-    return HTMLResponse(filled.render(view=view, name=name, root=root_of(request)))
+    return page(request, "groups.html", owner, name=name, here="groups", view=view)
 
 
 @router.get("/part/forecast/{name:path}")
@@ -210,10 +232,13 @@ def log(name: str, service: Here, _owner: Owner) -> Response:
 
 
 @router.get("/dashboard/{name:path}")
-def overview(name: str, request: Request, service: Here, owner: Owner) -> Response:
-    """Show the dashboard."""
-    question = service.summary(name).question
-    return page(request, "dashboard.html", owner, name=name, here="dashboard", question=question)
+def overview(name: str, request: Request, service: Here, owner: Owner, *, whole: bool = False) -> Response:
+    """Show the dashboard; its parts are fetched by a script, or with `whole` are there from the beginning."""
+    about: dict[str, Any] = {"question": service.summary(name).question, "view": None, "work": None, "words": ""}
+    if whole:
+        about |= {"view": service.kept(name, "dashboard", dashboard), "work": _work(service, name)}
+        about["words"] = service.kept(name, "forecast", outlook)
+    return page(request, "dashboard.html", owner, name=name, here="dashboard", whole=whole, **about)
 
 
 def _download(text: str, file: str, kind: str) -> Response:

@@ -21,6 +21,7 @@ from fewlabels.web.drafts import Drafts
 from fewlabels.web.errors import UnknownAssessmentError
 from fewlabels.web.guard import Remembered, seal
 from fewlabels.web.live import Streams
+from fewlabels.web.work import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +61,7 @@ class Service:
         self.streams = Streams()
         """The pages that follow a log."""
         self._lock = threading.Lock()
+        self._paces: dict[str, Pace] = {}
         self._open: dict[str, Assessment] = {}
         self._looked: dict[str, float] = {}
         self.closing: Callable[[], bool] = lambda: False
@@ -95,6 +97,14 @@ class Service:
             if key not in self._kept or self._kept[key][0] != state:
                 self._kept[key] = (state, make(audit))
             return self._kept[key][1]
+
+    def pace(self, name: str) -> Pace:
+        """Return when people answered, up to the last event."""
+        audit = self.audit(name)
+        with self._lock:
+            pace = self._paces.setdefault(name, Pace())
+        pace.catch_up(audit)
+        return pace
 
     def expire(self, name: str) -> None:
         """Take back items whose lease ran out, from those who label here; others, such as with a file, have no lease.

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # The first parts of our own paths: a prefix of the same name could not be told from them.
-_OURS = [
-    [part] for part in ("static", "api", "label", "dashboard", "decide", "people", "part", "download", "sign-in", "new")
-]
+_PATHS = ("static", "api", "label", "dashboard", "groups", "decide", "people", "part", "download", "sign-in", "new")
+_OURS = [[part] for part in _PATHS]
 
 
 @dataclass(frozen=True)

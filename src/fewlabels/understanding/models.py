@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.cli.predictions import MOST_NAMES, Understood, score_names
 from fewlabels.errors import InputError
 from fewlabels.io.answers import alike
 from fewlabels.io.finder import Guess, guess, names
@@ -18,6 +17,8 @@ from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.io.source import listed, listed_pieces
+from fewlabels.understanding.predictions import score_names
+from fewlabels.understanding.words import MOST_NAMES, Understood
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
