@@ -72,11 +72,12 @@ def show(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.checks import check_guarantee
-    from fewlabels.cli.common import emit, emit_json, open_assessment, talk
+    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, talk
     from fewlabels.findings.finding import find
     from fewlabels.findings.outlook import is_quick
     from fewlabels.findings.tables import mistakes_table, other_table, readable
     from fewlabels.named import groups_from, metric_from
+    from fewlabels.wording import counted
 
     audit = open_assessment(address, name)
     if judges:
@@ -88,16 +89,17 @@ def show(
     by = groups_from(groups, pool) if groups else audit.groups_of(model)
     check_guarantee(guarantee, together=together)
     # A headline goes by the posterior's intervals, so that it has no place above others.
-    finding = find(audit, level) if own and guarantee is None else None
     most = top or (_SCREEN if sys.stdout.isatty() and not as_json else None)
-    if measured.vector and most and sort is None:
-        table = mistakes_table(audit, by, level, most, model=model)
-    elif finding:
-        table = _first(_sorted(finding.estimates, audit, sort), top)
-    else:
-        table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
-        table = _first(_sorted(table, audit, sort), top)
-    known = _progress(audit) | _sentences(finding)
+    with progress(f"reading {counted(len(by), 'group')}"):
+        finding = find(audit, level) if own and guarantee is None else None
+        if measured.vector and most and sort is None:
+            table = mistakes_table(audit, by, level, most, model=model)
+        elif finding:
+            table = _first(_sorted(finding.estimates, audit, sort), top)
+        else:
+            table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
+            table = _first(_sorted(table, audit, sort), top)
+        known = _progress(audit) | _sentences(finding)
     if not as_json:
         for line in _words(audit, known, address):
             talk(line)
@@ -111,7 +113,8 @@ def show(
     if forecast and unmet and (own or as_json) and is_quick(audit):
         from fewlabels.planning import forecast as foresee
 
-        known["forecast"] = foresee(audit).to_json()
+        with progress("foreseeing how many more labels it takes") as bar:
+            known["forecast"] = foresee(audit, progress=bar).to_json()
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
     elif known["forecast"]:

@@ -29,8 +29,8 @@ class Forest(Plot):
 
     Parameters
     ----------
-    measure
-        The metric.
+    measure, end
+        The metric, and the end of it that comes first, such as "lowest accuracy".
     level
         The probability of each interval.
     rows
@@ -46,6 +46,7 @@ class Forest(Plot):
     title: ClassVar[str] = "Groups with intervals"
 
     measure: Measure
+    end: str
     level: float
     rows: tuple[Row, ...]
     named: tuple[str, ...]
@@ -69,7 +70,8 @@ class Forest(Plot):
         task = reading.audit.spec.task
         named = reading.found
         first = ordered(rows, named, highest=task.leading == "highest")
-        return cls(reading.measure, reading.level, first, named, reading.found_words, average)
+        end = f"{task.leading} {reading.measure.name}"
+        return cls(reading.measure, end, reading.level, first, named, reading.found_words, average)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
@@ -100,7 +102,7 @@ class Forest(Plot):
         """The groups that were found with their best guesses, beside the average."""
         each = [f"{shortened(row.group, 30)} {self._style.value(row.mean)}" for row in found[:_NAMED]]
         each += [f"{len(found) - _NAMED:,} more"] if len(found) > _NAMED else []
-        words = f"{self.measure.name.capitalize()} of {listed(each)}"
+        words = f"{self.end[0].upper()}{self.end[1:]}: {listed(each)}"
         return words if self.average is None else f"{words}; average {self._style.value(self.average)}"
 
     def picture(self) -> Picture:
