@@ -105,6 +105,21 @@ class Belief:
         plain = self.matched()
         return replace(plain, counts=plain.counts + pending[:, None] * plain.alpha / plain.strength[:, None])
 
+    def counting(self, labels: NDArray[np.float64]) -> Belief:
+        """The belief after further labels, shape (cells, outcomes), which speak for their own cells alone.
+
+        Exact where the cells are independent. A learned belief becomes its independent match: what the labels say about
+        other cells waits until it is computed anew.
+
+        >>> belief = Belief(np.array([[1.0, 1.0]]), np.array([[6.0, 2.0]]), np.array([10]))
+        >>> belief.counting(np.array([[2.0, 0.0]])).mean()
+        array([[0.75, 0.25]])
+        """
+        if not labels.any():
+            return self
+        plain = self.matched()
+        return replace(plain, counts=plain.counts + labels)
+
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (cells, outcomes)."""
         mean = self.alpha / self.strength[:, None]

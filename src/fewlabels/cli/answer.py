@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -104,9 +105,11 @@ def _put_other(
     from fewlabels.findings.tables import readable
 
     pool = audit.pool_of(model)
-    same = dict.fromkeys(("task", "rope", "by", "sure", "guarantee", "compare_models"))
+    same = dict.fromkeys(("task", "rope", "by", "sure", "guarantee", "compare_models", "verdict"))
     options = {**same, **other, "best": False, "only": (), "metric": other["metric"] or "accuracy"}
     groups, task = question(options, pool)
+    if other["metric"] is None and other["certify"] is None:
+        task = replace(task, metric=audit.spec.task.metric)
     if other["groups"] is None:
         groups = audit.groups_of(model)
     answer = audit.put(task, groups, model=model, level=level)

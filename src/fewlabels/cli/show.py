@@ -113,7 +113,7 @@ def show(
     if forecast and unmet and (own or as_json) and is_quick(audit):
         from fewlabels.planning import forecast as foresee
 
-        with progress("foreseeing how many more labels it takes") as bar:
+        with progress("looking ahead") as bar:
             known["forecast"] = foresee(audit, progress=bar).to_json()
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})

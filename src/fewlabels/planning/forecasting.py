@@ -124,11 +124,11 @@ def forecast(
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
     >>> audit = fl.create(None, "pets", pool, stop=Stop(overall=0.1))
     >>> print(forecast(audit, runs=20).words)
-    Probably ... more labels until the interval of the average is at most 0.1 wide (80%: ... to ...).
+    Probably ... more labels until the interval of the average is at most 10 points wide (80%: ... to ...).
     """
     game = _game(audit, task)
     goal, is_set, now = _goal(audit, game, stop, seed)
-    labels = game.known.labels
+    labels = len(game.known.items)  # one label of several models counts in a row of each
     ahead = _ahead(game, goal, labels, most)
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
         return _known(goal, is_set, now, ahead, game.spec)
@@ -152,6 +152,8 @@ def runs_of_forecast(numbers: int) -> int:
 
 def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Generator) -> float:
     """The number of labels at which the rule is met in a world; infinite if it is not."""
+    if watch.is_vain(world, rng):
+        return np.inf
     looks = game.play(world, rng, most)
     next(looks)  # the belief now, which is known
     for labels, belief in looks:
