@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.findings.measures import HOLLOW
+from fewlabels.partition import whole
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_values
@@ -38,8 +39,8 @@ class Forest(Plot):
     named, means
         The groups that were found, and what the mark on them means.
     average
-        Σ_g p_g mean_g, the average weighted by size. It is None for a comparison, which asks in only two groups, and
-        if the prior decides it.
+        Σ_g p_g mean_g, the average weighted by size; for one share, the number over all items. It is None for a
+        comparison, which asks in only two groups, and if the prior decides it.
     """
 
     name: ClassVar[str] = "forest"
@@ -65,9 +66,12 @@ class Forest(Plot):
         rows = reading.rows(reading.estimates)
         shares = reading.audit.groups.shares.tolist()
         average = None
+        task = reading.audit.spec.task
         if reading.pair is None and reading.is_grounded:
             average = sum(p * row.mean for p, row in zip(shares, rows, strict=True) if row.mean is not None)
-        task = reading.audit.spec.task
+            if task.metric.marginal:  # the number over all items that every other place shows
+                everything = whole(reading.audit.pool)
+                average = reading.audit.estimates(groups=everything, draws=reading.draws)["mean"][0]
         named = reading.found
         first = ordered(rows, named, highest=task.leading == "highest")
         end = f"{task.leading} {reading.measure.name}"
