@@ -116,7 +116,8 @@ class Assessment(Views):
         belief, cells = self._answering()
         answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
-        return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
+        plainly = self._plainly(answer.words, table, level, draws)
+        return Answer(answer.words, answer.probability, table, answer.groups, plainly)
 
     def put(
         self,
@@ -350,19 +351,26 @@ class Assessment(Views):
 
     # --- inside
 
-    def _plainly(self, words: str, level: float, draws: int) -> Callable[[], str]:
-        """A function that makes the headline; it falls back to the task's words if the log has changed or is closed."""
+    def _plainly(self, words: str, table: Table, level: float, draws: int) -> Callable[[], tuple[str, Table]]:
+        """A function that makes the headline and the table as pages show them.
+
+        It falls back to the task's own if the log has changed or is closed.
+        """
         seq = self._ledger.events
 
-        def headline() -> str:
+        def plainly() -> tuple[str, Table]:
             from fewlabels.findings.finding import find
+            from fewlabels.findings.tables import readable
 
             try:
-                return find(self, level, draws).headline if self.seq == seq else words
+                if self.seq != seq:
+                    return words, table
+                finding = find(self, level, draws)
             except StoreError:
-                return words
+                return words, table
+            return finding.headline, readable(finding.answer_table, finding.task)
 
-        return headline
+        return plainly
 
     def _answering(self) -> tuple[Belief, Cells]:
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""

@@ -70,6 +70,6 @@ def certainty(finding: Finding) -> KeyFigure | None:
         return KeyFigure("Answer is right", "not known yet", f"too few labels in the {finding.words.nouns} it names")
     chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
     if len(chances) < 2:
-        return KeyFigure("Answer is right", probability(sure), "judging by the labels so far")
+        return KeyFigure("Answer is right", probability(sure), "by the labels so far")
     about = f"expected, all of them: {probability(sure)}"
     return KeyFigure(f"Of the {spelled(len(chances))} named", f"{sum(chances):.1f} right", about)
