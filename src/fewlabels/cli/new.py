@@ -87,6 +87,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.common import emit_json, open_store, shown, talk
     from fewlabels.cli.guide import read_guide, write_guide
     from fewlabels.cli.parsing import policy_from, prior_from
+    from fewlabels.cli.pictures import pictures_shown
     from fewlabels.cli.predictions import read_predictions
     from fewlabels.cli.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
@@ -123,12 +124,19 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
+    serving, about_pictures = pictures_shown(pool, files)
+    for sentence in about_pictures:
+        talk(sentence)
     if known:
         talk(
             f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}. They "
             "count for this question too, and nobody is asked about these items again."
         )
-    talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
+    talk(
+        f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
+        if dry_run
+        else _next(address, name, serving)
+    )
     if as_json:
         about = {line.what: line.text for line in understood}
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
@@ -238,13 +246,13 @@ def _say(head: str, lines: Sequence[Understood]) -> None:
             talk(f"{'':14}{more}")
 
 
-def _next(address: str, name: str) -> str:
+def _next(address: str, name: str, serving: str) -> str:
     from fewlabels.cli.common import quoted, shown
 
     where = f"{shown(address)} {quoted(name)}"
     typed = {
         f"fewlabels label {where}": "label here, one item at a time",
-        f"fewlabels serve {shown(address)}": "or in the browser, alone or with others",
+        f"fewlabels serve {shown(address)} {serving}".rstrip(): "or in the browser, alone or with others",
         f"fewlabels ask {where} -n 20 > batch.csv": "or write 20 items to a file to fill in",
     }
     wide = max(map(len, typed))

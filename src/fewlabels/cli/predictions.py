@@ -108,6 +108,7 @@ def _one(
     from fewlabels.cli.parsing import group_columns
     from fewlabels.errors import InputError
     from fewlabels.io import read_pool
+    from fewlabels.io.cards import with_card
     from fewlabels.io.finder import guess
     from fewlabels.io.finder.models import has_several, split_by
     from fewlabels.io.finder.names import judged
@@ -158,7 +159,7 @@ def _one(
         evidence=evidence,
     )
     if content and single is None:
-        pool = _with_card(pool, content)
+        pool = with_card(pool, content)
     if guessed.truth not in (None, guessed.predicted, *groups, *evidence):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = _unused(source, guessed, [*groups, *evidence, *(content or ())])
@@ -256,10 +257,13 @@ def _shown(
     pool: Pool, lines: list[Understood], unused: Sequence[str], content: Sequence[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Show annotators what --content names."""
+    from fewlabels.io.cards import with_card
+
     if content is not None and len(content) != 1:
-        pool = _with_card(pool, content) if content else dataclasses.replace(pool, content=None)
-        shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
-        lines = [dataclasses.replace(line, words=shown) if line.what == "content" else line for line in lines]
+        pool = with_card(pool, content) if content else dataclasses.replace(pool, content=None)
+        lines = [
+            dataclasses.replace(line, words=content_words(pool)) if line.what == "content" else line for line in lines
+        ]
     return pool, [*lines, *left_over([name for name in unused if name not in (content or ())])]
 
 
@@ -348,16 +352,13 @@ def _without(pool: Pool, name: str | None) -> Pool:
     return dataclasses.replace(pool, columns=pool.columns.drop_columns([name]))
 
 
-def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
-    """Give a pool a content that shows several columns, each on a line of its own."""
-    import pyarrow as pa
+def content_words(pool: Pool) -> str:
+    """What annotators see, in words."""
+    from fewlabels.io.cards import columns_of_card
 
-    columns = [pool.column(name).to_pylist() for name in names]
-    rows = zip(*columns, strict=True)
-    cards = ["\n".join(f"{n}: {'' if v is None else v}" for n, v in zip(names, row, strict=True)) for row in rows]
-    assert pool.columns is not None
-    title = "+".join(names)
-    return dataclasses.replace(pool, columns=pool.columns.append_column(title, pa.array(cards)), content=title)
+    if card := columns_of_card(pool):
+        return f"columns {', '.join(map(repr, card))}"
+    return f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
 
 
 def unclear(source: Source, guessed: Guess) -> str:
@@ -453,8 +454,7 @@ def _understood(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Und
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
-    lines.append(Understood("content", shown, "--content NAME"))
+    lines.append(Understood("content", content_words(pool), "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:
         words = f"column {guessed.truth!r} looks like labels: not used"
         roles = [("--id", guessed.id, "id"), ("--label", guessed.truth, "label")]

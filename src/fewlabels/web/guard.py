@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from fewlabels.web.settings import Settings
 
 CSRF_HEADER = "x-csrf-token"
+MONTH = 30 * 24 * 3600
+"""Seconds for which a browser keeps a cookie."""
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 # Open without signing in: the sign-in page itself, its script and style, and the description of the API. These are
 # paths below the prefix of the app, wherever it is mounted.
-_OPEN = {"/sign-in", "/sign-out", "/api/v1/openapi.json"}
+_OPEN = {"/sign-in", "/sign-in/form", "/sign-out", "/api/v1/openapi.json"}
 _FILES = "/static/"
 _HEALTH = "/healthz"
 _OURS = {"", "same-origin", "none"}  # origins that a browser may report for a request; other clients report none
@@ -41,7 +43,11 @@ _MINUTE = 60.0
 _DIGITS = 20  # of the length of a body
 _PATIENCE = 30.0  # seconds for each part of a body
 SIGN_IN = "sign in first: with your personal link, or with a bearer token."
-_ELSEWHERE = "the request did not come from a page of this server. Reload the page."
+ELSEWHERE = "the request did not come from a page of this server. Reload the page."
+# Plain forms below these paths have the page's token as a field, which their routes check (forms.sealed_form): this
+# guard reads no bodies.
+_FORMS = ("/form/",)
+_FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def seal(token: str, *what: str) -> str:
@@ -255,7 +261,7 @@ class SignedIn:
         state.update(person=None, token=token, by_cookie=by_cookie, failed=lambda: not self._failed.take(address))
         changes = scope["method"] not in _SAFE
         if changes and headers.get("sec-fetch-site", "") not in _OURS:
-            return error_response(403, _ELSEWHERE)
+            return error_response(403, ELSEWHERE)
         route = route_of(scope)
         if route in _OPEN or route.startswith(_FILES):
             return self._app
@@ -263,8 +269,9 @@ class SignedIn:
         if person is None:
             refused = too_many() if token and state["failed"]() else _stranger(scope, route)
             return self._app if route == "/" else refused
-        if by_cookie and changes and not is_sealed(headers.get(CSRF_HEADER, ""), token, "csrf"):
-            return error_response(403, _ELSEWHERE)
+        has_field = route.startswith(_FORMS) and headers.get("content-type", "").startswith(_FORM_TYPES)
+        if by_cookie and changes and not has_field and not is_sealed(headers.get(CSRF_HEADER, ""), token, "csrf"):
+            return error_response(403, ELSEWHERE)
         if not self._often.take(person.name):
             return error_response(429, "too many requests at once. Wait a second.", {"retry-after": "1"})
         state.update(person=person)
