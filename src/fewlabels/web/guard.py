@@ -44,7 +44,7 @@ _DIGITS = 20  # of the length of a body
 _PATIENCE = 30.0  # seconds for each part of a body
 SIGN_IN = "sign in first: with your personal link, or with a bearer token."
 ELSEWHERE = "the request did not come from a page of this server. Reload the page."
-# Plain forms below these paths have the page's token as a field, which their routes check (forms.sealed_form): this
+# Plain forms below these paths have the page's token as a field, which their routes check (plain.sealed_form): this
 # guard reads no bodies.
 _FORMS = ("/form/",)
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
