@@ -14,7 +14,7 @@ import fewlabels as fl
 from fewlabels.io.cards import with_card
 from fewlabels.store.guides import Guides
 from fewlabels.store.people import People
-from fewlabels.web import Settings
+from fewlabels.web import Settings, create_app
 from fewlabels.web.invitations import link_of
 from tests.faces.test_web_rich import PAYLOADS
 from tests.support.web import SCRIPT, Site, bearer, client_of, events_of, make_site, pool_of_texts
@@ -265,6 +265,20 @@ def test_a_card_shows_its_pictures_and_no_file_outside(tmp_path: Path) -> None:
         parts = client.post(f"{ONE}/ask", json={"n": 1}, headers=bearer(site.ann)).json()["requests"][0]["parts"]
         assert "rich" not in parts[1]
     assert site.audit().item("a") == {"image": "a.png", "caption": "**Hm**"}
+
+
+def test_the_server_knows_which_pictures_nobody_would_see(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG")
+    for value, seen, unseen in (
+        ("a.png", {"content": tmp_path}, {}),
+        ("https://x.org/a.png", {"image_hosts": ("https://x.org",)}, {"content": tmp_path}),
+    ):
+        table = {"predicted": ["x", "y"], "picture": [value] * 2}
+        site = make_site(pool=fl.read_pool(table, columns=["picture"], content="picture"))
+        assert create_app(site.store, Settings(**seen)).state.service.unseen("audit") is None
+        assert create_app(site.store, Settings(**unseen)).state.service.unseen("audit") == value
+    texts = make_site()
+    assert create_app(texts.store, Settings()).state.service.unseen("audit") is None
 
 
 def test_a_column_that_is_called_like_a_card_shows_its_own_text() -> None:

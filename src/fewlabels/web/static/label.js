@@ -227,7 +227,7 @@ function note() {
 }
 
 function asWritten() {
-  if ($("raw").hidden) return;
+  if (!current || $("raw").hidden) return;
   raw = !raw;
   $("raw").setAttribute("aria-pressed", String(raw));
   $("item").replaceChildren(...card(current));
@@ -235,7 +235,7 @@ function asWritten() {
 
 function enlarge() {
   const image = $("item").querySelector("button.picture img");
-  if (image) zoom.open(image);
+  if (current && image) zoom.open(image);
 }
 
 // The guidelines are open until a person closes them, and again when the owner has changed them.

@@ -35,6 +35,7 @@ function picture(part, onZoom) {
     figure.className = "notice bad";
     figure.textContent = "This image could not be loaded. Skip the item and tell the owner.";
   });
+  button.setAttribute("aria-label", `Enlarge: ${image.alt}`);
   button.addEventListener("click", () => onZoom(image));
   image.src = part.value;
   figure.append(button);
