@@ -68,10 +68,10 @@ format: env
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The documentation site, in build/site: links checked, the gallery drawn and the API written by the current code.
+# The documentation site, in build/site: links checked; gallery, notebooks and API by the current code.
 docs: env
 	$(BIN)/python scripts/cli_reference.py
-	$(BIN)/python scripts/site.py
+	$(BIN)/python -m scripts.site
 
 bench: env
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
