@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError, SpecError
-from fewlabels.io.opposites import positive_of
 from fewlabels.io.source import listed
 from fewlabels.metrics.rates import Rate
+from fewlabels.opposites import positive_of
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
 from fewlabels.parts import build, registered
 from fewlabels.parts import listed as names_of

@@ -84,6 +84,19 @@ def test_pass_rates_of_two_systems_are_compared(runs):
     assert "true pass rate" in run("answer", "audit.db").output
 
 
+def test_another_question_is_put_to_the_labels_that_are_there(runs):
+    run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says,judge2")
+    label("runs", runs, 60)
+    told = run("answer", "audit.db", "--groups", "column:system", "--compare", "a,b").output
+    assert "Is the true pass rate lower, about equal (within 5 points) or higher for a than for b?" in said(told)
+    rows = json.loads(run("answer", "audit.db", "--groups", "column:system", "--json").stdout)["rows"]
+    assert rows[0]["low"] < rows[0]["mean"] < rows[0]["high"]
+    told = run("answer", "audit.db", "--metric", "accuracy", "--groups", "column:system", "--lowest", 1).output
+    assert "accuracy" in said(told)
+    told = run("answer", "audit.db", "--certify", "prevalence:pass >= 0.2").output
+    assert "at least 20%" in said(told)
+
+
 def test_which_verdict_passes_must_be_clear(runs):
     lines = [line | {"mood": "sun" if i % 3 else "rain"} for i, line in enumerate(read("runs.jsonl"))]
     Path("moods.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")

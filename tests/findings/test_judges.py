@@ -8,7 +8,7 @@ import pytest
 import fewlabels as fl
 from fewlabels.findings.finding import find
 from fewlabels.findings.judges import PREDICTED, in_words, judge_rows
-from fewlabels.metrics.prevalence import passing
+from fewlabels.opposites import passing
 
 NAMES = np.array(["fail", "pass"])
 

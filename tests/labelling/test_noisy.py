@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 import fewlabels as fl
+from fewlabels import noise
 from fewlabels.errors import FewlabelsError, SpecError
 from fewlabels.findings.finding import find
 from fewlabels.findings.labels import count_labels
+from fewlabels.findings.reading import Reading
+from fewlabels.labelling import voting
 from fewlabels.labelling.drawn import GOLD
 from fewlabels.planning import forecast
+from fewlabels.plots.replay import replay
 from fewlabels.web.views import dashboard
 
 CLASSES = ["cat", "dog", "owl"]
@@ -181,3 +185,32 @@ def test_it_is_the_same_after_a_restart(tmp_path: Any) -> None:
     assert again.annotators().words == audit.annotators().words
     audit.close()
     again.close()
+
+
+def test_a_report_draws_the_true_classes_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    pool, truth = made(7, 300)
+    audit = fl.create(None, "once", pool, noisy=True, task=fl.Identify(fl.Accuracy(), lowest=1))
+    label(audit, truth, [Person("ann", 0.05), Person("bob", 0.1)], 4, 15)
+    rounds: list[int] = []
+    real = noise.impute
+
+    def counted(*args: Any, **how: Any) -> Any:
+        rounds.append(how.get("kept", 32))
+        return real(*args, **how)
+
+    monkeypatch.setattr(voting, "impute", counted)
+    audit.report(tmp_path / "report.html")
+    assert rounds.count(32) == 1
+    assert len(rounds) <= 8  # the others are points of the curve, in fewer rounds
+    rounds.clear()
+    audit.estimates()
+    audit.report(tmp_path / "again.json")
+    assert 32 not in rounds  # looking back has not thrown away the present
+
+
+def test_the_curve_ends_where_the_answer_is() -> None:
+    pool, truth = made(8, 300)
+    audit = fl.create(None, "curve", pool, noisy=True, task=fl.Identify(fl.Accuracy(), lowest=1))
+    label(audit, truth, [Person("ann", 0.05), Person("bob", 0.1)], 6, 15)
+    last = replay(Reading(audit, 0.95, 4_000))[-1]
+    assert last.probability == pytest.approx(audit.answer(draws=4_000).probability, abs=0.05)  # 4,000 draws: ± 0.024

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,13 +72,13 @@ def answer(
         _put(audit, str(model), level, top, as_json=as_json)
         return
     finding = find(audit, level)
-    if not finding.labels.labelled:
-        where = f"{shown(address)} {quoted(audit.name)}"
-        talk(f"There are no labels yet: the table shows only the prior. Next: fewlabels label {where}")
     if as_json:
         emit_json(_json(finding, top))
         return
     click.echo(harmless(finding.headline))
+    if not finding.labels.labelled:
+        talk(f"Next: fewlabels label {shown(address)} {quoted(audit.name)}")
+        return
     click.echo()
     for sentence in (finding.basis, finding.task.legend()):
         if sentence:
@@ -102,9 +103,11 @@ def _put_other(
     from fewlabels.findings.tables import readable
 
     pool = audit.pool_of(model)
-    same = dict.fromkeys(("task", "rope", "by", "sure", "guarantee", "compare_models"))
+    same = dict.fromkeys(("task", "rope", "by", "sure", "guarantee", "compare_models", "verdict"))
     options = {**same, **other, "best": False, "only": (), "metric": other["metric"] or "accuracy"}
     groups, task = question(options, pool)
+    if other["metric"] is None and other["certify"] is None:
+        task = replace(task, metric=audit.spec.task.metric)
     if other["groups"] is None:
         groups = audit.groups_of(model)
     answer = audit.put(task, groups, model=model, level=level)

@@ -322,14 +322,14 @@ def score_names(text: str | None, source: Source) -> str | list[str] | None:
     return [part.strip() for part in text.split(",")]
 
 
-def class_list(text: str | None) -> list[str] | None:
-    """Read names of classes, separated by commas or from the lines of a file."""
+def class_list(text: str | list[str] | None) -> list[str] | None:
+    """Read names of classes, separated by commas or from the lines of a file; a list is one already."""
     from pathlib import Path
 
     from fewlabels.errors import InputError
 
-    if text is None:
-        return None
+    if text is None or isinstance(text, list):
+        return text
     if "," not in text and Path(text).is_file():
         try:
             lines = Path(text).read_text(encoding="utf-8-sig").splitlines()

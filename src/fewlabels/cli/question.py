@@ -155,7 +155,7 @@ def about_verdicts(options: dict[str, Any], pool: Pool) -> dict[str, Any]:
     """The metric and the groups of a question about verdicts, where the options do not name others."""
     from fewlabels.errors import SpecError
     from fewlabels.io.source import listed
-    from fewlabels.metrics.prevalence import passing
+    from fewlabels.opposites import passing
 
     _, word = verdict_columns(options)
     good = passing(pool.choices) if word is None else word

@@ -16,7 +16,7 @@ import pyarrow as pa
 from fewlabels.estimates import affordable, interval, value_draws
 from fewlabels.evidence import verdicts
 from fewlabels.metrics import Prevalence
-from fewlabels.metrics.prevalence import passing
+from fewlabels.opposites import passing
 from fewlabels.partition import Partition, whole
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.priors import Learned

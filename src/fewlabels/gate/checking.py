@@ -199,4 +199,6 @@ def _ahead(audit: Assessment, task: Certify, groups: Partition) -> str:
     if groups.recipe != audit.groups.recipe:
         return ""
     goal = Stop(probability=task.sure, guarantee=task.guarantee)
-    return forecast(audit, stop=goal, task=replace(task)).sentence
+    ahead = forecast(audit, stop=goal, task=replace(task))
+    # Both look at draws: where one says just enough and the other not quite, the verdict is the one that counts.
+    return "A few more labels will probably decide it." if ahead.more == 0 else ahead.sentence

@@ -11,9 +11,9 @@ import pyarrow as pa
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import as_numbers, as_text, looks_numeric
 from fewlabels.io.finder.names import CONFIDENCE, plain
-from fewlabels.io.opposites import negative_of
 from fewlabels.io.scores import EDGE
 from fewlabels.io.source import Source, listed
+from fewlabels.opposites import negative_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

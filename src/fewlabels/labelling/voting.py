@@ -33,6 +33,8 @@ _NOISE, _GOLD = 0x6E6F69, 0x676F6C
 _MOST = 3
 # Events that a server need not look at yet.
 _FEW = 8
+# Rounds of the sampler where an earlier state of the log is looked at, for a point of a curve.
+_BURN_THEN, _KEPT_THEN = 6, 12
 
 
 class Told(NamedTuple):
@@ -58,6 +60,7 @@ class Voting:
         self._spec, self._pool, self._prepared = spec, pool, prepared
         self._cells = Accuracy().cells(pool, asking)
         self._told: Told | None = None
+        self._then: tuple[int, Imputed] | None = None
         # What is not one of the classes that a label can be is never right.
         self.predicted = np.where(pool.predicted < len(pool.choices), pool.predicted, -1).astype(np.int64)
         known = spec.gold or {}
@@ -85,14 +88,29 @@ class Voting:
         """What the votes probably mean; kept until more than a share of the log is new."""
         before = self._told
         if before is None or not self.knows_enough(ledger, slack):
-            ballots, prepared = self.ballots(ledger), self._prepared(self._cells)
-            rng = np.random.default_rng([self._spec.seed, 0, _NOISE])
-            usual, confused = Usual(self._spec.labels_right), self._confused()
-            chance = Chance(self._cells, prepared, self.predicted)
-            confidence = self._pool.confidence
-            imputed = impute(ballots, self.predicted, chance, confused, usual, rng, confidence=confidence)
+            imputed = self._imputed(ledger)
             self._told = before = Told(ledger.events, imputed, worth(imputed, self.predicted))
         return before
+
+    def told_then(self, ledger: Ledger) -> Imputed:
+        """What the votes meant at an earlier state of the log, in fewer rounds; as they are now if nothing came since.
+
+        It has a place of its own, so that looking back does not make the present be drawn again.
+        """
+        if self._told is not None and self._told.events == ledger.events:
+            return self._told.imputed
+        if self._then is None or self._then[0] != ledger.events:
+            self._then = ledger.events, self._imputed(ledger, kept=_KEPT_THEN, burn=_BURN_THEN)
+        return self._then[1]
+
+    def _imputed(self, ledger: Ledger, **rounds: int) -> Imputed:
+        rng = np.random.default_rng([self._spec.seed, 0, _NOISE])
+        usual, confused = Usual(self._spec.labels_right), self._confused()
+        chance = Chance(self._cells, self._prepared(self._cells), self.predicted)
+        confidence = self._pool.confidence
+        return impute(
+            self.ballots(ledger), self.predicted, chance, confused, usual, rng, confidence=confidence, **rounds
+        )
 
     def knows_enough(self, ledger: Ledger, slack: float) -> bool:
         """Whether what the votes meant at the last look is good enough.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from fewlabels.metrics.base import Metric, one_against_rest, position_of
+from fewlabels.opposites import is_passing
 from fewlabels.parts import Takes, register
 
 if TYPE_CHECKING:
@@ -18,23 +19,6 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
-
-# Verdicts in words, from the side that passes and from the one that fails.
-_PASS = "pass passed yes true correct right good ok acceptable accept accepted success valid faithful 1"  # noqa: S105
-_FAIL = "fail failed no false incorrect wrong bad unacceptable reject rejected failure invalid unfaithful 0"
-PASSING, FAILING = frozenset(_PASS.split()), frozenset(_FAIL.split())
-
-
-def passing(verdicts: Sequence[str]) -> str | None:
-    """The one of some verdicts that means pass; None if the words do not say. Numbers say it only of two.
-
-    >>> passing(["Fail", "Pass", "unsure"]), passing(["0", "1"]), passing(["0", "1", "2"]), passing(["cat", "dog"])
-    ('Pass', '1', None, None)
-    """
-    plain = {one: one.strip().casefold() for one in verdicts}
-    worded = {one: word for one, word in plain.items() if len(plain) == 2 or not word.isdecimal()}
-    good = [one for one, word in worded.items() if word in PASSING]
-    return good[0] if len(good) == 1 and any(word in FAILING for word in worded.values()) else None
 
 
 @register
@@ -72,7 +56,7 @@ class Prevalence(Metric):
     @property
     def passes(self) -> bool:
         """Whether the class is a verdict such as pass, so that it is a pass rate."""
-        return self.positive.strip().casefold() in PASSING
+        return is_passing(self.positive)
 
     @property
     def name(self) -> str:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
 
 POINTS = 32
-"""The largest number of label counts to look at; half as many if each of them needs a model of its own."""
+"""The largest number of label counts to look at; half as many if each of them needs a model of its own.
+
+Where labels may be wrong, each needs many, and there are a quarter as many."""
 _NUMBERS = 2**24  # drawn in all
 _FEWEST = 400
 
@@ -53,7 +55,7 @@ class Moment:
 def replay(reading: Reading) -> tuple[Moment, ...]:
     """Return what was known at evenly spaced places of the log, from no label to all of them."""
     audit = reading.audit
-    points = POINTS // 2 if audit.spec.prior.uses_items else POINTS
+    points = POINTS // 4 if audit.spec.noisy else POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
     moments: dict[int, Moment] = {}
     for ledger, belief in _beliefs(reading, cells, points):
@@ -73,7 +75,8 @@ def _beliefs(reading: Reading, cells: Cells, points: int) -> Iterator[tuple[Ledg
     for start, stop in zip([0, 0, *stops], [0, *stops, len(events)], strict=True):
         ledger.read(events[start:stop])
         if start == stop == 0 or stop > start:
-            yield ledger, prior.belief(ledger.outcomes(items=spec.prior.uses_items))
+            outcomes = ledger.outcomes(items=spec.prior.uses_items)
+            yield ledger, audit.belief_then(ledger) if spec.noisy else prior.belief(outcomes)
 
 
 def _moment(reading: Reading, cells: Cells, belief: Belief, ledger: Ledger, draws: int) -> Moment:

@@ -1,0 +1,66 @@
+"""Two words of which one is the good or the positive one: yes and no, pass and fail, positive and negative.
+
+It is the one list of such words: what a judge's verdicts mean, which of two classes is the positive one, and what the
+other class is called are all read from it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Verdicts: the word that passes, and the one that fails.
+_VERDICTS = {
+    "pass": "fail", "passed": "failed", "yes": "no", "y": "n", "true": "false", "correct": "incorrect",
+    "right": "wrong", "good": "bad", "ok": "not ok", "acceptable": "unacceptable", "accept": "reject",
+    "accepted": "rejected", "success": "failure", "valid": "invalid", "faithful": "unfaithful", "1": "0",
+}  # fmt: skip
+# What is positive need not be good: a positive test, a negative review.
+_PAIRS = _VERDICTS | {"positive": "negative", "pos": "neg"}
+
+
+def is_passing(word: str) -> bool:
+    """Whether a word is a verdict that means pass.
+
+    >>> is_passing("Correct "), is_passing("positive")
+    (True, False)
+    """
+    return word.strip().casefold() in _VERDICTS
+
+
+def passing(verdicts: Sequence[str]) -> str | None:
+    """The one of some verdicts that means pass; None if the words do not say. Numbers say it only of two.
+
+    >>> passing(["Fail", "Pass", "unsure"]), passing(["0", "1"]), passing(["0", "1", "2"]), passing(["cat", "dog"])
+    ('Pass', '1', None, None)
+    """
+    plain = {one: one.strip().casefold() for one in verdicts}
+    worded = {one: word for one, word in plain.items() if len(plain) == 2 or not word.isdecimal()}
+    good = [one for one in worded if is_passing(one)]
+    fails = _VERDICTS.values()
+    return good[0] if len(good) == 1 and any(word in fails for word in worded.values()) else None
+
+
+def positive_of(classes: Sequence[str]) -> str | None:
+    """The class that counts as positive, of two whose names show it; else None.
+
+    >>> positive_of(("no", "yes")), positive_of(("0", "1")), positive_of(("cat", "dog"))
+    ('yes', '1', None)
+    """
+    named = {name.strip().casefold(): name for name in classes}
+    found = [named[yes] for yes, no in _PAIRS.items() if len(classes) == 2 and {yes, no} == set(named)]
+    return found[0] if found else None
+
+
+def negative_of(positive: str) -> str:
+    """The name of the other class, if nothing else says it.
+
+    >>> negative_of("Yes"), negative_of("1"), negative_of("spam")
+    ('No', '0', 'not spam')
+    """
+    other = _PAIRS.get(positive.casefold())
+    if other is None:
+        return f"not {positive}"
+    return other.capitalize() if positive[0].isupper() else other
