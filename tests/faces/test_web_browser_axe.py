@@ -75,8 +75,37 @@ def decided(page: Page) -> None:
     page.wait_for_selector("text=Decided: class 2.")
 
 
+def uploaded(page: Page) -> None:
+    """A file, and how it was understood."""
+    rows = "".join(f"t{i},message {i},{('a', 'b')[i % 2]},0.{i % 5 + 5}\n" for i in range(20))
+    file = f"id,text,predicted,confidence\n{rows}".encode()
+    page.set_input_files("#file", {"name": "tickets.csv", "mimeType": "text/csv", "buffer": file})
+    page.click("text=Upload and look at it")
+    page.wait_for_selector("text=Next: the question")
+    unfolded(page)
+
+
+def refused(page: Page) -> None:
+    """A file that cannot be read."""
+    page.set_input_files("#file", {"name": "tickets.csv", "mimeType": "text/csv", "buffer": b"id\n1\n1\n"})
+    page.click("text=Upload and look at it")
+    page.wait_for_load_state()
+
+
+def asked(page: Page) -> None:
+    """The question about a file."""
+    uploaded(page)
+    page.click("text=Next: the question")
+    page.wait_for_selector("button.primary:has-text('Make the assessment')")
+    unfolded(page)
+
+
 PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "home": ("/", None),
+    "new": ("/new", None),
+    "new, the file": ("/new", uploaded),
+    "new, a file that cannot be read": ("/new", refused),
+    "new, the question": ("/new", asked),
     "people": ("/people", invited),
     "label": ("/label/{name}", labelling),
     "label, why skip": ("/label/{name}", asked_why),
