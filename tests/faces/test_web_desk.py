@@ -270,13 +270,13 @@ def test_a_card_shows_its_pictures_and_no_file_outside(tmp_path: Path) -> None:
 def test_the_server_knows_which_pictures_nobody_would_see(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
     for value, seen, unseen in (
-        ("a.png", {"content": tmp_path}, {}),
-        ("https://x.org/a.png", {"image_hosts": ("https://x.org",)}, {"content": tmp_path}),
+        ("a.png", Settings(content=tmp_path), Settings()),
+        ("https://x.org/a.png", Settings(image_hosts=("https://x.org",)), Settings(content=tmp_path)),
     ):
         table = {"predicted": ["x", "y"], "picture": [value] * 2}
         site = make_site(pool=fl.read_pool(table, columns=["picture"], content="picture"))
-        assert create_app(site.store, Settings(**seen)).state.service.unseen("audit") is None
-        assert create_app(site.store, Settings(**unseen)).state.service.unseen("audit") == value
+        assert create_app(site.store, seen).state.service.unseen("audit") is None
+        assert create_app(site.store, unseen).state.service.unseen("audit") == value
     texts = make_site()
     assert create_app(texts.store, Settings()).state.service.unseen("audit") is None
 
