@@ -28,16 +28,16 @@ DEFECTS = {
         "test_project.py::test_every_dependency_of_users_has_a_lower_bound",  # and `make lowest` runs on them
     ),
     "D5 a lost database is a crash": (
-        "faces/test_web_server.py::test_while_the_database_is_gone_the_answer_is_503_and_then_all_is_well",
-        "faces/test_web_server.py::test_postgresql_goes_away_and_comes_back",
+        "faces/test_web_trouble.py::test_while_the_database_is_gone_the_answer_is_503_and_then_all_is_well",
+        "faces/test_web_trouble.py::test_postgresql_goes_away_and_comes_back",
     ),
     "D6 damaged exports of Label Studio crash": (
         "io/test_read_damaged.py::test_misshapen_exports_of_label_studio_are_refused",
     ),
     "D7 prefixes of paths, and routes that a prefix opens": (
-        "faces/test_web_server.py::test_behind_a_prefix_every_address_has_it",
-        "faces/test_web_server.py::test_mounted_anywhere_nothing_is_open_that_was_closed",
-        "faces/test_web_server.py::test_without_a_guard_there_is_still_nobody",
+        "faces/test_web_prefixes.py::test_behind_a_prefix_every_address_has_it",
+        "faces/test_web_prefixes.py::test_mounted_anywhere_nothing_is_open_that_was_closed",
+        "faces/test_web_prefixes.py::test_without_a_guard_there_is_still_nobody",
     ),
     "D8 one person freezes an assessment": (
         "faces/test_web_server.py::test_nobody_holds_more_than_their_share",
@@ -45,8 +45,8 @@ DEFECTS = {
         "faces/test_web_server.py::test_the_owner_can_take_back_everything_of_one_person",
     ),
     "D9 silent connections keep everybody out": (
-        "faces/test_web_server.py::test_silent_connections_give_way_and_are_closed",
-        "faces/test_web_server.py::test_a_head_that_comes_drop_by_drop_is_not_waited_for",
+        "faces/test_web_trouble.py::test_silent_connections_give_way_and_are_closed",
+        "faces/test_web_trouble.py::test_a_head_that_comes_drop_by_drop_is_not_waited_for",
     ),
     "D10 a clock that was ahead stops leases": ("store/test_keeping.py::test_a_wrong_clock_does_not_stop_leases",),
     "D11 readers crash": (
@@ -56,7 +56,7 @@ DEFECTS = {
         "io/test_read_damaged.py::test_an_encrypted_archive_is_called_so",
     ),
     "D12 thousands of ranges of an image": (
-        "faces/test_web_server.py::test_ranges_are_not_served_so_that_thousands_of_them_cost_nothing",
+        "faces/test_web_trouble.py::test_ranges_are_not_served_so_that_thousands_of_them_cost_nothing",
     ),
     "D13 every request reads all people": (
         "faces/test_web_server.py::test_a_request_looks_up_one_person_and_the_next_none",
@@ -84,7 +84,7 @@ DEFECTS = {
         "io/test_read_damaged.py::test_tables_that_are_too_wide_are_refused",
     ),
     "D21 /healthz waits under load": (
-        "faces/test_web_server.py::test_health_is_answered_while_every_thread_is_at_work",
+        "faces/test_web_trouble.py::test_health_is_answered_while_every_thread_is_at_work",
     ),
     "D22 a cookie that is valid after signing out": (
         "faces/test_web_security.py::test_signing_out_ends_the_cookie_and_not_the_link",
