@@ -157,3 +157,25 @@ def test_items_drawn_ahead_are_never_handed_out_twice(tmp_path: Path) -> None:
     assert len(set(got)) == 120
     for one in both:
         one.close()
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [fl.Recall(), fl.Confusion(), fl.CalibrationError(), fl.F1("cat")],
+    ids=lambda metric: type(metric).__name__,
+)
+def test_with_slack_every_metric_counts_what_its_belief_has_not_seen(metric: fl.Metric) -> None:
+    rng = np.random.default_rng(1)
+    pool = fl.read_pool(rng.dirichlet([1, 1, 1], 90), classes=["ant", "bee", "cat"])
+    groups = fl.by_predicted(pool) if isinstance(metric, fl.Confusion) else fl.by_score(pool, bins=3)
+    audit = fl.create(None, "audit", pool, groups, task=fl.Estimate(metric), policy=fl.Thompson(), seed=2)
+    audit.tell({item: rng.choice(pool.classes) for item in audit.ask(30).ids})
+    (item,) = audit.ask(1, slack=0.5).ids
+    before = audit._believed
+    for _ in range(10):
+        _, (request,) = audit.tell_and_ask({item: rng.choice(pool.classes)}, 1, slack=0.5)
+        item = request.id
+    assert audit._believed is before
+    assert before is not None
+    assert audit._ledger.counts.sum() - before.counts.sum() == 10
+    assert len(audit.labels()) == 40
