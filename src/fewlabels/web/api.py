@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
-from fastapi.responses import FileResponse, Response, StreamingResponse
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response, Security
+from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from fewlabels.errors import quoted
