@@ -75,13 +75,13 @@ def serve(database: str, host: str, port: int, address: str | None, **options: A
         raise InputError(needs("serving", f"the package {error.name}", "web")) from error
     for name in ("columns", "show"):
         options[name] = tuple(part.strip() for part in (options[name] or "").split(",") if part.strip())
+    options["root_path"] = options["root_path"].rstrip("/")
+    options["proxies"] = options["proxies"] or Settings.proxies
+    settings = Settings(**options)
     if address is not None and not address.startswith(("http://", "https://")):
         raise InputError(
             f"--address must be a web address, such as https://label.example.com. Got {address!r} instead."
         )
-    options["root_path"] = options["root_path"].rstrip("/")
-    options["proxies"] = options["proxies"] or Settings.proxies
-    settings = Settings(**options)
     with open_store(database) as store:
         app = create_app(store, settings)
         _check_shown(app.state.service)
