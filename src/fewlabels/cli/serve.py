@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  (only to be recognised)
 _RUBBISH = 20_000  # new objects between two looks for rubbish
-_ELSEWHERE = (
-    "fewlabels: from another computer, write the name or address of this one (it calls itself {}) in place of "
-    "localhost. With --address URL the link is one that others can open."
-)
 _LAST = 5  # seconds that open requests have to end
 
 _HELP = """Serve the labelling page, the dashboard and the HTTP API of a database.
@@ -34,7 +30,7 @@ put an https proxy in front and use --secure.
 Examples:
   fewlabels serve audit.db
   fewlabels serve audit.db --content images/ --port 8080
-  fewlabels serve postgresql://user@host/database --host 0.0.0.0 --secure --address https://label.example.com
+  fewlabels serve postgresql://user@host/database --host 0.0.0.0 --secure
   fewlabels serve audit.db --secure --root-path /lab       https://example.com/lab/ behind a proxy
 """
 
@@ -43,7 +39,6 @@ Examples:
 @click.argument("database")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--address", metavar="URL", help="Where people reach the server, for the link.  [default: as it listens]")
 @click.option("--content", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
 @click.option("--columns", metavar="LIST", help="Columns of the pool that annotators see.  [default: its content]")
 @click.option(
@@ -60,7 +55,7 @@ Examples:
     metavar="ADDRESS",
     help="Trust this proxy's headers. Repeatable.  [default: this computer]",
 )
-def serve(database: str, host: str, port: int, address: str | None, **options: Any) -> None:
+def serve(database: str, host: str, port: int, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import open_store
     from fewlabels.errors import InputError, needs
@@ -78,10 +73,6 @@ def serve(database: str, host: str, port: int, address: str | None, **options: A
     options["root_path"] = options["root_path"].rstrip("/")
     options["proxies"] = options["proxies"] or Settings.proxies
     settings = Settings(**options)
-    if address is not None and not address.startswith(("http://", "https://")):
-        raise InputError(
-            f"--address must be a web address, such as https://label.example.com. Got {address!r} instead."
-        )
     with open_store(database) as store:
         app = create_app(store, settings)
         _check_shown(app.state.service)
@@ -92,10 +83,8 @@ def serve(database: str, host: str, port: int, address: str | None, **options: A
         config.limit_concurrency = 2 * MOST  # idle connections make room long before
         server = uvicorn.Server(config)
         app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
-        reached = (address or _address(host, listening, secure=settings.secure) + settings.root_path).rstrip("/")
-        _greet(People(store), database, reached, host, secure=settings.secure)
-        if address is None and host in _EVERYWHERE:
-            click.echo(_ELSEWHERE.format(socket.gethostname()), err=True)
+        address = _address(host, listening, secure=settings.secure) + settings.root_path
+        _greet(People(store), database, address, host, secure=settings.secure)
         # Pools and ledgers are millions of objects that live as long as the server: none of them is ever rubbish.
         gc.collect()
         gc.freeze()
@@ -129,11 +118,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
-    """Return an address at which the server can be reached from this computer.
-
-    The computer's own name is of no use in a container: it is known nowhere else, and often not even there.
-    """
-    name = "localhost" if host in _LOOPBACK | _EVERYWHERE else host
+    """Return the address at which people reach the server, as far as it can know."""
+    name = "localhost" if host in _LOOPBACK else socket.gethostname() if host in _EVERYWHERE else host
     shown = f"[{name}]" if ":" in name else name
     return f"{'https' if secure else 'http'}://{shown}:{listening.getsockname()[1]}"
 
