@@ -8,6 +8,7 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -198,5 +199,11 @@ def _greet(people: People, database: str, address: str, host: str, *, secure: bo
         click.echo(
             "fewlabels: without https, others on the network can read everything. Use an https proxy and --secure.",
             err=True,
+        )
+    at = urlsplit(address)
+    if host in _EVERYWHERE and at.port is not None:
+        # In a container, its own name and address are known to nobody outside.
+        click.echo(
+            f"fewlabels: on this computer, or if it runs in a container, write localhost for {at.hostname}.", err=True
         )
     click.echo("Press Ctrl-C to stop. Nothing is lost: every answer is saved at once.", err=True)
