@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 # The plots for the owner while labels come in; the report has all the others.
-_SHOWN = ("models", "verdicts", "forest", "chances", "rope", "allocation")
+_SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope", "allocation")
 _EVENTS = 30
 
 
