@@ -56,7 +56,10 @@ Examples:
   fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
 _SMALL = 5  # a group with fewer items is too small to look for
-_ANCHOR = "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy]"
+_ANCHOR = (
+    "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy and for "
+    "several models]"
+)
 _NOISY = "Labels may be wrong: learn how often people err, and let every number know."
 _RIGHT = "How often labels are right, if you know it. It implies --noisy."
 _GOLD = "Labels that you are sure of (id, label), mixed in unseen to check people. It implies --noisy."

@@ -68,7 +68,7 @@ class Game:
         """The items that are neither known nor asked for; every world begins with a copy."""
         taken = (self.known.items, self.pending)
         if self.spec.task.of_models:
-            return Queue.of_items(self.spec.task.asks(self.cells), taken)
+            return Queue.of_items(self.spec.task.asks(self.cells), taken, anchors=self.spec.anchor > 0)
         return Queue.of(self.cells.partition, self.spec.task.askable(self.cells), taken)
 
     @cached_property

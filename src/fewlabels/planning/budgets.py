@@ -169,7 +169,7 @@ def plan(
         )
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     cells = spec.cells(pool, partition)
-    if policy is None:
+    if policy is None and not task.of_models:
         spec = replace(spec, anchor=default_anchor(task, prior, spec.policy, cells))
     game = Game(spec, cells, Outcomes.none(cells))
     at = _budgets(budgets, spec.stop, game.open)

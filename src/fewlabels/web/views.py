@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.web.work import Happening
 
 # The plots for the owner while labels come in: about the answer, and about the work. The report has all the others.
-_SHOWN = ("models", "verdicts", "forest", "chances", "rope")
+_SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
 _FOLDED = ("allocation",)
 _MOST_ROWS = 30  # groups that the dashboard lists; a page of its own has all of them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
