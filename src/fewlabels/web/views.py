@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
+from fewlabels.findings.judges import in_words, judge_rows, judge_table
 from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
+from fewlabels.partition import whole
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 # The plots for the owner while labels come in; the report has all the others.
 _SHOWN = ("models", "verdicts", "forest", "chances", "rope", "allocation")
 _EVENTS = 30
+# With more groups than this, how good a judge is in each of them is left to the report.
+_MOST_JUDGED = 12
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,15 @@ class Plot:
     title: str
     svg: str
     caption: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How good judges are against people: a sentence about each, a head, and a row for each judge and group."""
+
+    sentences: tuple[str, ...]
+    head: list[str]
+    rows: list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,7 @@ class Dashboard:
     disputed: int
     standing: Standing
     groups: Table
+    judged: Judged | None
     plots: tuple[Plot, ...]
     people: Table
     agreement: str | None
@@ -58,6 +72,17 @@ def _people(audit: Assessment) -> Table:
         return table
     right = audit.annotators().by_name
     return table.with_column("right", [right.get(who, "") for who in table["annotator"]])
+
+
+def _judged(audit: Assessment, level: float) -> Judged | None:
+    """How good the judges are, in each group if there are few; None without labels or without a judge."""
+    if not audit.labelled:
+        return None
+    table = judge_table(audit, level, None if len(audit.groups) <= _MOST_JUDGED else whole(audit.pool))
+    if not len(table):
+        return None
+    head, *rows = judge_rows(table)
+    return Judged(in_words(table), head, rows)
 
 
 def dashboard(audit: Assessment) -> Dashboard:
@@ -74,6 +99,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
         groups=readable(finding.answer_table if finding.task.surety else finding.estimates, finding.task),
+        judged=_judged(audit, reading.level),
         plots=tuple(Plot(plot.finding(), plots.figure(plot), plot.caption()) for plot in drawn),
         people=_people(audit),
         agreement=agreement_of(audit) or None,
