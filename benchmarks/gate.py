@@ -1,6 +1,6 @@
 """How many labels a verdict takes, and how often a pass is false: `Certify` by policy.
 
-python benchmarks/gate.py [--what labels,near,promise,length] [--data DIR] [--pools fashion,newsgroups] [--runs 20]
+python benchmarks/gate.py [--what labels,near,under,promise,length] [--data DIR] [--pools fashion,cifar10h] [--runs 20]
                           [--policies Greedy,UniformItems]
 
 labels:  real classifiers, groups by predicted class, the learned prior, a look after every tenth label. The line lies
@@ -8,6 +8,7 @@ labels:  real classifiers, groups by predicted class, the learned prior, a look 
          until the verdict, on average, and how often it was the wrong one; by the posterior and with the guarantee.
 near:    the line lies one point above the worst class, so that every pass is a false one: how often a run passes at one
          look (after 100, 200 and 300 labels), and how often at some look, if somebody looks after every ten of them.
+under:   the line lies one point below the worst class, so that every fail is a false one: likewise.
 promise: made-up populations, one group half a point below the line, a look after every label, the guarantee at 0.95:
          how often the bets of this group are ever won. That is the most that false passes can be, whatever the policy.
 length:  how many times as long as the posterior's the guaranteed interval of one group is.
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 POLICIES = (fl.Greedy(), fl.Thompson(), fl.UniformGroups(), fl.UniformItems())
-LINES = {"pass": -0.12, "fail": 0.15, "near": 0.01}
+LINES = {"pass": -0.12, "fail": 0.15, "near": 0.01, "under": -0.01}
 BATCH = 10
 DRAWS = 2_000
-MOST = {"pass": 1_500, "fail": 1_500, "near": 300}
+MOST = {"pass": 1_500, "fail": 1_500, "near": 300, "under": 300}
 AT = (100, 200, 300)
 
 
@@ -90,9 +91,10 @@ def play(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -
     return last
 
 
-def passes(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -> list[int]:
-    """The label counts at which a run that goes on to `most` labels passes."""
-    return [labels for labels, verdict in look_by_look(case, policy, guarantee, most, seed) if verdict == "pass"]
+def wrong(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -> list[int]:
+    """The label counts at which a run that goes on to `most` labels has the wrong verdict."""
+    looks = look_by_look(case, policy, guarantee, most, seed)
+    return [labels for labels, verdict in looks if verdict not in ("open", case.right)]
 
 
 def look_by_look(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed: int) -> Iterator[tuple[int, str]]:
@@ -121,18 +123,20 @@ def named(policy: fl.Policy) -> str:
     return type(policy).__name__
 
 
-def near(names: list[str], folder: Path | None, policies: tuple[fl.Policy, ...], runs: int, jobs: int) -> None:
+def wrong_verdicts(
+    line: str, names: list[str], folder: Path | None, policies: tuple[fl.Policy, ...], runs: int, jobs: int
+) -> None:
     with ProcessPoolExecutor(jobs) as work:
         for name in names:
-            case = case_of(name, folder, "near")
+            case = case_of(name, folder, line)
             for policy, guarantee in product(policies, (False, True)):
-                parts = [work.submit(passes, case, policy, guarantee, MOST["near"], seed) for seed in range(runs)]
-                passed = [part.result() for part in parts]
-                shares = [np.mean([at in looks for looks in passed]) for at in AT] + [np.mean([*map(bool, passed)])]
+                parts = [work.submit(wrong, case, policy, guarantee, MOST[line], seed) for seed in range(runs)]
+                found = [part.result() for part in parts]
+                shares = [np.mean([at in looks for looks in found]) for at in AT] + [np.mean([*map(bool, found)])]
                 ends = "  ".join(f"{s:4.0%} ± {np.sqrt(s * (1 - s) / runs):3.0%}" for s in shares)
                 how = "anytime" if guarantee else "posterior"
                 print(
-                    f"{name:11s} near  line {case.line:.3f} {named(policy):13s} {how:9s} false passes at "
+                    f"{name:11s} {line:5s} line {case.line:.3f} {named(policy):13s} {how:9s} wrong at "
                     f"{', '.join(map(str, AT))} labels, at some look: {ends} of {runs} runs",
                     flush=True,
                 )
@@ -194,7 +198,7 @@ def length() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--what", default="labels,near,promise,length")
+    parser.add_argument("--what", default="labels,near,under,promise,length")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default="fashion")
     parser.add_argument("--policies", default=",".join(map(named, POLICIES)))
@@ -206,8 +210,9 @@ def main() -> None:
     policies = tuple(policy for policy in POLICIES if named(policy) in given.policies.split(","))
     if "labels" in wanted:
         real(pools, given.data, ("pass", "fail"), policies, given.runs, given.jobs)
-    if "near" in wanted:
-        near(pools, given.data, policies, given.runs, given.jobs)
+    for line in ("near", "under"):
+        if line in wanted:
+            wrong_verdicts(line, pools, given.data, policies, given.runs, given.jobs)
     if "length" in wanted:
         length()
     if "promise" in wanted:

@@ -108,8 +108,12 @@ class Known:
     def over_all(self, belief: Belief, items: NDArray[np.int64], anchor: NDArray[np.bool_]) -> Rectified:
         """The number over all items that an assessment shows, from the labels in the order of asking."""
         everything = Strata(belief, np.zeros(len(self.cells), dtype=np.int64), np.array([len(self.pool)]))
+        return self.rectified(everything, items, anchor)
+
+    def rectified(self, belief: Belief | Strata, items: NDArray[np.int64], anchor: NDArray[np.bool_]) -> Rectified:
+        """A belief about all items, held against the anchors."""
         sample = Sample(items, (self.outcome[items] == 0).astype(float), anchor)
-        return rectified(everything, self.pool.confidence, sample, np.random.default_rng(0))
+        return rectified(belief, self.pool.confidence, sample, np.random.default_rng(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +134,13 @@ class Other:
         prepared = fl.Learned().across(cells, "pool", case.groups)
         return cls(name, metric, cells, prepared, metric.value(every.counts / cells.size[:, None], cells).ravel())
 
-    def row(self, case: Known, items: NDArray[np.int64], rng: np.random.Generator) -> list[float]:
-        """Coverage, width and bias after some labels."""
-        belief = self.prepared.belief(self.metric.outcomes(case.pool, self.cells, items, case.true[items]))
+    def row(
+        self, case: Known, items: NDArray[np.int64], anchor: NDArray[np.bool_] | None, rng: np.random.Generator
+    ) -> list[float]:
+        """Coverage, width and bias after some labels, as an assessment shows them; `anchor` is None if none steered."""
+        own = self.prepared.belief(self.metric.outcomes(case.pool, self.cells, items, case.true[items]))
+        over_all = anchor is not None and len(self.cells.partition) == 1 and self.cells.right is None
+        belief = case.rectified(own, items, anchor) if anchor is not None and over_all else own
         draws = value_draws(self.metric, belief, self.cells, rng, DRAWS).reshape(DRAWS, -1)
         folded = self.metric.value(belief.mean(), self.cells).ravel() if self.metric.folded else None
         return [*score(draws, self.true, folded), np.nan]
@@ -210,7 +218,8 @@ def measure(
             for reading, row in read(case, policy, order[:budget], is_anchor[:budget], rng):
                 found.setdefault((reading, budget), []).append(row)
             for name in dict.fromkeys(other.name for other in more):
-                rows = [other.row(case, order[:budget], rng) for other in more if other.name == name]
+                drawn = None if policy == "random" else is_anchor[:budget]
+                rows = [other.row(case, order[:budget], drawn, rng) for other in more if other.name == name]
                 found.setdefault((name, budget), []).append(np.mean(rows, axis=0).tolist())
         if more and policy == "lowest":
             stops.append(stopped(case, order, rng))

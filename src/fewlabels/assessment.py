@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from fewlabels.belief import Belief, Strata
+from fewlabels.belief import Belief
 from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
-from fewlabels.errors import Argument, InputError, SpecError, StoreError
+from fewlabels.errors import Argument, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
-from fewlabels.labelling.record import Record
-from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
-from fewlabels.metrics import Accuracy, Metric
-from fewlabels.noise import NoisyBelief, Reliability, reliability
-from fewlabels.partition import Partition, by_score, cross, partition_from_recipe, whole
-from fewlabels.rectified import rectified
+from fewlabels.metrics import Accuracy, Confusion, Metric
+from fewlabels.noise import Reliability, reliability
+from fewlabels.partition import Partition, by_predicted, by_score, cross
 from fewlabels.stopping import Standing, standing
 from fewlabels.tasks import Answer, Task
+from fewlabels.views import Views
 
 if TYPE_CHECKING:
     import os
@@ -29,20 +27,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
-    from fewlabels.estimates import Believed
     from fewlabels.findings.classes import ClassReport
     from fewlabels.findings.fairness import Fairness
     from fewlabels.gate import Check, Rule
-    from fewlabels.labelling.ledger import Ledger
     from fewlabels.plots import Display
-    from fewlabels.pool import Pool
     from fewlabels.table import Table
 
-# Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
-_RESULTS = 0x726573
 
-
-class Assessment(Record):
+class Assessment(Views):
     """One question about one pool, from the first request to the answer. Made by `create` and `load`.
 
     The log of requests and labels in the store is the whole truth: several processes can ask and tell at the
@@ -61,8 +53,6 @@ class Assessment(Record):
     >>> audit
     <Assessment 'worst': Identify(metric=Accuracy(), lowest=2, highest=None) of 10 groups, 300 labels, 0 pending>
     """
-
-    _overall: tuple[tuple[int, int, Metric, str | None], tuple[Metric, Believed, Cells]] | None = None
 
     def __repr__(self) -> str:
         with self._current() as ledger:
@@ -246,6 +236,36 @@ class Assessment(Record):
 
         return read_classes(self, level=level, draws=draws, model=model)
 
+    def confusions(
+        self,
+        most: int = 20,
+        *,
+        groups: Partition | None = None,
+        level: float = 0.95,
+        draws: int = 10_000,
+        model: str | None = None,
+    ) -> Table:
+        """The largest mistakes: what the classifier says and what is true, those that labels showed first.
+
+        Columns group, true, n, labelled, seen (how many of the group's labels show that class), and mean, low and high:
+        the share of the group that truly is of that class. `groups` are the predicted classes, or a cross of them.
+
+        Examples
+        --------
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["spam", "ham"] * 50})
+        >>> audit = fl.create(None, "mail", pool)
+        >>> _ = audit.tell({item: "ham" for item in audit.ask(20).ids})
+        >>> next(audit.confusions(1).rows())["true"]
+        'ham'
+        """
+        from fewlabels.findings.confusions import read_confusions
+
+        check_level(level)
+        metric, belief, cells = self._view(Confusion(), groups or by_predicted(self.pool_of(model)), model)
+        table = read_confusions(belief, cells, self._results_rng(), level=level, most=most, draws=draws)
+        return table.with_settings(**self._settings(metric))
+
     def fairness(
         self,
         groups: Partition | None = None,
@@ -293,22 +313,6 @@ class Assessment(Record):
 
         check_level(level)
         return judge_table(self, level, groups)
-
-    def pool_of(self, model: str | None) -> Pool:
-        """The pool of one of the models; that of the question if none is named."""
-        return self.pool if self._is_own(model) else self.whole.of(str(model))
-
-    def groups_of(self, model: str | None) -> Partition:
-        """The assessment's groups for one of the models: those by predicted class are others for each model."""
-        return self.groups if self._is_own(model) else self.spec.partition(self.pool_of(model))
-
-    def _is_own(self, model: str | None) -> bool:
-        return model is None or (model == self.spec.model and model in self.whole.models)
-
-    def belief(self) -> Belief:
-        """The belief about the cells of the assessment's own metric and groups, or of the strips that it asks in."""
-        with self._current() as ledger:
-            return self._believe(ledger).belief
 
     def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
         """A plot: a notebook shows it with values where you point, `.plot(ax)` draws it, `.save(path)` writes it.
@@ -364,108 +368,6 @@ class Assessment(Record):
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""
         return self.over_all() or (self.belief(), self._cells)
 
-    def over_all(self, at: Ledger | None = None) -> tuple[Belief, Cells] | None:
-        """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
-        if not (self.spec.task.averages and self.spec.task.metric.marginal):
-            return None
-        _, belief, cells = self._view(None, whole(self.pool), at=at)
-        return cast("Belief", belief), cells
-
-    def belief_then(self, ledger: Ledger) -> Belief:
-        """The belief about the assessment's own groups after a part of the log, where labels may be wrong."""
-        return cast("Belief", self._viewed(None, None, at=ledger)[1])
-
-    def _view(
-        self,
-        metric: Metric | None,
-        groups: Partition | None,
-        model: str | None = None,
-        *,
-        at: Ledger | None = None,
-    ) -> tuple[Metric, Believed, Cells]:
-        """The belief about any metric on any groups, of any model, from the labels as they were asked.
-
-        They are the labels that are there now, or those of a ledger.
-        """
-        if metric is None and groups is None and self._is_own(model) and not self.spec.strips:
-            return self.spec.task.metric, self.belief(), self._cells
-        if at is not None or groups is None or groups.recipe != {"by": "whole"}:
-            return self._viewed(metric, groups, model, at=at)
-        # The number over all items is read in several places, and takes as long as all groups do.
-        key = (self.seq, len(groups.group), metric or self.spec.task.metric, model)
-        if self._overall is None or self._overall[0] != key:
-            self._overall = key, self._viewed(metric, groups, model)
-        return self._overall[1]
-
-    def _viewed(
-        self,
-        metric: Metric | None,
-        groups: Partition | None,
-        model: str | None = None,
-        *,
-        at: Ledger | None = None,
-    ) -> tuple[Metric, Believed, Cells]:
-        if self.spec.task.of_models:
-            return self._view_of_models(metric or self.spec.task.metric, groups or self.groups, model)
-        pool = self.pool_of(model)
-        metric, groups = metric or self.spec.task.metric, groups or self.groups_of(model)
-        if len(groups.group) != self.pool.rows and self.pool.reserve is not None:
-            groups = partition_from_recipe(pool, groups.recipe)  # items were named since the groups were made
-        if len(groups.group) != self.pool.rows:
-            raise InputError(
-                "these groups belong to another pool: they have another number of items. Make them from audit.pool."
-            )
-        metric.check(pool, groups)
-        cells = metric.cells(pool, groups)
-        # The number over all items can be off after steered asking, if it is one share.
-        off = self._is_steered() and len(cells) == 1 == len(groups) and metric.marginal and cells.right is None
-        with self._current() as now:
-            ledger = now if at is None else at
-            labels = self._possible_labels(ledger, then=at is not None)
-            random = self._is_random_sample(ledger)
-            alone, asked = not ledger.drawn.elsewhere, self._askers.asked(ledger)
-            sample = self._sample(ledger) if off else None
-        self.spec.prior.check(cells)
-        fine, prepared = cells, None
-        if not (alone and np.array_equal(groups.group, self._asking.group)):
-            prepared = self.spec.prior.across(cells, self.spec.target, *([self._asking] if alone else asked))
-            if not random and prepared is None:
-                fine = metric.cells(pool, cross(groups, self._asking))
-                self.spec.prior.check(fine)
-        prepared = prepared or self.spec.prior.on(fine, self.spec.target)
-
-        def read(items: NDArray[np.int64], true: NDArray[np.int32]) -> Believed:
-            """What some labels say."""
-            belief: Belief | Strata = prepared.belief(metric.outcomes(pool, fine, items, true))
-            if fine is not cells:
-                first = np.unique(fine.cell, return_index=True)[1]
-                belief = Strata(cast("Belief", belief), cells.cell[first].astype(np.int64), cells.size)
-            if sample is None:
-                return belief
-            shown = sample if self._voting is None else sample.relabelled(items, true == pool.predicted[items])
-            return rectified(belief, pool.confidence, shown, self._results_rng(), pool.count)
-
-        items, *each = labels
-        if self._voting is None:
-            return metric, read(items, each[0]), cells
-        return metric, NoisyBelief.of([read(items, true) for true in each]), cells
-
-    def possible_labels(self) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
-        """The labelled items, and their true classes: once, or where labels may be wrong as often as they were drawn.
-
-        Shapes (labels,), and (labels,) each.
-        """
-        with self._current() as ledger:
-            items, *each = self._possible_labels(ledger)
-        return items, each
-
-    def _possible_labels(self, ledger: Ledger, *, then: bool = False) -> list[NDArray[Any]]:
-        """The labelled items and their true classes; several times their classes, where labels may be wrong."""
-        if self._voting is None:
-            return [*ledger.labels()]
-        imputed = self._voting.told_then(ledger) if then else self._voting.told(ledger).imputed
-        return [imputed.items, *imputed.labels]
-
     def annotators(self, *, level: float = 0.95) -> Reliability:
         """How often each person is right, with intervals, and how far these labels can be trusted.
 
@@ -483,51 +385,6 @@ class Assessment(Record):
             imputed = self._voting.told(ledger).imputed
         return reliability(imputed, self._voting.predicted, self.spec.labels_right, level)
 
-    def _is_steered(self) -> bool:
-        """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
-        with self._current() as ledger:
-            askers = [self._asker, *(self._askers[name] for name in ledger.drawn.askers)]
-        steered = any(asker.spec.policy.uses_belief and int((asker.asking.sizes > 0).sum()) > 1 for asker in askers)
-        return steered and self.spec.prior.uses_items
-
-    def _view_of_models(
-        self, metric: Metric, groups: Partition, model: str | None
-    ) -> tuple[Metric, Belief | Strata, Cells]:
-        """The belief about all models, or one, in any groups: labels went where models differ, so all are needed."""
-        task = self.spec.task
-        rows, simple = task.cells(self.whole, groups), metric.marginal and not metric.high_is_bad
-        if model is None and not simple:
-            raise SpecError(
-                f"{self.name!r} is about several models, and {type(metric).__name__}() is about one. Name it, with ",
-                Argument("model"),
-                ".",
-            )
-        with self._current() as ledger:
-            items, true = ledger.labels()
-        outcomes = task.metric.outcomes(self.whole, rows, items, true)
-        belief = cast("ModelsBelief", self.spec.prior.on(rows, self.spec.target).belief(outcomes))
-        if model is None:
-            return metric, belief, rows
-        pool = self.whole.of(model)
-        cells = metric.cells(pool, groups)
-        if simple:
-            return metric, OneModelBelief.of(belief, self.whole.models.index(model)), cells
-        counts = metric.outcomes(pool, cells, items, true).counts
-        known = np.full(len(pool), -1, dtype=np.int32)
-        known[items] = true
-        truth = TruthBelief(
-            np.zeros_like(counts),
-            counts,
-            cells.size,
-            self.spec.target,
-            joint=belief,
-            true=known,
-            shown=lambda drawn: cells.shown(metric, pool, np.arange(len(pool)), drawn),
-            cell=cells.cell.astype(np.int64),
-            classes=len(pool.choices),
-        )
-        return metric, truth, cells
-
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {
             "metric": repr(metric),
@@ -535,6 +392,3 @@ class Assessment(Record):
             "policy": repr(self.spec.policy),
             "seed": self.spec.seed,
         }
-
-    def _results_rng(self) -> np.random.Generator:
-        return np.random.default_rng([self.spec.seed, 0, _RESULTS])

@@ -89,6 +89,12 @@ class Belief:
         plain = self.matched()
         return Belief(plain.prior[cells], plain.counts[cells], plain.size[cells], plain.target)
 
+    def narrowed(self, outcomes: NDArray[np.intp]) -> Belief:
+        """The belief about some of the outcomes, with all others as one more behind them."""
+        plain = self.matched()
+        prior, counts = (with_rest(part, outcomes) for part in (plain.prior, plain.counts))
+        return Belief(prior, counts, plain.size, plain.target)
+
     def awaiting(self, pending: NDArray[np.int64]) -> Belief:
         """The belief after pending requests, shape (cells,), are answered as expected on average.
 
@@ -98,6 +104,21 @@ class Belief:
             return self
         plain = self.matched()
         return replace(plain, counts=plain.counts + pending[:, None] * plain.alpha / plain.strength[:, None])
+
+    def counting(self, labels: NDArray[np.float64]) -> Belief:
+        """The belief after further labels, shape (cells, outcomes), which speak for their own cells alone.
+
+        Exact where the cells are independent. A learned belief becomes its independent match: what the labels say about
+        other cells waits until it is computed anew.
+
+        >>> belief = Belief(np.array([[1.0, 1.0]]), np.array([[6.0, 2.0]]), np.array([10]))
+        >>> belief.counting(np.array([[2.0, 0.0]])).mean()
+        array([[0.75, 0.25]])
+        """
+        if not labels.any():
+            return self
+        plain = self.matched()
+        return replace(plain, counts=plain.counts + labels)
 
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (cells, outcomes)."""
@@ -265,6 +286,16 @@ class Strata:
     def _mixed(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         weighted = theta * self._weight[:, None]
         return np.add.reduceat(weighted[..., self._order, :], self._starts, axis=-2)
+
+
+def with_rest(shares: NDArray[np.float64], outcomes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Some of the outcomes, and the sum of all others behind them: (..., outcomes) to (..., some + 1).
+
+    >>> with_rest(np.array([[5.0, 1.0, 2.0, 4.0]]), np.array([3, 0])).tolist()
+    [[4.0, 5.0, 3.0]]
+    """
+    rest = np.delete(shares, outcomes, axis=-1).sum(axis=-1, keepdims=True)
+    return np.concatenate([shares[..., outcomes], rest], axis=-1)
 
 
 def dirichlet_draws(rng: np.random.Generator, alpha: NDArray[np.float64], n: int) -> NDArray[np.float64]:

@@ -209,10 +209,8 @@ def estimate(
     used = affordable(draws, belief)
     if isinstance(belief, Belief) and (metric.vector or (metric.marginal and belief.conjugate)):
         # The value is a share of one cell, so its interval is that of the share.
-        exact = belief.conjugate and belief.target == "population"
-        ends = _share_quantiles(belief, level) if exact else _share_intervals(belief, level, rng, used)
+        *ends, used = share_ends(belief, level, rng, draws)
         low, high = (metric.value(end, cells) for end in ends)
-        used = 0 if exact else used
     else:
         values = value_draws(metric, belief, cells, rng, used)
         at_means = metric.value(belief.mean(), cells)
@@ -228,6 +226,16 @@ def estimate(
         "labels": int(labelled.sum()),
     }
     return _table(metric, cells, labelled, numbers, settings)
+
+
+def share_ends(
+    belief: Belief, level: float, rng: np.random.Generator, draws: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """The interval of each share, two of shape (cells, outcomes), and how many draws it is from: 0 if it is exact."""
+    if belief.conjugate and belief.target == "population":
+        return *_share_quantiles(belief, level), 0
+    used = affordable(draws, belief)
+    return *_share_intervals(belief, level, rng, used), used
 
 
 def _share_quantiles(belief: Belief, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _BLOCK = 2**16
 # In a larger pool the first searches look at every id, which takes less time than it takes to build the index.
 _LARGE, _SCANS = 2**18, 4
+# So few ids are found faster one by one.
+_FEW = 8
 
 
 class Index:
@@ -50,9 +52,11 @@ class Index:
         if len(self._ids) > _LARGE and self._scans < _SCANS:
             self._scans += 1
             return self._scanned(wanted)
+        hashes, order = self._sorted
+        if len(wanted) < _FEW:
+            return np.array([self._find_one(text) for text in wanted], dtype=np.int64)
         from fewlabels.arrow import texts_at
 
-        hashes, order = self._sorted
         sought = np.fromiter(map(hash, wanted), np.int64, len(wanted))
         first, last = (np.searchsorted(hashes, sought, side=side) for side in ("left", "right"))
         found = np.full(len(wanted), -1, dtype=np.int64)
@@ -65,6 +69,16 @@ class Index:
         for i in np.flatnonzero(last > first + 1).tolist():  # ids that share a hash
             found[i] = next((at for at in order[first[i] : last[i]].tolist() if self._ids[at].as_py() == wanted[i]), -1)
         return found
+
+    def _find_one(self, text: str) -> int:
+        hashes, order = self._sorted
+        sought = hash(text)
+        at = int(hashes.searchsorted(sought))
+        while at < len(hashes) and hashes[at] == sought:  # ids may share a hash
+            if self._ids[int(order[at])].as_py() == text:
+                return int(order[at])
+            at += 1
+        return -1
 
     def _scanned(self, wanted: Sequence[str]) -> NDArray[np.int64]:
         import pyarrow as pa

@@ -15,7 +15,7 @@ from fewlabels.parts import build, registered
 from fewlabels.parts import listed as names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.metrics import Metric
     from fewlabels.parts import Family
@@ -83,6 +83,7 @@ def part_from(family: Family, text: str, readers: Mapping[str, Callable[[str], o
 
 def _class_of(text: str, name: str, pool: Pool) -> str:
     """A class of the pool."""
+    name = class_named(name, pool.choices)
     if name not in pool.choices:
         near = difflib.get_close_matches(name, pool.choices, 1)
         hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
@@ -90,6 +91,16 @@ def _class_of(text: str, name: str, pool: Pool) -> str:
             f"--metric {text}: there is no class {name!r}. {hint}The classes are {listed(pool.choices, _MOST_NAMES)}."
         )
     return name
+
+
+def class_named(name: str, classes: Sequence[str]) -> str:
+    """The class that a name means, whatever its case; the name itself if that is none of them, or not clear.
+
+    >>> class_named("PASS", ["pass", "fail"]), class_named("A", ["a", "A"]), class_named("b", ["a", "A"])
+    ('pass', 'A', 'b')
+    """
+    alike = [one for one in classes if one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else name
 
 
 def _class_map(file: str) -> dict[str, str]:

@@ -88,17 +88,22 @@ class Partition:
     def position(self, name: str) -> int:
         """The position of a group by its name; an unknown name is an InputError.
 
-        The × of crossed groups, which few keyboards have, can be typed as x.
+        The × of crossed groups, which few keyboards have, can be typed as x, and letter case does not matter where it
+        is clear.
 
         >>> import fewlabels as fl
         >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
-        >>> fl.cross(fl.by_column(pool, "sex"), fl.by_predicted(pool)).position("m x a")
+        >>> fl.cross(fl.by_column(pool, "sex"), fl.by_predicted(pool)).position("m x A")
         1
         """
-        for typed in (name, name.replace(" x ", " × ")):
-            if typed in self.names:
-                return self.names.index(typed)
-        near = difflib.get_close_matches(name.replace(" x ", " × "), self.names, 1)
+        typed = name.replace(" x ", " × ")
+        for one in (name, typed):
+            if one in self.names:
+                return self.names.index(one)
+        alike = [place for place, one in enumerate(self.names) if one.casefold() == typed.casefold()]
+        if len(alike) == 1:
+            return alike[0]
+        near = difflib.get_close_matches(typed, self.names, 1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         some = ", ".join(repr(n) for n in self.names[:8]) + (", ..." if len(self) > 8 else "")
         raise InputError(f"there is no group {name!r}. {hint}The groups are {some}.")

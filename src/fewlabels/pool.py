@@ -14,6 +14,7 @@ from fewlabels.errors import Argument, InputError, LabelError, sentence
 from fewlabels.evidence import coded
 from fewlabels.hashing import column_bytes, framed
 from fewlabels.index import Index
+from fewlabels.wording import plural, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,8 +144,6 @@ class Pool:
     def known(self) -> NDArray[np.float64] | None:
         """What the evidence columns say of each item, as numbers, shape (items, numbers); None without any.
 
-        Examples
-        --------
         >>> import fewlabels as fl
         >>> said = {"predicted": ["cat", "dog", "eel", "cat"], "judge": [True, True, False, True]}
         >>> fl.read_pool(said, evidence=["judge"]).known.ravel()
@@ -159,8 +158,6 @@ class Pool:
 
         A missing answer is -1: an answer of its own that is never right. Two models without an answer agree.
 
-        Examples
-        --------
         >>> import fewlabels as fl
         >>> old = {"id": ["a", "b"], "predicted": ["cat", "dog"]}
         >>> new = {"id": ["b", "c"], "predicted": ["cat", "cat"]}
@@ -208,8 +205,6 @@ class Pool:
 
         Everything that works on a pool of one model works on it. An unknown name is an InputError.
 
-        Examples
-        --------
         >>> import fewlabels as fl
         >>> pool = fl.read_pool({"text": ["Hi", "Bye"], "a": ["yes", "no"], "b": ["no", "no"]}, models=["a", "b"])
         >>> pool.of("b").predicted
@@ -243,7 +238,7 @@ class Pool:
             )
         near = difflib.get_close_matches(str(model), self.models, 1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
-        return f"the pool (from {self.source}) has no model {model!r}. {hint}It has {_shortened(self.models)}."
+        return f"the pool (from {self.source}) has no model {model!r}. {hint}It has {some_of(self.models)}."
 
     def confidence_of(self, item: int) -> float | None:
         """The confidence of one item, or None; in a reserve `confidence` has the mean of its unit."""
@@ -352,7 +347,7 @@ class Pool:
                 hint = "That a model gave no answer is known; a label says what the item is. "
             raise LabelError(
                 f"unknown {_listed('class', unknown)}. Nothing was changed. {hint}The classes are "
-                f"{_shortened(self.choices, 30)}. A class that is never predicted must be named when the pool is "
+                f"{some_of(self.choices, 30)}. A class that is never predicted must be named when the pool is "
                 "read, with ",
                 Argument("classes"),
                 ".",
@@ -373,7 +368,7 @@ class Pool:
         """One of the further columns. An unknown name is an InputError that lists the columns."""
         names = self.columns.column_names if self.columns is not None else []
         if self.columns is None or name not in names:
-            have = f"It has {_shortened(names)}" if names else "It has no further columns"
+            have = f"It has {some_of(names)}" if names else "It has no further columns"
             parts: tuple[str | Argument, ...] = (f"the pool (from {self.source}) has no column {name!r}. {have}.",)
             if self.reserve is not None:
                 parts += (
@@ -387,71 +382,15 @@ class Pool:
     def differences(self, other: Pool) -> str:
         """The differences between another pool and this one, in words; empty if there are none.
 
-        Examples
-        --------
         >>> import fewlabels as fl
         >>> old = fl.read_pool([[0.9, 0.1], [0.2, 0.8]])
         >>> old.differences(fl.read_pool([[0.9, 0.1], [0.7, 0.3]]))
         '1 of 2 predictions changed; scores changed'
         """
-        if self.fingerprint == other.fingerprint:
-            return ""
-        changes = []
-        if self.models != other.models:
-            before, now = (_shortened(pool.models) or "one without a name" for pool in (self, other))
-            changes.append(f"the models were {before} and are {now}")
-        if self.choices != other.choices:
-            changes.append(
-                f"{len(self.choices)} classes before, {len(other.choices)} now, or other names or another order"
-            )
-        if self.reserve is not None or other.reserve is not None:
-            return "; ".join([*changes, *self._changed_units(other)]) or "items, confidences or further columns changed"
-        if not self.ids.equals(other.ids):
-            gone, new = (int(a.rows - b.has(a.ids.to_pylist()).sum()) for a, b in ((self, other), (other, self)))
-            changes.append(f"{gone:,} items gone and {new:,} new" if gone or new else "the same items in another order")
-        else:
-            changes.extend(self._changed_predictions(other))
-        if self.evidence != other.evidence:
-            before, now = (_shortened(pool.evidence) or "none" for pool in (self, other))
-            changes.append(f"the evidence was {before} and is {now}")
-        return "; ".join(changes) or "the further columns changed"
+        from fewlabels.changes import changed
 
-    def _changed_units(self, other: Pool) -> list[str]:
-        """What changed in a table that stays where it is, as far as its summary tells."""
-        changes = [f"{len(self):,} items before, {len(other):,} now"] if len(self) != len(other) else []
-        if self.choices == other.choices:
-            sizes = (np.bincount(pool.predicted, pool.count, minlength=len(self.classes)) for pool in (self, other))
-            if moved := int(np.count_nonzero(np.subtract(*sizes))):
-                changes.append(f"other numbers of items for {moved:,} of {len(self.choices):,} predicted classes")
-        return changes
-
-    def _changed_predictions(self, other: Pool) -> list[str]:
-        """What changed in the predictions of the same items, for each model that both pools have."""
-        shared = [name for name in self.models if name in other.models]
-        if not shared and (self.models or other.models):
-            return []
-        pairs = [(f" of {name!r}", self.of(name), other.of(name)) for name in shared] or [("", self, other)]
-        changes = []
-        for whose, before, now in pairs:
-            if changed := int(np.count_nonzero(before.answers != now.answers)):
-                changes.append(f"{changed:,} of {len(self):,} predictions{whose} changed")
-            if not _same(before.score_sums, now.score_sums):
-                changes.append(f"scores{whose} changed")
-            elif not _same(before.confidence, now.confidence):
-                changes.append(f"confidences{whose} changed")
-        return changes
-
-
-def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+        return "" if self.fingerprint == other.fingerprint else changed(self, other)
 
 
 def _listed(noun: str, names: list[str]) -> str:
-    plural = {"item": "items", "class": "classes"}[noun]
-    return f"{noun} {names[0]!r}" if len(names) == 1 else f"{plural} {_shortened(names)}"
-
-
-def _shortened(names: Iterable[str], most: int = 8) -> str:
-    names = list(names)
-    text = ", ".join(repr(name) for name in names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
+    return f"{noun} {names[0]!r}" if len(names) == 1 else f"{plural(noun)} {some_of(names)}"

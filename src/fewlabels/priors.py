@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from fewlabels.belief import Belief, Target
-from fewlabels.cells import ModelCells, cell_means
+from fewlabels.cells import ModelCells
 from fewlabels.checks import number_field
-from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.learned.classes import ClassBelief
-from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, strips
-from fewlabels.learned.mistakes import expected
-from fewlabels.learned.models import ModelsBelief, Panel
+from fewlabels.errors import Argument, SpecError
+from fewlabels.learned.models import Panel
+from fewlabels.learned.on_cells import (
+    answered_strips,
+    are_columns,
+    believe_classes,
+    believe_models,
+    believe_right,
+    factors,
+    rows_of,
+)
 from fewlabels.outcomes import Outcomes
-from fewlabels.partition import by_columns_alone, items_of
 from fewlabels.parts import Family, Part, Takes, register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
-    from fewlabels.learned.items import Strips
-    from fewlabels.learned.mistakes import Expected
     from fewlabels.partition import Partition
 
 # The least share an informed prior gives an outcome: a classifier that is always sure can still be found wrong.
@@ -247,156 +250,13 @@ class Learned(Prior):
         """
         if isinstance(cells, ModelCells):
             panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
-            return Prepared(cells, partial(_models, cells, target, panel))
+            return Prepared(cells, partial(believe_models, cells, target, panel))
         if cells.right is None:
             items = answered_strips(cells, factors(cells, *asked), are_columns(cells, *asked))
-            return Prepared(cells, partial(_right_or_wrong, cells, target, items))
+            return Prepared(cells, partial(believe_right, cells, target, items))
         rows = rows_of(cells, factors(cells, *asked), are_columns(cells, *asked))
-        return Prepared(cells, partial(_classes, cells, target, rows))
+        return Prepared(cells, partial(believe_classes, cells, target, rows))
 
     def across(self, cells: Cells, target: Target, *asked: Partition | None) -> Prepared:
         """Prepare for cells of other groups than those of asking; all have effects, crossed."""
         return self.on(cells, target, *asked)
-
-
-def factors(cells: Cells, *asked: Partition | None) -> list[NDArray[np.int64]]:
-    """What items differ by beyond their confidences: the level of each item, shape (items,), of each factor.
-
-    These are the groups of asking, the groups of the cells, and what else a cell stands for (a predicted class, or a
-    bin of confidence). What is put together from the levels of an earlier factor has no effects of its own: so the same
-    quantity is the same number by every route.
-    """
-    found: list[NDArray[np.int64]] = []
-    all_levels: list[NDArray[Any]] = [groups.group for groups in asked if groups is not None]
-    for levels in (*all_levels, cells.partition.group, cells.key[cells.cell]):
-        codes = np.unique(levels, return_inverse=True)[1].astype(np.int64)
-        if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
-            found.append(codes)
-    return found or [np.zeros(len(cells.cell), dtype=np.int64)]
-
-
-def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
-    """Whether items with the same level of the fine factor always have the same level, as in equal factors."""
-    count = int(levels.max()) + 1
-    return len(np.unique(fine * count + levels)) == int(fine.max()) + 1
-
-
-def are_columns(cells: Cells, *asked: Partition | None) -> bool:
-    """Whether the first of the factors is groups that are told apart by columns of the pool alone."""
-    recipes = [made.recipe for made in (*asked, cells.partition) if made is not None]
-    some = [recipe for recipe in recipes if recipe.get("by") != "whole"]
-    return bool(some) and by_columns_alone(some[0])
-
-
-def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -> Strips:
-    """The items of cells sorted by confidence, without those that were not answered; their strip is -1.
-
-    In a cell without answers all items are kept: a cell needs a strip, and its share right is set to 0 afterwards.
-    """
-    if cells.answered is None:
-        return strips(cells.scores, cells.cell, factors, cells.evidence, cells.partition.count, columns=columns)
-    some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
-    kept = cells.answered | ~some[cells.cell]
-    scores, evidence = (None if one is None else one[kept] for one in (cells.scores, cells.evidence))
-    count = None if cells.partition.count is None else cells.partition.count[kept]
-    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors], evidence, count, columns=columns)
-    strip = np.full(len(kept), -1, dtype=np.int64)
-    strip[kept & cells.answered] = made.strip[cells.answered[kept]]
-    return replace(made, strip=strip)
-
-
-def _fitted(
-    cells: Cells, strips: Strips, outcomes: Outcomes, telling: NDArray[np.bool_] | None = None
-) -> dict[str, Any]:
-    """Fit the model of items: the posterior, the unlabelled items of each strip, and the share that was answered.
-
-    `telling` says of each item whether its label tells something, shape (items,); None if all do.
-    """
-    if len(outcomes.items) != outcomes.labels:
-        raise InputError(
-            "Learned() needs the labelled items, not only their counts. Use Outcomes.of(cells, items, shown)."
-        )
-    strip = strips.strip[outcomes.items]
-    known = strip >= 0  # a label of an item without an answer tells nothing: it is wrong
-    seen = np.bincount(strip[known], minlength=len(strips.size))
-    if telling is not None:
-        known = known & telling[outcomes.items]
-    right = np.bincount(strip[known], outcomes.right[known], minlength=len(strips.size))
-    told = np.bincount(strip[known], minlength=len(strips.size))
-    model = learn(strips, right.astype(float), told.astype(float)).pruned()
-    free, share = strips.size - seen, None
-    if cells.answered is not None:
-        share = cell_means(cells.answered.astype(float), cells.cell, len(cells), cells.partition.count)
-        free = np.where(share[strips.cell] > 0, free, 0)
-    return {"model": model, "free": free, "answered": share}
-
-
-def _right_or_wrong(cells: Cells, target: Target, strips: Strips, outcomes: Outcomes) -> LearnedBelief:
-    """The belief where labels show right and wrong."""
-    nothing = np.zeros_like(outcomes.counts)
-    return ItemBelief(nothing, outcomes.counts, cells.size, target, **_fitted(cells, strips, outcomes))
-
-
-class Rows(NamedTuple):
-    """The rows of cells whose outcomes are classes: one for each predicted class of a cell.
-
-    A cell may have several predicted classes (recall of one class merges all others), and each makes other mistakes.
-
-    Parameters
-    ----------
-    row
-        The row of each item, shape (items,).
-    cell, right, size
-        The cell of each row, the outcome that a right prediction shows there, and its items, three of shape (rows,).
-    strips
-        The items of the rows sorted by confidence.
-    mistaken
-        What is expected of mistakes in each row.
-    answered
-        1 where the classifier answered and 0 in the rows where it did not, shape (rows,); None if it answered all.
-    """
-
-    row: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    right: NDArray[np.int64]
-    size: NDArray[np.int64]
-    strips: Strips
-    mistaken: Expected
-    answered: NDArray[np.float64] | None = None
-
-
-def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -> Rows:
-    """Make the rows of cells whose outcomes are classes."""
-    assert cells.right is not None
-    assert cells.mistaken is not None
-    assert cells.predicted is not None
-    classes = cells.mistaken.shape[1]
-    used, row = np.unique(cells.cell.astype(np.int64) * classes + cells.predicted, return_inverse=True)
-    cell, predicted = used // classes, used % classes
-    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count, columns=columns)
-    mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
-    answered = None if cells.silent is None else (predicted != cells.silent).astype(float)
-    items = items_of(row, len(cell), cells.partition.count)
-    return Rows(row, cell, cells.right[cell], items, made, mistaken, answered)
-
-
-def _classes(cells: Cells, target: Target, rows: Rows, outcomes: Outcomes) -> LearnedBelief:
-    """The belief where labels show classes."""
-    nothing = np.zeros_like(outcomes.counts)
-    telling = None if rows.answered is None else (rows.answered > 0)[rows.row]
-    fitted = _fitted(cells, rows.strips, outcomes, telling) | {"answered": rows.answered}
-    mistakes = np.zeros((len(rows.cell), outcomes.counts.shape[1]))
-    wrong = ~outcomes.right
-    np.add.at(mistakes, (rows.row[outcomes.items[wrong]], outcomes.shown[wrong]), 1)
-    learned = rows.mistaken.learn(mistakes)
-    return ClassBelief(
-        nothing, outcomes.counts, cells.size, target,
-        mistakes=learned, cell=rows.cell, right=rows.right, rows_size=rows.size, **fitted,
-    )  # fmt: skip
-
-
-def _models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> LearnedBelief:
-    """Fit the model of several models' answers."""
-    learning = panel.learn(outcomes.items, outcomes.shown.astype(np.int32))
-    nothing = np.zeros_like(outcomes.counts)
-    return ModelsBelief(nothing, outcomes.counts, cells.size, target, learning=learning)

@@ -8,7 +8,6 @@ their mean is right on average whatever the truth. `rectified` makes one number 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -132,16 +131,22 @@ def anchored_mean(
 
 @dataclass(frozen=True, eq=False)
 class Rectified:
-    """A belief about one share of all items, and how far it is probably off: θ + shift + N(0, spread²), in a mixture.
+    """A belief about all items, in one cell or several, and how far the share right among all is probably off.
+
+    That share is θ + shift + N(0, spread²), in a mixture. Where the items lie in several cells, such as bins of
+    confidence, the change is one of every item's log-odds, so a cell gets part_c = o_c m_c(1 − m_c) / Σ w o m(1 − m) of
+    it, with m_c its mean, o_c its open share and w_c its share of the items.
 
     Parameters
     ----------
     belief
-        The belief, about one cell and two outcomes.
+        The belief, about cells of all items and two outcomes.
     weight, shift, spread
         A mixture of normal corrections, three of shape (points,).
+    part
+        How much of a correction each cell gets, shape (cells,).
     limits
-        The least and the largest value that the labels leave possible.
+        The least and the largest values that the labels leave possible, shape (2, cells).
     anchors
         How many labels were drawn at random from all items.
     """
@@ -150,7 +155,8 @@ class Rectified:
     weight: NDArray[np.float64]
     shift: NDArray[np.float64]
     spread: NDArray[np.float64]
-    limits: tuple[float, float]
+    part: NDArray[np.float64]
+    limits: NDArray[np.float64]
     anchors: int
 
     conjugate: ClassVar[bool] = False
@@ -167,12 +173,12 @@ class Rectified:
 
     @property
     def counts(self) -> NDArray[np.float64]:
-        """Label counts, shape (1, 2)."""
+        """Label counts, shape (cells, 2)."""
         return self.belief.counts
 
     @property
     def size(self) -> NDArray[np.int64]:
-        """The number of items, shape (1,)."""
+        """The number of items, shape (cells,)."""
         return self.belief.size
 
     @property
@@ -182,28 +188,25 @@ class Rectified:
 
     @property
     def left(self) -> NDArray[np.int64]:
-        """The number of items without a label, shape (1,)."""
+        """The number of items without a label, shape (cells,)."""
         return self.belief.left
 
-    @cached_property
-    def _centre(self) -> float:
-        return float(np.clip(self.belief.mean()[0, 0] + self.weight @ self.shift, *self.limits))
-
     def mean(self) -> NDArray[np.float64]:
-        """E θ, shape (1, 2)."""
-        return np.array([[self._centre, 1 - self._centre]])
+        """E θ, shape (cells, 2)."""
+        right = np.clip(self.belief.mean()[:, 0] + self.part * (self.weight @ self.shift), *self.limits)
+        return np.stack([right, 1 - right], axis=-1)
 
     def variance(self) -> NDArray[np.float64]:
-        """Var θ, shape (1, 2)."""
-        one = self.draws(np.random.default_rng(0), _DRAWS)[:, 0, 0].var()
-        return np.array([[one, one]])
+        """Var θ, shape (cells, 2)."""
+        return self.draws(np.random.default_rng(0), _DRAWS).var(axis=0)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of θ, shape (n, 1, 2)."""
-        right = self.belief.draws(rng, n)[:, 0, 0]
+        """n draws of θ, shape (n, cells, 2)."""
+        right = self.belief.draws(rng, n)[..., 0]
         point = rng.choice(len(self.weight), size=n, p=self.weight)
-        right = np.clip(right + self.shift[point] + self.spread[point] * rng.standard_normal(n), *self.limits)
-        return np.stack([right, 1 - right], axis=-1)[:, None]
+        change = self.shift[point] + self.spread[point] * rng.standard_normal(n)
+        right = np.clip(right + change[:, None] * self.part, *self.limits)
+        return np.stack([right, 1 - right], axis=-1)
 
 
 def rectified(
@@ -213,7 +216,7 @@ def rectified(
     rng: np.random.Generator,
     count: NDArray[np.int64] | None = None,
 ) -> Rectified:
-    """Hold a belief about all items against the anchors.
+    """Hold a belief about all items, in one cell or several, against the anchors.
 
     The belief says M ± s, the anchors R ± t. The belief has seen the anchors too: if it were right, it would use them
     best, and then Var(R − M) = t² − s² =: q (Hausman 1978). If it is off by b ~ N(0, σ²), then R − M ~ N(−b, q), so
@@ -231,24 +234,35 @@ def rectified(
     >>> found.anchors, found.mean().round(3)
     (10, array([[0.596, 0.404]]))
     """
-    items = int(belief.size.sum())
+    size, items = belief.size, int(belief.size.sum())
     expected = recalibrated(confidence, items if count is None else len(count), sample)
-    said, known = float(belief.mean()[0, 0]), sample.right[sample.labelled]
-    variance = float(belief.draws(rng, _DRAWS)[:, 0, 0].var())
+    means, share_of = belief.mean()[:, 0], size / items
+    said = float(share_of @ means)
+    variance = float((belief.draws(rng, _DRAWS)[..., 0] @ share_of).var())
     found, sd = anchored_mean(expected, sample, count)
-    limits, open_share = (0.0, 1.0), 1.0
+    limits, still = np.tile([[0.0], [1.0]], len(size)), np.ones(len(size))
     if belief.target == "pool":
-        limits = float(known.sum() / items), 1 - float((1 - known).sum() / items)
-        open_share = 1 - len(known) / items
+        limits = np.stack([belief.counts[:, 0], size - belief.counts[:, 1]]) / size
+        still = belief.left / size
     else:
         sd = np.sqrt(sd**2 + said * (1 - said) / items)  # the pool is itself a sample of the population
-    off = (_OFF * float(np.average(expected * (1 - expected), weights=count)) * open_share) ** 2
+    off = (_OFF * float(np.average(expected * (1 - expected), weights=count)) * float(share_of @ still)) ** 2
+    part = _parts(means, still, share_of)
     if np.isinf(sd):
-        return Rectified(belief, _OFF_PRIOR, np.zeros_like(off), np.sqrt(off), limits, 0)
+        return Rectified(belief, _OFF_PRIOR, np.zeros_like(off), np.sqrt(off), part, limits, 0)
     # The two variances are estimates, so that their difference must not come near to nothing.
     rest = max(sd**2 - variance, 0.1 * sd**2, 1e-12)
     share = off / (off + rest)
     fits = np.log(_OFF_PRIOR) - np.log(off + rest) / 2 - (found - said) ** 2 / (2 * (off + rest))
     weight = np.exp(fits - fits.max())
     weight /= weight.sum()
-    return Rectified(belief, weight, share * (found - said), np.sqrt(share * rest), limits, sample.anchors)
+    return Rectified(belief, weight, share * (found - said), np.sqrt(share * rest), part, limits, sample.anchors)
+
+
+def _parts(
+    means: NDArray[np.float64], still: NDArray[np.float64], share_of: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What a change of all items' log-odds that moves the share of all by 1 does to each cell, shape (cells,)."""
+    moved = still * np.maximum(means * (1 - means), _EDGE)
+    total = float(share_of @ moved)
+    return moved / total if total > 0 else np.zeros_like(moved)

@@ -13,7 +13,7 @@ from fewlabels.estimates import estimate, sequences
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
 from fewlabels.tasks.snapshot import LEVEL
-from fewlabels.wording import chosen, counted, probability
+from fewlabels.wording import Style, chosen, counted, probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 _WORDS = {
-    "width": "the widest interval of a group is {now:.3f}{of}",
-    "overall": "the interval of the average is {now:.3f} wide{of}",
+    "width": "the widest interval of a group is {now} wide{of}",
+    "overall": "the interval of the average is {now} wide{of}",
 }
 
 
@@ -123,7 +123,8 @@ class Stop:
 class Rule:
     """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached.
 
-    `said` are the task's words for a probability, with the places {now} and {of}.
+    `said` are the task's words for a probability, with the places {now} and {of}. `share` is whether the metric is
+    written in percent.
     """
 
     rule: str
@@ -131,23 +132,19 @@ class Rule:
     wanted: float | None
     reached: bool
     said: str = ""
+    share: bool = True
 
     @property
     def words(self) -> str:
         """The rule in words, without a full stop."""
-        of = (
-            ""
-            if self.wanted is None
-            else f" of {self.wanted:,}"
-            if self.rule == "labels"
-            else f" (wanted {self.wanted:g})"
-        )
         if self.rule == "labels":
-            return counted(int(self.now), "label") if self.wanted is None else f"{self.now:,}{of} labels"
+            return counted(int(self.now), "label") if self.wanted is None else f"{self.now:,} of {self.wanted:,} labels"
         if self.rule == "probability":
             of = "" if self.wanted is None else f" (wanted {chosen(self.wanted)})"
             return self.said.format(now=probability(self.now), of=of)
-        return _WORDS[self.rule].format(now=self.now, of=of)
+        style = Style(self.share)
+        of = "" if self.wanted is None else f" (wanted {style.width(self.wanted)})"
+        return _WORDS[self.rule].format(now=style.width(self.now), of=of)
 
 
 @dataclass(frozen=True)
@@ -233,7 +230,8 @@ def standing(
         void = bool(stop.guarantee and adopted and name != "labels")
         reached = wanted is not None and not void and is_reached(name, now, wanted)
         said = task.progress(now) if belief.counts.any() else "there is no answer without labels{of}"
-        rules.append(Rule(name, now, wanted, reached, said if name == "probability" else ""))
+        said = said if name == "probability" else ""
+        rules.append(Rule(name, now, wanted, reached, said, task.metric.in_percent))
     met = [rule for rule in rules if rule.reached]
     words = _words(stop, rules, met, _is_exhausted(task, belief, cells))
     answered = any(rule.rule == "probability" and rule.now >= task.surety for rule in rules)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _LONGEST = 120
@@ -135,6 +139,17 @@ class Style:
         text = f"{points:.0f}" if points >= 5 else f"{points:.1f}"
         return f"{text} point{'s' * (text not in ('1', '1.0'))}"
 
+    def width(self, value: float) -> str:
+        """The width of an interval: percentage points with a digit more than they are asked for, or a plain number.
+
+        >>> Style(share=True).width(0.2), Style(share=True).width(0.2041), Style(share=False).width(12.3456)
+        ('20 points', '20.4 points', '12.3')
+        """
+        if not self.share:
+            return plain(value)
+        text = f"{100 * value:.1f}".removesuffix(".0")
+        return f"{text} point{'s' * (text != '1')}"
+
     def apart(self, low: float, high: float) -> str:
         """An interval of a difference in a sentence, both ends as exactly.
 
@@ -172,6 +187,17 @@ def listed(parts: list[str]) -> str:
     ('a', 'a, b and c')
     """
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def some_of(names: Iterable[str], most: int = 8) -> str:
+    """The first of some names in quotes, and how many more there are.
+
+    >>> some_of(["cat", "dog", "eel"], 2)
+    "'cat', 'dog' and 1 more"
+    """
+    names = list(names)
+    text = ", ".join(repr(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:

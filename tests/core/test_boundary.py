@@ -15,6 +15,8 @@ from scipy.stats import beta, betabinom, chi2, norm
 import fewlabels as fl
 from fewlabels.outcomes import Outcomes
 from fewlabels.policies import UCB, Boundary, Greedy
+from fewlabels.policies.base import best
+from fewlabels.policies.boundary import _Border
 from fewlabels.tasks import Rewards
 from fewlabels.tasks.estimate import value_variance
 from tests.support.contracts import TARGETS
@@ -200,3 +202,36 @@ def test_the_quantile_of_ucb_in_a_pool_is_near_that_of_its_shares(q: float) -> N
 def test_it_is_the_usual_policy_where_it_was_measured_to_be_the_better_one(task, prior, policy):
     pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]])
     assert fl.create(None, "usual", pool, task=task, prior=prior).spec.policy == policy
+
+
+def test_steps_of_a_round_ask_as_if_the_labels_before_them_had_been_answered_as_expected() -> None:
+    # For Beta beliefs about a population the way in which the worth of a group falls is exact.
+    task = fl.Identify(fl.Accuracy(), lowest=2)
+    one = rewards_of(task, [50] * 6, [8, 5, 3, 6, 1, 2], [1, 2, 3, 3, 5, 5], "population")
+    room = np.full(6, 50)
+    border = _Border.of(one, 6, 2, np.random.default_rng(1))
+    waiting = np.zeros(6, dtype=np.int64)
+    for _ in range(8):
+        (asked,) = (
+            Boundary()
+            .choose(Rewards(task, one.cells, one.belief.awaiting(waiting)), room, 2, np.random.default_rng(1))
+            .tolist()
+        )
+        before = border.worth.copy()
+        assert asked == int(np.argmax(before)) or before.max() - before[asked] < 0.05  # the other side's is of before
+        border.ask(np.array([asked]))
+        waiting[asked] += 1
+        anew = _Border.of(Rewards(task, one.cells, one.belief.awaiting(waiting)), 6, 2, np.random.default_rng(1))
+        assert border.worth[asked] == pytest.approx(anew.worth[asked])
+    assert np.count_nonzero(waiting) > 1  # a round is not spent on one group
+
+
+def test_the_best_of_many_groups_are_those_of_a_full_sort() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        reward, room = rng.integers(0, 12, 60).astype(float), rng.integers(0, 3, 60)
+        tie = np.random.default_rng(seed).random(np.count_nonzero(room))
+        there = np.flatnonzero(room)
+        full = there[np.lexsort((tie, -reward[there]))]
+        for plays in (1, 3, 40):
+            assert best(reward, room, plays, np.random.default_rng(seed)).tolist() == full[:plays].tolist()

@@ -66,10 +66,11 @@ def test_labels_that_were_not_asked_for_end_the_guarantee() -> None:
     assert "guaranteed at 95%" in told_exactly(GOOD, asked=True, task=task).answer().words
 
 
-def test_with_the_guarantee_it_asks_where_bets_are_not_won() -> None:
+@pytest.mark.parametrize("guarantee", [None, "anytime"])
+def test_it_asks_where_bets_are_not_won(guarantee) -> None:
     counts = {**GOOD, "coat": (20, 2)}
     items, _ = pool()
-    task = reached(guarantee="anytime")
+    task = reached(guarantee=guarantee)
     cells = task.metric.cells(items, fl.by_predicted(items))
     shown = np.array([counts[name] for name in CLASSES], dtype=float)
     belief = fl.Uniform().on(cells, "population").belief(Outcomes(shown))

@@ -155,7 +155,7 @@ def test_a_weak_answer_is_called_a_guess() -> None:
     )
     found = words(fl.Compare(fl.Accuracy(), "c0", "c1"))
     assert found.startswith("The accuracy of c0 may be ")
-    assert found.endswith(" (rope ±0.05), but labels are too few to be sure.")
+    assert found.endswith(" (rope ±5 points), but labels are too few to be sure.")
 
 
 def test_with_all_labels_the_answers_are_right_and_sure() -> None:

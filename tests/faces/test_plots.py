@@ -5,6 +5,7 @@ the labels do not show.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,6 +98,13 @@ def test_an_unknown_plot_is_refused_with_the_names_there_are() -> None:
         plots.read_all(assessment("estimate"), kinds=["pie"])
 
 
+def found_in(audit: fl.Assessment) -> tuple[str, ...]:
+    """The groups of the answer that belong there more probably than not, by five labels of their own or all."""
+    rows = {row["group"]: row for row in audit.answer(draws=DRAWS).table}
+    named = (rows[name] for name in audit.answer(draws=DRAWS).groups)
+    return tuple(r["group"] for r in named if r["chance"] >= 0.5 and r["labelled"] >= min(5, r["n"]))
+
+
 @pytest.mark.parametrize("task", ["estimate", "lowest", "highest", "cost", "compare"])
 def test_forest_has_the_estimates(task: str) -> None:
     audit = assessment(task)
@@ -109,7 +117,7 @@ def test_forest_has_the_estimates(task: str) -> None:
         )
     means = [row.mean for row in forest.rows if row.mean is not None]
     assert means == sorted(means, reverse=task in ("highest", "cost"))
-    assert forest.named == (audit.answer(draws=DRAWS).groups if task in ("lowest", "highest") else ())
+    assert forest.named == (found_in(audit) if task in ("lowest", "highest") else ())
     if task != "compare":
         assert forest.rows[-1].group == "fox"  # without items, and so without a value
         assert forest.rows[-1].mean is None
@@ -134,7 +142,7 @@ def test_ranking_and_chances_have_the_answer(task: str) -> None:
     }
     assert len(chances.sides) == 1
     assert {row.group: row.chance for row in chances.sides[0].rows} == {g: row["chance"] for g, row in table.items()}
-    assert ranking.named == chances.named == audit.answer(draws=DRAWS).groups
+    assert ranking.named == chances.named == found_in(audit)
 
 
 def test_ranking_and_chances_of_an_estimate_are_counted_from_the_draws() -> None:
@@ -193,29 +201,19 @@ def test_confusion_has_the_estimates_and_the_largest_mistakes() -> None:
             cell = right[true] if true == row.predicted else cells[row.predicted, true]
             assert cell["mean"] == (None if row.mean is None else row.mean[j])
             assert cell["high"] == (None if row.high is None else row.high[j])
-    items = {
-        key: cell["mean"] * cell["n"] for key, cell in cells.items() if key[0] != key[1] and cell["mean"] is not None
-    }
-    assert [p.mean * p.n for p in shown.pairs] == pytest.approx(
-        sorted(items.values(), reverse=True)[: len(shown.pairs)]
-    )
+    seen = {(pair.predicted, pair.true): pair.seen for pair in shown.pairs}
+    assert all(pair.mean == pytest.approx(cells[pair.predicted, pair.true]["mean"]) for pair in shown.pairs)
+    wrong = [(said, true) for said, true in told_pairs(audit) if said != true]
+    assert all(seen[pair] == wrong.count(pair) for pair in wrong)
+    items = [(pair.seen == 0, -pair.mean * pair.n) for pair in shown.pairs]
+    assert items == sorted(items)
 
 
-@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()])
-def test_confusions_of_very_many_classes_are_read_without_draws(
-    prior: fl.priors.Prior, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The short way for a thousand classes gives what the long way gives."""
-    audit = assessment("confusion", prior=prior)
-    long = read(audit, "confusion")
-    monkeypatch.setattr("fewlabels.plots.confusion._EXACT", 3)
-    short = read(audit, "confusion")
-    if isinstance(prior, fl.Uniform):
-        assert short == long
-    for a, b in zip(short.rows, long.rows, strict=True):
-        assert (a.mean is None) == (b.mean is None)
-        if a.mean is not None:
-            assert a.mean == pytest.approx(b.mean, abs=1e-9)
+def told_pairs(audit: fl.Assessment) -> list[tuple[str, str]]:
+    """What the classifier says and what is true, for each label."""
+    items, true = audit.labelled_items()
+    names = audit.pool.classes
+    return [(names[said], names[at]) for said, at in zip(audit.pool.predicted[items], true, strict=True)]
 
 
 @pytest.mark.parametrize("task", ["compare", "compare-f1"])
@@ -393,3 +391,27 @@ def test_densities_have_mass_one_and_stay_inside(a: float, b: float) -> None:
     assert np.trapezoid(y, x) == pytest.approx(1, abs=0.02)
     assert np.trapezoid(x * y, x) == pytest.approx(draws.mean(), abs=0.02)
     assert density(np.full(100, 0.5)) == ()
+
+
+def test_a_guess_is_not_drawn_as_the_answer() -> None:
+    """No mark without labels, none on a guess, a careful word from a half on, and the answer where it is sure."""
+    known = zoo()
+    nothing = fl.create(None, "nothing", known.pool, task=TASKS["lowest"])
+    assert read(nothing, "forest").named == ()
+    assert "chances" not in plots.suited(nothing)
+    audit = assessment("lowest")
+    reading = plots.Reading(audit, draws=DRAWS)
+    given = reading.answer
+    for chance, sure, found, words in (
+        (0.38, 0.2, 0, "probably among those looked for"),
+        (0.6, 0.4, 2, "probably among those looked for"),
+        (0.95, 0.9, 2, "the answer"),
+    ):
+        rows = [{**row, "chance": chance, "labelled": row["n"]} for row in given.table]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        reading = plots.Reading(audit, draws=DRAWS)
+        reading.answer = replace(given, probability=sure, table=fl.Table(columns, given.table.settings))
+        shown: Any = plots.PLOTS["forest"].read(reading)
+        assert (len(shown.named), shown.means) == (found, words)
+        keys = [key.text for key in shown.picture().panels[0].keys]
+        assert (words in keys) == bool(found)

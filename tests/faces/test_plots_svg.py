@@ -13,7 +13,8 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import plots
-from fewlabels.plots.drawing.layout import fitted, text_width
+from fewlabels.plots.confusion import _STRONG
+from fewlabels.plots.drawing.layout import TURNED, fitted, text_width
 from fewlabels.plots.drawing.picture import Note
 from fewlabels.plots.drawing.style import DARK, LIGHT
 from tests.support.pools import by_kind, zoo
@@ -136,6 +137,9 @@ def test_words_stay_inside_and_do_not_run_into_each_other(case: str, width: int)
         lines: dict[float, list[tuple[float, float, str]]] = {}
         for element in ET.fromstring(plots.svg(numbers, width)).iter("text"):
             words = words_of(element)
+            if "transform" in element.attrib:  # written upwards, in the room that is left for it
+                assert text_width(words) <= TURNED
+                continue
             x, wide = float(element.get("x", 0)), text_width(words)
             left = x - {"end": wide, "middle": wide / 2}.get(element.get("text-anchor", ""), 0)
             assert left >= -1, (name, words)
@@ -183,6 +187,11 @@ def test_colours_can_be_seen(theme: dict[str, str]) -> None:
         round(0.55 * int(theme["accent"][i : i + 2], 16) + 0.45 * int(theme["paper"][i : i + 2], 16)) for i in (1, 3, 5)
     ]
     assert contrast(theme["ink"], "#" + "".join(f"{c:02x}" for c in mixed)) >= 4.5
+    # And on its blue ones: weak up to a share of a half, and strong above.
+    for opacity, words in ((0.03 + 0.97 * 0.25, "ink"), (0.03 + 0.97 * _STRONG, "paper")):
+        ends = [[int(theme[tone][i : i + 2], 16) for i in (1, 3, 5)] for tone in ("main", "paper")]
+        blue = [round(opacity * a + (1 - opacity) * b) for a, b in zip(*ends, strict=True)]
+        assert contrast(theme[words], "#" + "".join(f"{c:02x}" for c in blue)) >= 4.5
 
 
 def test_every_class_has_its_colours_in_the_stylesheet() -> None:

@@ -185,7 +185,7 @@ def test_every_policy_prior_and_metric_has_plain_words() -> None:
     [
         (0.95, "The two classes it gets wrong most often are "),
         (0.6, "The two classes it gets wrong most often are probably "),
-        (0.3, "The best guess for the two classes it gets wrong most often is "),
+        (0.3, "Of the two classes it gets wrong most often, likely: "),
     ],
 )
 def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) -> None:
@@ -204,12 +204,15 @@ def test_too_early_is_said() -> None:
     assert report.headline.startswith("It is too early to name the class it gets wrong most often.")
 
 
-def test_confusions_are_the_largest_shares_off_the_diagonal() -> None:
+def test_confusions_are_those_that_labels_showed_and_then_the_largest() -> None:
     report, table = found("confusion"), asked("confusion").estimates(draws=1_000)
     known = {row.group for row in report.groups if row.evidence == "enough"}
-    off = [row for row in table.rows() if row["group"] != row["true"] and row["group"] in known]
-    largest = sorted((row["mean"] for row in off), reverse=True)[: len(report.confusions)]
-    assert [pair.mean for pair in report.confusions] == largest
+    off = {(row["group"], row["true"]): row for row in table if row["group"] != row["true"] and row["group"] in known}
+    assert {(pair.group, pair.true) for pair in report.confusions} == set(off)
+    order = [(pair.seen == 0, -pair.mean * off[pair.group, pair.true]["n"]) for pair in report.confusions]
+    assert order == sorted(order)
+    assert sum(pair.seen for pair in report.confusions) == sum(row.labelled - row.right for row in report.groups)
+    assert f"{report.confusions[0].seen} of {report.confusions[0].labelled} labels" in report.html()
 
 
 def test_what_was_learned_is_told_by_band() -> None:

@@ -103,3 +103,23 @@ def brightness(colour: str) -> float:
 def test_without_script_everything_is_there(browser, files) -> None:
     page, _ = opened(browser, files["many"], java_script_enabled=False)
     assert page.locator("#table tbody tr:not(.divider):visible").count() == 200
+
+
+def test_what_a_mark_means_is_shown_by_touch_and_by_keys(browser, files) -> None:
+    page, wrong = opened(browser, files["few"], viewport={"width": 390, "height": 800}, has_touch=True)
+    tip, plot = page.locator(".fl-tip"), page.locator(".fl-plot.fl-narrow").first
+    assert not tip.is_visible()
+    plot.locator(".fl-hit").first.tap()
+    assert tip.inner_text().startswith("shirt: accuracy ")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.touchscreen.tap(5, 5)
+    assert not tip.is_visible()
+    plot.focus()
+    seen = set()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+        seen.add(tip.inner_text())
+    assert len(seen) == 4
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    assert wrong == []

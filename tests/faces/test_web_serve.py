@@ -104,7 +104,16 @@ def test_people_as_json_are_like_every_other_table(database: Path) -> None:
     assert said["rows"][1]["revoked_at"] is None
 
 
-@pytest.mark.parametrize("command", [["serve"], ["invite", "ann"], ["people"], ["revoke", "ann"], ["show"], ["list"]])
+def test_serve_begins_a_database_that_is_not_there_and_says_so(tmp_path: Path) -> None:
+    code, said = serve(tmp_path / "none.db", "--port", "0")
+    assert code == 0
+    assert "none.db is new. Make the first assessment in the browser." in said
+    assert "/sign-in#" in said
+    assert Store(tmp_path / "none.db", existing=True).names() == []
+    assert "is new" not in serve(tmp_path / "none.db", "--port", "0")[1]
+
+
+@pytest.mark.parametrize("command", [["invite", "ann"], ["people"], ["revoke", "ann"], ["show"], ["list"]])
 def test_a_database_that_is_not_there_says_how_to_begin(tmp_path: Path, command: list[str]) -> None:
     missing = tmp_path / "none.db"
     said = run(command[0], missing, *command[1:], code=2).stderr

@@ -12,6 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio.to_thread
+import numpy as np
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -19,6 +20,8 @@ from starlette.testclient import TestClient
 
 import fewlabels as fl
 from fewlabels.errors import InputError, LabelError
+from fewlabels.labelling import choosing
+from fewlabels.labelling.next_items import choose
 from fewlabels.store import Store
 from fewlabels.store.people import People
 from fewlabels.web import Settings, connections, create_app
@@ -115,6 +118,66 @@ def test_with_slack_the_belief_is_kept_until_a_share_of_the_labels_is_new(monkey
         item = request.id
     assert len(fits) == 5  # without slack, the choice knows every label
     assert len(audit.labels()) == 225
+
+
+def test_with_slack_a_label_that_was_taken_back_is_not_waited_for() -> None:
+    audit = fl.create(None, "audit", pool_of_texts(400), seed=1)
+    told = dict.fromkeys(audit.ask(200, annotator="a").ids, "class 0")
+    audit.tell(told, annotator="a")
+    first, second = list(told)[:2]
+    audit.ask(1, annotator="a", slack=0.5)
+    known = audit._believed
+    audit.ask(1, annotator="a", slack=0.5)
+    assert known is not None
+    assert audit._believed is known
+    audit.tell({first: "class 1"}, annotator="a")
+    audit.ask(1, annotator="a", slack=0.5)
+    changed = audit._believed
+    assert changed is not known
+    audit.retract([second], annotator="a")
+    audit.ask(1, annotator="a", slack=0.5)
+    assert audit._believed is not changed
+
+
+@pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()])
+def test_with_slack_labels_count_for_their_own_group_at_once(prior: fl.Prior, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a fit, the choice knows the counts of every label; for independent groups that is the whole belief."""
+    audit = fl.create(None, "audit", pool_of_texts(400), seed=1, prior=prior, policy=fl.Thompson())
+    audit.tell(dict.fromkeys(audit.ask(200).ids, "class 0"))
+    audit.ask(1, slack=0.5)
+    seen: list[fl.Belief] = []
+
+    def watched(*given: Any) -> dict[int, int]:
+        seen.append(given[3])
+        return choose(*given)
+
+    monkeypatch.setattr(choosing, "choose", watched)
+    for _ in range(3):
+        audit.tell(dict.fromkeys(audit.ask(20).ids, "class 1"))
+        audit.ask(30, slack=0.5)
+    assert [belief.labels for belief in seen] == [200, 220, 220, 240, 240, 260]
+    assert audit._believed is not None
+    exact = audit.spec.prior.on(audit._cells, "population").belief(audit._ledger.outcomes())
+    close = np.abs(seen[-1].mean() - exact.mean()).max()
+    assert close < (1e-12 if isinstance(prior, fl.Uniform) else 0.15)
+    np.testing.assert_array_equal(seen[-1].counts, exact.counts)
+
+
+def test_items_drawn_ahead_are_never_handed_out_twice(tmp_path: Path) -> None:
+    """Two servers of one database, each with items drawn ahead: what one has handed out, the other must not."""
+    address = tmp_path / "audit.db"
+    fl.create(address, "audit", pool_of_texts(300), task=fl.Identify(fl.Accuracy(), lowest=2), seed=1).close()
+    both = [fl.load(address, "audit") for _ in range(2)]
+    got: list[str] = []
+    for i in range(120):
+        one = both[i % 2 if i % 7 else 0]
+        (request,) = one.ask(1, annotator=f"person {i % 5}", slack=0.2)
+        got.append(request.id)
+        if i % 3:
+            one.tell({request.id: "class 0"}, annotator=f"person {i % 5}")
+    assert len(set(got)) == 120
+    for one in both:
+        one.close()
 
 
 # --- one item, two labels; long ids; formulas

@@ -39,8 +39,19 @@ def test_the_share_that_is_right_is_the_accuracy(prior: fl.priors.Prior) -> None
             known[row.predicted][end] for end in ("mean", "low", "high")
         )
     (panel,) = shown.picture().panels
-    words = [tick.text for tick in panel.aside]
-    assert words == [*(f"{known[name]['mean']:.0%} right" for name in CLASSES[:3]), "few labels"]
+    written = {(mark.x, mark.y): mark.text for mark in panel.marks if isinstance(mark, Note)}
+    for i, name in enumerate(CLASSES[:3]):
+        assert written[i + 0.5, i + 0.5] == f"{known[name]['mean']:.0%}"
+    assert [tick.text for tick in panel.aside] == [f"{known[name]['labelled']} labels" for name in CLASSES]
+    assert [tick.text for tick in panel.x.ticks] == list(CLASSES)
+
+
+def test_a_share_too_small_to_matter_leaves_its_place_empty() -> None:
+    shown: Any = plots.PLOTS["confusion"].of(told_exactly({"boot": (95, 0), "shirt": (50, 30)}), draws=200)
+    (panel,) = shown.picture().panels
+    boot = [mark for mark in panel.marks if isinstance(mark, Box) and mark.ys[0] // 1 == 3]
+    assert sorted(mark.shade > 0 for mark in boot) == [False, False, False, True]
+    assert all(mark.tip for mark in boot)  # an empty place still says how small the share is
 
 
 def test_a_row_with_few_labels_is_grey_and_has_no_numbers() -> None:
@@ -48,7 +59,7 @@ def test_a_row_with_few_labels_is_grey_and_has_no_numbers() -> None:
     (panel,) = shown.picture().panels
     tones = {(mark.ys[0] // 1, mark.tone) for mark in panel.marks if isinstance(mark, Box)}
     assert {tone for row, tone in tones if row == 3} == {"muted"}
-    assert {tone for row, tone in tones if row < 3} == {"main", "accent"}
+    assert {tone for row, tone in tones if row < 3} <= {"main", "accent", "ink"}
     assert all(mark.y < 3 for mark in panel.marks if isinstance(mark, Note))
     assert [key.text for key in panel.keys] == ["right", "confused", "few labels"]
     assert "A grey row has fewer than 5 labels." in shown.caption()

@@ -181,3 +181,12 @@ def test_headings_of_pictures_claim_nothing_about_groups_without_labels() -> Non
         for name, n in zip(audit.groups.names, audit.by_group()["labelled"], strict=True)
     )
     assert "has the lowest accuracy with a probability of" in found["chances"].finding()
+
+
+def test_fewer_draws_of_hits_than_of_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a thousand classes fewer draws of hits are afforded than of accuracy: here that is so with three."""
+    monkeypatch.setattr("fewlabels.estimates._IN_ALL", 5_000)
+    pool, truth = made()
+    report = labelled(pool, truth, 60).classes()
+    assert report.classes.settings["draws"] < 4_000
+    assert all(0 < row["precision"] < 1 for row in report.averages.rows())

@@ -9,6 +9,7 @@ import pytest
 import fewlabels as fl
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.findings.next_steps import next_steps
+from fewlabels.planning.words import ONLY_THESE
 from fewlabels.report import outlook, read
 from fewlabels.report.settings import settings
 from fewlabels.stopping import Stop
@@ -84,9 +85,10 @@ def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
     groups = report_of(told_exactly(COUNTS, task=THREE)).answer.groups
     words, steps = named((0.999, 0.991, 0.26), 0.28)
     assert words.startswith("Of the three classes it gets wrong most often, nearly certain: ")
-    first, rest = words.split(". The third is open: ")
+    first, rest = words.split(". Open: ")
     assert [name in first for name in groups] == [True, True, False]
-    assert rest == f"the best guess is {groups[2]} (chance 26%)."
+    assert "(chance over 99%; right in " in first
+    assert rest == f"{groups[2]} (chance 26%)."
     assert "expected" not in words
     assert steps == (
         f"{groups[0]} and {groups[1]} are settled enough to act on.",
@@ -95,10 +97,22 @@ def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
 
 
 def test_two_that_are_open_are_told_with_their_chances() -> None:
+    groups = report_of(told_exactly(COUNTS, task=THREE)).answer.groups
     words, steps = named((0.95, 0.6, 0.3), 0.1)
-    assert " The other two are open: the best guesses are " in words
-    assert "(chance 60%)" in words
+    assert words.endswith(f" Open: {groups[1]} (chance 60%) and {groups[2]} (chance 30%).")
     assert steps[1] == "The other two probably need more labels."
+
+
+def test_one_label_more_changes_a_word_and_not_the_sentence() -> None:
+    """A chance just below the word, as it is written, and just above: the same groups with the same numbers."""
+    below, above = (named((0.99, chance, 0.3), 0.28)[0] for chance in (0.894, 0.896))
+    assert ". Likely: " in below
+    assert ". Likely: " not in above
+    assert "(chance 89%)" in below
+    assert "(chance 90%; " in above
+    alone, likely = (named((chance, 0.6, 0.3), 0.1)[0] for chance in (0.89, 0.91))
+    assert alone.startswith("Of the three classes it gets wrong most often, likely: ")
+    assert likely.replace("nearly certain", "likely").replace("91%", "89%") == alone
 
 
 @pytest.mark.parametrize(
@@ -111,7 +125,7 @@ def test_two_that_are_open_are_told_with_their_chances() -> None:
             "The three classes it gets wrong most often are ",
             "More labels would only",
         ),
-        ((0.8, 0.7, 0.6), 0.3, "enough", "The best guess for the three classes", "Nothing is settled enough"),
+        ((0.69, 0.65, 0.6), 0.3, "enough", "It is too early to name the three classes", "Nothing is settled enough"),
         ((0.99, 0.4, 0.3), 0.1, "few", "It is too early to name the three classes", "Nothing is settled enough"),
     ],
 )
@@ -134,7 +148,7 @@ def test_a_budget_that_is_used_up_is_no_goal_and_the_rest_is_foreseen() -> None:
     assert report.more.forecast.stop == Stop(overall=0.12)  # beyond the budget
     assert ahead.startswith("Probably ")
     assert outlook(audit) == ahead  # the dashboard's words, beside those of the standing
-    assert "more labels until the interval of the average is at most 0.12 wide." in " ".join(report.next)
+    assert "more labels until the interval of the average is at most 12 points wide." in " ".join(report.next)
 
 
 @pytest.mark.parametrize("stop", [Stop(labels=20), Stop(overall=0.9)])
@@ -149,7 +163,8 @@ def test_next_steps_are_on_every_page_and_name_the_labels_that_are_missing() -> 
     audit = told(40, task=fl.Compare(fl.Accuracy(), "bag", "boot", rope=0.03))
     report = report_of(audit, foresee=True)
     assert report.next[0].startswith("The comparison probably needs ")
-    assert "more label" in report.next[0]
+    assert "the labels of all 160 items that are left" in report.next[0]
+    assert report.next[-1] == ONLY_THESE
     assert f"**Next:** {report.next[0]}" in report.markdown()
     assert f"<b>Next:</b> {report.next[0]}" in report.html()
     assert report.to_json()["next"] == list(report.next)

@@ -78,3 +78,12 @@ def test_ids_are_found_under_any_name() -> None:
     assert guess({"pred": ["a", "b", "a"], "amount": [7, 8, 9]}).id is None
     assert guess({"pred": ["a", "b", "a"], "weight": [0.7, 0.8, 0.9]}).id is None
     assert guess({"pred": ["a", "b", "a"], "town": ["Ulm", "Bonn", "Ulm"]}).id is None
+
+
+def test_what_an_export_calls_its_predictions() -> None:
+    assert guess({"Predicted category": ["a", "b", "a"], "Subject": ["x", "y", "z"]}).predicted == "Predicted category"
+    assert guess({"model_intent": ["a", "b", "a"]}).predicted == "model_intent"
+    # Free text is no class, whatever its column is called; short answers are.
+    texts = [f"Press the button of device {i} for a while." for i in range(40)]
+    assert guess({"id": range(40), "response": texts}).predicted is None
+    assert guess({"id": range(40), "response": ["yes", "no"] * 20}).predicted == "response"

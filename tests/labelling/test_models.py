@@ -153,8 +153,8 @@ def test_a_forecast_is_made_where_it_takes_seconds():
     audit.tell({item: labels[item] for item in audit.ask(5).ids})
     assert is_quick(audit)
     assert outlook(audit)
-    many = np.random.default_rng(1).integers(0, 2, (400, 30))
-    large = fl.read_pool({"predicted": many, "models": [f"m{h}" for h in range(30)], "classes": ["a", "b"]})
+    many = np.random.default_rng(1).integers(0, 2, (4_000, 3))
+    large = fl.read_pool({"predicted": many, "models": ["x", "y", "z"], "classes": ["a", "b"]})
     audit = fl.create(None, "best", large, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
     assert not is_quick(audit)
     assert outlook(audit) == ""

@@ -18,6 +18,7 @@ from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import asking, forecast, plan
+from fewlabels.planning.words import ONLY_THESE
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies.step import Queue
 from fewlabels.stopping import Stop
@@ -65,7 +66,7 @@ def test_a_budget_that_is_never_enough_is_said_to_be() -> None:
     made = plan(pool_of(2, 200), stop=Stop(width=0.01), budgets=[10, 20], runs=5)
     assert made.recommended is None
     assert re.search(r"No budget can be recommended: with 80 labels .* in 0% of the simulated worlds", made.words)
-    assert re.search(r"With 20 labels, the interval of the average would be about 0\.\d+ wide", made.words)
+    assert re.search(r"With 20 labels, the interval of the average would be about \d+(\.\d)? points wide", made.words)
     assert "A simulated world is one way in which the true labels of all items could be." in made.words
 
 
@@ -208,7 +209,10 @@ def test_what_needs_no_simulation_is_said_at_once() -> None:
     assert short.more is None
     assert short.words == "Only 5 more items can be asked about, fewer than the budget of 25 labels has left."
     over = forecast(asked(ESTIMATE, 15, Stop(width=0.01), items=5))
-    assert over.words == "Nothing is left to ask. The goal is not reached: no group has an interval wider than 0.01."
+    goal = "The goal is not reached: no group has an interval wider than 1 point."
+    assert over.words == f"Nothing is left to ask. {goal} {ONLY_THESE}"
+    spent = forecast(asked(ESTIMATE, 15, Stop(labels=40), items=5))
+    assert spent.words == "Nothing is left to ask. The goal is not reached: 40 labels."
 
 
 def test_a_forecast_ends_with_the_budget() -> None:
@@ -216,7 +220,7 @@ def test_a_forecast_ends_with_the_budget() -> None:
     assert (seen.more, seen.high, seen.share, seen.most) == (None, None, 0, 20)
     assert seen.words == (
         "What is left of the budget (20 labels) will probably not be enough: "
-        "no group has an interval wider than 0.05 by then in 0% of the simulated worlds."
+        "no group has an interval wider than 5 points by then in 0% of the simulated worlds."
     )
     last = forecast(asked(ESTIMATE, 10, Stop(labels=11, width=0.05)), runs=2)
     assert last.words.startswith("What is left of the budget (1 label) will probably not be enough: ")
@@ -261,7 +265,7 @@ def test_the_command_plans_from_a_file(tmp_path: Path) -> None:
     shown = run.invoke(cli, options)
     assert shown.exit_code == 0
     assert shown.stdout.startswith("labels  width  widest   rmse  probability  right  reached\n     5")
-    assert "moved to an accuracy of 0.8 over the pool as you expect" in shown.stderr
+    assert "moved to an accuracy of 80% over the pool as you expect" in shown.stderr
     for wrong, said in (
         (["--budgets", "few"], "not a list of label counts"),
         (["--stop-overall", "0.1"], "two groups only"),

@@ -9,8 +9,10 @@ import pytest
 from scipy import stats
 
 import fewlabels as fl
+from fewlabels.learned.items import TrustBelief
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning.asking import Game
+from fewlabels.planning.watching import Watch
 from fewlabels.planning.worlds import World, draw_world
 from fewlabels.policies import Boundary
 from fewlabels.simulation.generic import ask_and_tell
@@ -239,4 +241,51 @@ def test_a_plan_and_a_forecast_of_several_models(kind: str) -> None:
     assert fl.forecast(audit, runs=5).runs == 5
     batch = audit.ask(10).ids
     audit.tell({item: pool.choices[true[int(item)]] for item in batch})
-    assert fl.forecast(audit, runs=5).words
+    ahead = fl.forecast(audit, runs=5)
+    # A label counts once, however many models there are: what is left to try are the other items on which they differ.
+    assert ahead.most == int((said[0] != said[1]).sum()) - 10
+    assert ahead.low is None or ahead.low >= 1
+
+
+def test_worlds_in_which_no_label_can_settle_it_are_not_played() -> None:
+    """The belief at the end, which says so, is that of a run that has asked for everything."""
+    rng = np.random.default_rng(12)
+    true = rng.integers(0, 2, 120)
+    said = [np.where(rng.random(120) < 0.8, true, 1 - true) for _ in range(4)]
+    pool = fl.read_pool({"predicted": np.column_stack(said), "models": list("abcd"), "classes": ["x", "y"]})
+    task = fl.Best(fl.Accuracy())
+    audit = fl.create(None, "x", pool, task=task)
+    cells = audit.spec.cells(pool, fl.whole(pool))
+    game = Game(audit.spec, cells, Outcomes.none(cells))
+    before = fl.Learned().on(cells, "population").blank()
+    vain = []
+    for run in range(12):
+        world = draw_world(before, cells, game.known, np.random.default_rng([2, run]))
+        watch = Watch(game, Stop(probability=0.95))
+        *_, (labels, last) = game.play(world, np.random.default_rng([3, run]), game.open)
+        assert labels == game.open
+        np.testing.assert_allclose(game.end(world).mean(), last.mean(), atol=1e-9)
+        vain.append(watch.is_vain(world, np.random.default_rng([4, run])))
+        assert not vain[-1] or watch.met(labels, last, np.random.default_rng([5, run])) is None
+    assert 0 < sum(vain) < len(vain)
+
+
+def test_with_many_groups_a_plan_believes_nearly_what_the_assessment_would() -> None:
+    # There all confidences are taken as four: the means of 300 groups stay close, compared with how sure they are.
+    pool = pool_of(300, 20, confidence=True)
+    cells = cells_of(pool)
+    spec = Spec(ESTIMATE, fl.by_predicted(pool).recipe, fl.Learned(), fl.Thompson(), "population", 0, Stop())
+    rng = np.random.default_rng(3)
+    items = rng.choice(len(pool), 400, replace=False)
+    outcomes = Outcomes.of(cells, items, (rng.random(400) > cells.scores[items]).astype(np.int64))
+    fine = spec.prior.on(cells, "population").belief(outcomes)
+    coarse = Game(spec, cells, outcomes).prior.belief(outcomes)
+    assert coarse.numbers < fine.numbers / 2
+    sd, other_sd = (np.sqrt(belief.variance()[:, 0]) for belief in (fine, coarse))
+    assert np.sqrt((((fine.mean() - coarse.mean())[:, 0] / sd) ** 2).mean()) < 0.25
+    assert np.abs(np.log(other_sd / sd)).max() < 0.15
+    assert isinstance(fine, TrustBelief)
+    assert isinstance(coarse, TrustBelief)
+    (mean, variance), (other, its) = fine.model.overall(), coarse.model.overall()
+    assert mean == pytest.approx(other, abs=0.005)
+    assert np.sqrt(its / variance) == pytest.approx(1, abs=0.05)

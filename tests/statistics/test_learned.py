@@ -13,8 +13,8 @@ import fewlabels as fl
 from fewlabels.learned import items as trust
 from fewlabels.learned.items import fit
 from fewlabels.learned.items.strips import KINDS, intercepts, kinds_of
+from fewlabels.learned.on_cells import are_columns
 from fewlabels.outcomes import Outcomes
-from fewlabels.priors import are_columns
 from fewlabels.tasks import Rewards
 
 

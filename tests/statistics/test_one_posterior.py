@@ -15,7 +15,7 @@ from fewlabels.estimates import value_draws
 from fewlabels.learned import items as trust
 from fewlabels.learned import mistakes
 from fewlabels.learned.items import TrustBelief, fit
-from fewlabels.priors import are_columns, factors
+from fewlabels.learned.on_cells import are_columns, factors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from scipy import stats
 
 import fewlabels as fl
 from fewlabels.belief import Belief
-from fewlabels.rectified import Sample, anchored_mean, recalibrated, rectified
+from fewlabels.rectified import Rectified, Sample, anchored_mean, recalibrated, rectified
 
 # Five items in two groups, which of them are right, and an expectation that is badly wrong.
 RIGHT = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
@@ -167,6 +167,40 @@ def test_the_population_is_never_known_from_its_pool() -> None:
     found = rectified(belief, None, _sample(300, 100, 1), np.random.default_rng(0))
     spread = found.draws(np.random.default_rng(1), 4000)[:, 0, 0].std()
     assert spread > 0.9 * np.sqrt(0.75 * 0.25 / 400)
+
+
+def test_bins_of_all_items_move_together_as_their_sum_does() -> None:
+    """In each draw the weighted sum of three bins moves by the correction of all items, as log-odds move."""
+    size = np.array([1000, 3000, 1000])
+    belief = Belief(np.ones((3, 2)), np.array([[10.0, 30.0], [40.0, 20.0], [95.0, 5.0]]), size, "pool")
+    steered, anchors = np.tile([1.0, 0.0], 50), (np.arange(100) % 4 != 0).astype(float)
+    sample = Sample(np.arange(200), np.concatenate([steered, anchors]), np.arange(200) >= 100)
+    found = rectified(belief, None, sample, np.random.default_rng(0))
+    weight, change = size / size.sum(), float(found.weight @ found.shift)
+    assert change > 0.005
+    moved = (found.mean() - belief.mean())[:, 0]
+    assert weight @ moved == pytest.approx(change)
+    chance = belief.mean()[:, 0]
+    np.testing.assert_allclose(moved / moved[1], (x := chance * (1 - chance) * belief.left / size) / x[1])
+    # The same random numbers: the belief's draws come first, the corrections after them.
+    ours, own = (one.draws(np.random.default_rng(5), 4000)[..., 0] for one in (found, belief))
+    sums = (ours - own) @ weight
+    assert sums.mean() == pytest.approx(change, abs=4 * sums.std() / np.sqrt(4000))
+    assert sums.std() >= float(np.sqrt(found.weight @ found.spread**2)) * 0.9
+
+
+def test_the_calibration_error_of_all_items_is_rectified_after_steered_asking() -> None:
+    rng = np.random.default_rng(2)
+    said, right = rng.uniform(0.5, 1, 600), rng.random(600) < 0.6
+    pool = fl.read_pool({"id": [str(i) for i in range(600)], "predicted": ["a", "b", "c"] * 200, "confidence": said})
+    audit = fl.create(None, "x", pool, task=fl.Identify(fl.Accuracy(), lowest=1), target="pool", anchor=0.5)
+    for item in audit.ask(60).ids:
+        audit.tell({item: "abc"[(int(item) + (not right[int(item)])) % 3]})
+    for metric, cells in ((fl.Accuracy(), 1), (fl.CalibrationError(), 5)):
+        belief = audit._view(metric, fl.whole(pool))[1]
+        assert isinstance(belief, Rectified)
+        assert len(belief.part) == cells
+    assert not isinstance(audit._view(fl.CalibrationError(), fl.by_predicted(pool))[1], Rectified)
 
 
 @pytest.mark.slow

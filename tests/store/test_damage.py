@@ -13,7 +13,7 @@ import pytest
 import fewlabels as fl
 from fewlabels.errors import FewlabelsError, StoreError
 from fewlabels.store import DamagedError, Event, Store, chain
-from fewlabels.store.log import _BY_SEQ, _events
+from fewlabels.store.rows import BY_SEQ, read_events
 from tests.support.annotators import KNOWN, new_audit
 from tests.support.stores import append, sql
 
@@ -271,7 +271,7 @@ def test_the_chain_is_the_one_that_was_written_down(store_url: str) -> None:
     sql(store, "UPDATE events SET label = 'bee' WHERE seq = 3")
     with store.database.reading() as connection:
         mark = chain.Mark(0, store.ends(connection, "audit")[0])
-        rewritten = _events(connection, _BY_SEQ, "audit", first=0, last=2**31)
+        rewritten = read_events(connection, BY_SEQ, "audit", first=0, last=2**31)
     for event in rewritten:
         mark = chain.Mark(event.seq, chain.linked(mark.hash, event))
         sql(store, f"UPDATE events SET hash = {_literal(store, mark.hash)} WHERE seq = {event.seq}")

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from fewlabels.errors import PoolChangedError, StoreError
 from fewlabels.io import read_pool
 from fewlabels.store import Event, Store
-from fewlabels.store import log as store_module
+from fewlabels.store import pools as pools_module
 from fewlabels.store.schema import pool_parts
 from tests.support.stores import SPEC, append, pool_of, sql
 
@@ -148,7 +148,7 @@ def test_an_event_that_cannot_be_kept_keeps_none(store: Store, event: Event, sai
 def test_a_failed_create_leaves_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="JSON"):
         store.create("nan", {"x": float("nan")}, pool_of(4))
-    monkeypatch.setattr(store_module, "pack_pool", lambda _pool: 1 / 0)
+    monkeypatch.setattr(pools_module, "pack_pool", lambda _pool: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         store.create("half", {}, pool_of(4))
     assert store.names() == ["pets"]
@@ -196,7 +196,7 @@ def test_an_empty_store_says_so(store_url: str) -> None:
 
 
 def test_a_pool_in_parts_is_kept_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "_PART", 1000)
+    monkeypatch.setattr(pools_module, "_PART", 1000)
     pool = pool_of(2000)
     store.create("one", {}, pool)
     store.create("two", {}, pool)

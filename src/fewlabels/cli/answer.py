@@ -72,13 +72,13 @@ def answer(
         _put(audit, str(model), level, top, as_json=as_json)
         return
     finding = find(audit, level)
-    if not finding.labels.labelled:
-        where = f"{shown(address)} {quoted(audit.name)}"
-        talk(f"There are no labels yet: the table shows only the prior. Next: fewlabels label {where}")
     if as_json:
         emit_json(_json(finding, top))
         return
     click.echo(harmless(finding.headline))
+    if not finding.labels.labelled:
+        talk(f"Next: fewlabels label {shown(address)} {quoted(audit.name)}")
+        return
     click.echo()
     for sentence in (finding.basis, finding.task.legend()):
         if sentence:

@@ -83,7 +83,7 @@ def ask(
         emit_json({"rows": [{key: row[key] for key in columns} for row in rows], "settings": {}})
     else:
         write(rows, columns, output, style, excel=excel, choices=audit.pool.choices)
-    talk(_summary(audit, batch, count, address, output))
+    talk(_summary(audit, batch, count, address, output, annotator))
 
 
 def _check_tasks(program: str | None, output: str | None) -> None:
@@ -112,7 +112,9 @@ def _for_program(program: str, audit: Assessment, batch: Batch, address: str, ou
     )
 
 
-def _summary(audit: Assessment, batch: Batch, count: int, address: str, output: str | None) -> str:
+def _summary(
+    audit: Assessment, batch: Batch, count: int, address: str, output: str | None, annotator: str | None
+) -> str:
     """Say what happened and what to type next, and list the classes for the person who fills in the labels."""
     from fewlabels.cli.common import quoted, shown
     from fewlabels.cli.predictions import MOST_NAMES
@@ -125,8 +127,10 @@ def _summary(audit: Assessment, batch: Batch, count: int, address: str, output: 
         return f"Nothing is left to ask: every item that matters to the question was handed out.{rest}"
     fewer = f" (you wanted {count:,}, but no more are left)" if len(batch) < count else ""
     file = "batch.csv" if output is None or output == "-" else quoted(output)
+    who = f" --annotator {quoted(annotator)}" if annotator else ""
     words = (
-        f"{counted(len(batch), 'item')} to label{fewer}. Fill in the column label, then: fewlabels tell {where} {file}"
+        f"{counted(len(batch), 'item')} to label{fewer}. Fill in the column label, then: "
+        f"fewlabels tell {where} {file}{who}"
     )
     if audit.spec.stop.rules and (standing := audit.standing()).reached:
         words = f"{standing.words} {words}"

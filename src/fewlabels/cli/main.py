@@ -36,6 +36,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Label together": {
         "serve": ("fewlabels.cli.serve:serve", "Label in the browser, alone or with others."),
         "invite": ("fewlabels.cli.people:invite", "Make a personal link for somebody who labels in the browser."),
+        "guide": ("fewlabels.cli.guide:guide", "Show or change what annotators are told."),
         "people": ("fewlabels.cli.people:people", "List who was invited."),
         "revoke": ("fewlabels.cli.people:revoke", "Lock somebody out; their answers stay."),
     },

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fewlabels.cli.common import json_option
+from fewlabels.cli.guide import guide_options
 from fewlabels.cli.predictions import NOTHING, pool_options
 from fewlabels.cli.question import method_options, question_options, stop_options
 
@@ -67,6 +68,7 @@ _CONTENT = "Columns that annotators see: text, image path or address; separate w
 @click.argument("words", nargs=-1, metavar="[NAME] FILE...", type=click.Path())
 @pool_options
 @click.option("--content", metavar="NAMES", help=_CONTENT)
+@guide_options
 @question_options
 @method_options
 @click.option("--anchor", type=click.FloatRange(0, 1), metavar="SHARE", help=_ANCHOR)
@@ -82,7 +84,8 @@ _CONTENT = "Columns that annotators see: text, image path or address; separate w
 def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.beginning import create
-    from fewlabels.cli.common import emit_json, shown, talk
+    from fewlabels.cli.common import emit_json, open_store, shown, talk
+    from fewlabels.cli.guide import read_guide, write_guide
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
     from fewlabels.cli.question import asked_about, question, stop_rule
@@ -91,6 +94,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     name, files = _name_and_files(address, words, options["table"])
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
     pool, understood = read_predictions(files, options, content=_content(options["content"]))
+    guide = read_guide(options["guidelines"], options["class_descriptions"], pool.choices)
     groups, task = question(options, asked_about(options, pool))
     settings: dict[str, Any] = {
         "task": task,
@@ -108,6 +112,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     audit = create(None if dry_run else address, name, pool, groups, **settings)
     known = {} if dry_run else audit.others()
     audit.close()
+    if not dry_run and any(guide.values()):
+        with open_store(address) as store:
+            write_guide(store, name, guide)
     _say(
         f"{', '.join(files)}: {counted(len(pool), 'item')}",
         [*understood, *_about(groups, task, settings["stop"], options["model"])],
@@ -121,7 +128,11 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
             f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}. They "
             "count for this question too, and nobody is asked about these items again."
         )
-    talk(f"Nothing was written to {shown(address)}: leave out --dry-run to begin." if dry_run else _next(address, name))
+    talk(
+        f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
+        if dry_run
+        else _next(address, name, options["overlap"])
+    )
     if as_json:
         about = {line.what: line.text for line in understood}
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
@@ -186,12 +197,15 @@ def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list
     """Describe the groups, the question and the stopping rules in words."""
     from fewlabels.cli.predictions import Understood
     from fewlabels.findings.phrases import asked
+    from fewlabels.planning.words import aim
+    from fewlabels.wording import counted
 
     sizes = groups.sizes[groups.sizes > 0]
     each = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
     about = f"{len(groups):,} {groups.words}, with {each} items each"
     empty = f"; {len(groups) - len(sizes):,} without items" if len(sizes) < len(groups) else ""
-    rules = ", ".join(f"{name} {value:g}" for name, value in stop.rules.items()) or "when you say so"
+    goals = [counted(stop.labels, "label")] if stop.labels is not None else []
+    rules = " or ".join(filter(None, [*goals, aim(stop, task)])) or "when you say so"
     return [
         Understood("groups", about + empty, "--groups HOW"),
         Understood("question", asked(task, groups, model), _changed_by(task)),
@@ -231,14 +245,16 @@ def _say(head: str, lines: Sequence[Understood]) -> None:
             talk(f"{'':14}{more}")
 
 
-def _next(address: str, name: str) -> str:
+def _next(address: str, name: str, people: int) -> str:
+    """What to type next; where several people label each item, every sheet is one person's."""
     from fewlabels.cli.common import quoted, shown
 
-    where = f"{shown(address)} {quoted(name)}"
+    where, who = f"{shown(address)} {quoted(name)}", " --annotator ann" if people > 1 else ""
+    sheet, whose = ("ann.csv", ", for each person") if who else ("batch.csv", "")
     typed = {
-        f"fewlabels label {where}": "label here, one item at a time",
+        f"fewlabels label {where}{who}": "label here, one item at a time",
         f"fewlabels serve {shown(address)}": "or in the browser, alone or with others",
-        f"fewlabels ask {where} -n 20 > batch.csv": "or write 20 items to a file to fill in",
+        f"fewlabels ask {where} -n 20{who} > {sheet}": f"or write 20 items to a file to fill in{whose}",
     }
     wide = max(map(len, typed))
     lines = [f"  {command:{wide}}    {what}" for command, what in typed.items()]

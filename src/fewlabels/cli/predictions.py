@@ -322,14 +322,14 @@ def score_names(text: str | None, source: Source) -> str | list[str] | None:
     return [part.strip() for part in text.split(",")]
 
 
-def class_list(text: str | None) -> list[str] | None:
-    """Read names of classes, separated by commas or from the lines of a file."""
+def class_list(text: str | list[str] | None) -> list[str] | None:
+    """Read names of classes, separated by commas or from the lines of a file; a list is one already."""
     from pathlib import Path
 
     from fewlabels.errors import InputError
 
-    if text is None:
-        return None
+    if text is None or isinstance(text, list):
+        return text
     if "," not in text and Path(text).is_file():
         try:
             lines = Path(text).read_text(encoding="utf-8-sig").splitlines()
@@ -362,12 +362,16 @@ def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
 
 def unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
+    from fewlabels.io.finder.names import VERDICT
     from fewlabels.io.source import listed
 
     truth, sure = guessed.truth, guessed.confidence
+    verdict = next((name for name in source.columns if VERDICT.search(name)), None)
     words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
     if truth is not None:
         words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
+    if verdict is not None:
+        words += f"If {verdict!r} says of each answer whether it passes, add --verdict {verdict!r}. "
     if sure is not None:
         words += (
             f"{sure!r} alone does not show which class it is about: if it is the probability of one of two classes, "

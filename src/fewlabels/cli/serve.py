@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import socket
 from pathlib import Path
@@ -12,6 +13,9 @@ import click
 from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from fewlabels.store import Store
     from fewlabels.store.people import People
     from fewlabels.web.service import Service
 
@@ -20,11 +24,14 @@ _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  (only to be recognised)
 _RUBBISH = 20_000  # new objects between two looks for rubbish
 _LAST = 5  # seconds that open requests have to end
 
+_UPLOAD = "Largest file that owners may upload to make an assessment; 0: none."
+
 _HELP = """Serve the labelling page, the dashboard and the HTTP API of a database.
 
-At the first start an owner is created, and their personal link is printed. Open it, and invite others on the page
-"People" or with `fewlabels invite`. Only this computer can connect unless --host says otherwise. To let others connect,
-put an https proxy in front and use --secure.
+At the first start an owner is created, and their personal link is printed. Open it, make an assessment if there is none
+yet (a DATABASE that does not exist is created), and invite others on the page "People" or with `fewlabels invite`. Only
+this computer can connect unless --host says otherwise. To let others connect, put an https proxy in front and use
+--secure.
 
 \b
 Examples:
@@ -46,6 +53,7 @@ Examples:
 )
 @click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
 @click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
+@click.option("--upload", default=100.0, show_default=True, type=click.FloatRange(0), metavar="MB", help=_UPLOAD)
 @click.option("--secure", is_flag=True, help="People reach the server by https: send cookies only that way.")
 @click.option("--root-path", default="", metavar="PATH", help="The path under which a proxy shows the server: /lab.")
 @click.option(
@@ -57,7 +65,6 @@ Examples:
 )
 def serve(database: str, host: str, port: int, **options: Any) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import open_store
     from fewlabels.errors import InputError, needs
     from fewlabels.store.people import People
 
@@ -72,8 +79,9 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         options[name] = tuple(part.strip() for part in (options[name] or "").split(",") if part.strip())
     options["root_path"] = options["root_path"].rstrip("/")
     options["proxies"] = options["proxies"] or Settings.proxies
+    options["upload"] = round(options["upload"] * 10**6)
     settings = Settings(**options)
-    with open_store(database) as store:
+    with _opened(database) as store:
         app = create_app(store, settings)
         _check_shown(app.state.service)
         listening = _listen(host, port)
@@ -90,6 +98,20 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         gc.freeze()
         gc.set_threshold(_RUBBISH)
         server.run(sockets=[listening])
+
+
+def _opened(database: str) -> AbstractContextManager[Store]:
+    """Open a database; a file that does not exist is begun, and filled in the browser."""
+    from fewlabels.cli.common import shown
+    from fewlabels.store import Store
+    from fewlabels.store.address import NoFileError
+
+    try:
+        store = Store(database, existing=True)
+    except NoFileError:
+        store = Store(database)
+        click.echo(f"fewlabels: {shown(database)} is new. Make the first assessment in the browser.", err=True)
+    return contextlib.closing(store)
 
 
 def _check_shown(service: Service) -> None:

@@ -23,13 +23,15 @@ will probably take. Columns: n is the number of items in the group, labelled is 
 is how many of those the classifier got right (if labels show it). mean is the estimate of the metric; the interval from
 low to high contains the true value with the probability --level. A note marks numbers with too few labels. With another
 --metric, other --groups or another --model, only the table is shown: labels that were asked about one model are about
-all models of the pool. NAME can be left out if there is only one assessment.
+all models of the pool. Of a confusion matrix, a terminal and --top show the largest mistakes, those that labels showed
+first; seen is how many. NAME can be left out if there is only one assessment.
 
 \b
 Examples:
   fewlabels show audit.db
   fewlabels show audit.db worst --top 10 --sort labelled
   fewlabels show audit.db --metric calibration --groups whole
+  fewlabels show audit.db --metric confusion --top 10
   fewlabels show audit.db --guarantee anytime
   fewlabels show audit.db --model old --groups whole
   fewlabels show audit.db --judges --groups column:system
@@ -70,10 +72,10 @@ def show(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.checks import check_guarantee
-    from fewlabels.cli.common import emit, emit_json, open_assessment, talk
+    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, talk
     from fewlabels.findings.finding import find
     from fewlabels.findings.outlook import is_quick
-    from fewlabels.findings.tables import other_table, readable
+    from fewlabels.findings.tables import mistakes_table, other_table, readable
     from fewlabels.named import groups_from, metric_from
 
     audit = open_assessment(address, name)
@@ -87,25 +89,30 @@ def show(
     check_guarantee(guarantee, together=together)
     # A headline goes by the posterior's intervals, so that it has no place above others.
     finding = find(audit, level) if own and guarantee is None else None
-    if finding:
-        table = finding.estimates
+    most = top or (_SCREEN if sys.stdout.isatty() and not as_json else None)
+    if measured.vector and most and sort is None:
+        table = mistakes_table(audit, by, level, most, model=model)
+    elif finding:
+        table = _first(_sorted(finding.estimates, audit, sort), top)
     else:
         table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
-    table = _first(_sorted(table, audit, sort), top)
+        table = _first(_sorted(table, audit, sort), top)
     known = _progress(audit) | _sentences(finding)
     if not as_json:
         for line in _words(audit, known, address):
             talk(line)
         about = model or audit.spec.model
         talk(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
-        most = _SCREEN if sys.stdout.isatty() and top is None else None
-        emit(readable(table, audit.spec.task, measured), as_json=False, most=most)
+        if "seen" in table.columns:
+            talk("Mistakes that labels showed come first, and of these the ones that probably affect most items.")
+        emit(readable(table, audit.spec.task, measured), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
     unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
     if forecast and unmet and (own or as_json) and is_quick(audit):
         from fewlabels.planning import forecast as foresee
 
-        known["forecast"] = foresee(audit).to_json()
+        with progress("looking ahead") as bar:
+            known["forecast"] = foresee(audit, progress=bar).to_json()
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
     elif known["forecast"]:
@@ -155,7 +162,7 @@ def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
     from fewlabels.errors import InputError
     from fewlabels.table import Table
 
-    if by is None and audit.spec.task.sought is None:
+    if by is None and (audit.spec.task.sought is None or "true" in table.columns):
         return table
     by = by or ("mean" if audit.spec.task.sought == "lowest" else "-mean")
     column = by.removeprefix("-")

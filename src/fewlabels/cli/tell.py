@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fewlabels.io.labels import LabelRow
     from fewlabels.pool import Pool
 
+_SPELLINGS = 5  # as many are said one by one; somebody who types labels has twenty
+
 _HELP = """Read labels.
 
 They come from files with the columns id and label (.csv, .tsv, .json, .jsonl, .parquet, ...), from stdin (as -), or
@@ -193,7 +195,7 @@ def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
 
 
 def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[str]]:
-    """Return the rows in the pool's own spelling, if it is clear, and a sentence for each change."""
+    """Return the rows in the pool's own spelling, if it is clear, and sentences about the most frequent changes."""
     from fewlabels.io.labels import plain, skip_reason
 
     classes = set(pool.choices)
@@ -209,7 +211,11 @@ def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[s
         if label != row.label:
             changed[row.label, label] += 1
         spelt.append(replace(row, item=row.item if known else row.item.strip(), label=label))
-    return spelt, [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.items()]
+    told = [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.most_common(_SPELLINGS)]
+    rest = changed.total() - sum(count for _, count in changed.most_common(_SPELLINGS))
+    if rest:
+        told.append(f"So were {rest} more labels in {len(changed) - _SPELLINGS} other spellings.")
+    return spelt, told
 
 
 def times(count: int) -> str:
@@ -228,10 +234,11 @@ def _summary(counts: dict[str, int], audit: Assessment, address: str) -> str:
     extra += [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
     extra += [f"left out {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
     more = f" ({'; '.join(extra)})" if extra else ""
+    settled = ", with the votes of enough people" if audit.spec.overlap > 1 else ""
     words = [
         f"{counted(counts['told'], 'label')} taken{more}.",
         *([f"{counted(counts['skipped'], 'item')} skipped."] if counts["skipped"] else []),
-        f"{counts['labels']:,} so far, {counts['pending']:,} pending.",
+        f"{counts['labels']:,} so far{settled}, {counts['pending']:,} pending.",
     ]
     if audit.spec.stop.rules and (standing := audit.standing()).reached:
         words.append(standing.words)

@@ -81,7 +81,8 @@ def read_classes(
     # Under every prior, the precision of a class is the accuracy by predicted class that other tables show.
     by = by_predicted(pool)
     own = audit.estimates(level=level, metric=Accuracy(), groups=by, model=model).head(len(pool.choices))
-    right = audit.draws(draws, metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
+    # With many classes fewer draws of hits are afforded than of accuracy; the averages need a value in each.
+    right = audit.draws(len(hit), metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
     predicted = np.bincount(pool.predicted, minlength=len(pool.classes))[: len(pool.choices)] / max(len(pool), 1)
     values = {
         "precision": np.where(predicted > 0, right, np.nan),

@@ -1,4 +1,4 @@
-"""The classes that are confused most often, from the estimates of a confusion matrix."""
+"""The classes that are confused: mistakes that labels showed first, those that affect most items at the top."""
 
 from __future__ import annotations
 
@@ -6,32 +6,82 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.belief import Belief
+from fewlabels.estimates import affordable, holding, interval, share_ends, value_draws
+from fewlabels.metrics import Confusion
+from fewlabels.table import Table
 from fewlabels.tasks.grounds import Confused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.table import Table
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.estimates import Believed
     from fewlabels.tasks.grounds import GroupRow
 
 MOST = 20
 """The largest number of pairs of classes to report."""
 
 
-def confused(estimates: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:
-    """Return the pairs with the largest shares, from groups whose number is known.
+def read_confusions(
+    belief: Believed, cells: Cells, rng: np.random.Generator, *, level: float = 0.95, most: int = MOST, draws: int
+) -> Table:
+    """Read the largest mistakes: columns group, true, n, labelled, seen, mean, low and high.
 
-    Where the groups are the predicted classes crossed with something else, the largest share of each group is taken
-    to be the right predictions.
+    `seen` is how many of the group's labels show that class. Mistakes that were seen come first, and among them those
+    that probably affect most items, mean · n. Only the cells of the matrix that are named are drawn: the whole of it
+    has a million for 1,000 classes.
     """
+    metric, sizes = Confusion(), cells.partition.sizes
+    mean = metric.value(belief.mean(), cells)
+    counts = np.rint(metric.value(belief.counts, cells)).astype(int)
+    items = mean * sizes[:, None]
+    assert cells.right is not None  # outcomes are classes
+    items[cells.group, cells.right] = 0
+    wrong = np.flatnonzero(items)
+    flat = wrong[np.lexsort((-items.ravel()[wrong], counts.ravel()[wrong] == 0))[:most]]
+    group, true = np.unravel_index(flat, items.shape)
+    low, high, used = _ends(belief, cells, rng, level, draws, group, true)
+    low, high = holding(mean[group, true], low, high)
+    columns = {
+        "group": [cells.partition.names[g] for g in group],
+        "true": [cells.outcomes[j] for j in true],
+        "n": sizes[group].tolist(),
+        "labelled": counts.sum(axis=1)[group].tolist(),
+        "seen": counts[group, true].tolist(),
+        "mean": mean[group, true].tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+    }
+    return Table(columns, {"level": level, "target": belief.target, "draws": used, "labels": int(counts.sum())})
+
+
+def _ends(
+    belief: Believed,
+    cells: Cells,
+    rng: np.random.Generator,
+    level: float,
+    draws: int,
+    group: NDArray[np.intp],
+    true: NDArray[np.intp],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int | str]:
+    """Low and high of each pair, two of shape (pairs,), and the draws behind them."""
+    if not isinstance(belief, Belief):  # labels that were asked by other groups
+        used = affordable(draws, belief)
+        values = value_draws(Confusion(), belief, cells, rng, used)
+        return *interval(values[:, group, true], level), used
+    # A group has one predicted class, so it is one cell.
+    named, row = np.unique(group, return_inverse=True)
+    classes, column = np.unique(true, return_inverse=True)
+    part = belief.rows(np.searchsorted(cells.group, named)).narrowed(classes)
+    low, high, used = share_ends(part, level, rng, draws)
+    return low[row, column], high[row, column], used or "exact"
+
+
+def confused(table: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:
+    """Return the mistakes of a table that are in groups whose number is known."""
     known = {row.group for row in rows if row.is_known}
-    group, true = np.array(estimates["group"], dtype=object), np.array(estimates["true"], dtype=object)
-    mean = np.array([np.nan if value is None else value for value in estimates["mean"]])
-    right = group == true
-    if not right.any():
-        width = len(set(estimates["true"]))
-        right = (mean.reshape(-1, width) == mean.reshape(-1, width).max(axis=1, keepdims=True)).ravel()
-    mistakes = np.flatnonzero(~right & (mean > 0) & np.array([name in known for name in group]))
-    top = mistakes[np.argsort(-mean[mistakes], kind="stable")[:MOST]]
-    low, high = estimates["low"], estimates["high"]
-    return tuple(Confused(group[i], true[i], float(mean[i]), low[i], high[i]) for i in top.tolist())
+    names = ("group", "true", "labelled", "seen", "mean", "low", "high")
+    return tuple(Confused(**{name: row[name] for name in names}) for row in table if row["group"] in known)

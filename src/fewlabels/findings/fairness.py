@@ -14,6 +14,7 @@ from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.measures import FEW
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
+from fewlabels.named import class_named
 from fewlabels.opposites import positive_of
 from fewlabels.table import Table
 from fewlabels.wording import Style, counted, percent, probability, shortened
@@ -117,7 +118,7 @@ def read_fairness(
         )
     against = None if reference is None else groups.position(reference)
     reference = THE_REST if against is None else groups.names[against]
-    positive = positive or positive_of(pool.choices)
+    positive = class_named(positive, pool.choices) if positive else positive_of(pool.choices)
     measures = _measures(audit, groups, positive, draws, model)
     seen = _labels_of(audit, groups, positive, model)
     settings = {"level": level, "target": audit.spec.target, "reference": reference, "positive": positive}

@@ -44,7 +44,7 @@ class Finding:
     groups
         A row for each group. Groups whose number is known come first, the most extreme or the worst at the top.
     named
-        The groups that the answer names; none if the task looks for no group, or without labels.
+        The groups of the answer that were found: more probably than not, by labels of their own.
     overall
         Accuracy over all items, and whether the labels support it.
     confusions
@@ -139,7 +139,7 @@ def found_in(reading: Reading) -> Finding:
         answer=grounds.answer,
         estimates=estimates_table(reading.estimates, grounds.rows),
         groups=grounds.rows,
-        named=grounds.answer.groups if task.sought and labels.labelled else (),
+        named=reading.found,
         overall=grounds.overall,
         confusions=grounds.confusions,
         items=len(audit.pool),
@@ -163,7 +163,7 @@ def grounds_of(reading: Reading) -> Grounds:
         overall=over_all(reading, rows),
         said=_said(audit),
         unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
-        confusions=confused(reading.estimates, rows) if audit.spec.task.metric.vector else (),
+        confusions=confused(reading.confusions, rows) if audit.spec.task.metric.vector else (),
     )
 
 

@@ -269,6 +269,9 @@ def _sentence(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
 
     who = "The verdict" if name == PREDICTED else name
     kappa, rate = rows["kappa"], rows["true pass rate"]
+    if not rows["agreement"]["of"]:
+        passes = percent(rows["says pass"]["mean"])
+        return f"{who} passes {passes} of the items. How good it is cannot be said yet: no label shows it."
     return (
         f"{who} agrees with people on {said('agreement')}. It passes {said('TPR')} of what people pass, and fails "
         f"{said('TNR')} of what people fail. Kappa, which is agreement beyond chance, is {kappa['mean']:.2f} "

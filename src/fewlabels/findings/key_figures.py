@@ -71,5 +71,5 @@ def certainty(finding: Finding) -> KeyFigure | None:
     chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
     if len(chances) < 2:
         return KeyFigure("Answer is right", probability(sure), "judging by the labels so far")
-    about = f"expected; all of them: {probability(sure)}"
+    about = f"expected, all of them: {probability(sure)}"
     return KeyFigure(f"Of the {spelled(len(chances))} named", f"{sum(chances):.1f} right", about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.planning.words import rounded
+from fewlabels.planning.words import ONLY_THESE, rounded
 from fewlabels.tasks.grounds import Ahead
 from fewlabels.wording import counted
 
@@ -30,7 +30,8 @@ def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple
     """
     if not any(row.labelled for row in grounds.rows):
         return ("Label some items first.",)
-    return task.next_steps(grounds, _NOTHING_LEFT if _is_exhausted(grounds) else _ahead(forecast))
+    steps = task.next_steps(grounds, _NOTHING_LEFT if _is_exhausted(grounds) else _ahead(grounds, forecast))
+    return (*steps, ONLY_THESE) if _takes_all(grounds, forecast) else steps
 
 
 def _is_exhausted(grounds: Grounds) -> bool:
@@ -38,7 +39,15 @@ def _is_exhausted(grounds: Grounds) -> bool:
     return all(row.labelled >= row.n for row in grounds.rows if row.evidence != "unasked")
 
 
-def _ahead(forecast: Forecast | None) -> Ahead:
+def _takes_all(grounds: Grounds, forecast: Forecast | None) -> bool:
+    """Return whether the labels of all items would not be enough, since the numbers are about other items as well."""
+    if grounds.target == "pool" or forecast is None or forecast.more is not None:
+        return False
+    left = sum(row.n - row.labelled for row in grounds.rows if row.evidence != "unasked")
+    return forecast.most >= left and forecast.stop.labels is None
+
+
+def _ahead(grounds: Grounds, forecast: Forecast | None) -> Ahead:
     """Return the number of further labels from a forecast, as far as it is known."""
     if forecast is not None and not forecast.most:
         return _NOTHING_LEFT
@@ -46,5 +55,7 @@ def _ahead(forecast: Forecast | None) -> Ahead:
         return Ahead()
     goal = forecast.goal
     if forecast.more is None:
-        return Ahead(f"more than {counted(forecast.most, 'more label')}", goal)
+        most = counted(forecast.most, "more label")
+        all_of_them = f"more than the labels of all {counted(forecast.most, 'item')} that are left"
+        return Ahead(all_of_them if _takes_all(grounds, forecast) else f"more than {most}", goal)
     return Ahead(f"about {counted(rounded(forecast.more), 'more label')}", goal)

@@ -13,6 +13,8 @@ from fewlabels.findings.measures import Measure, is_thin, measure
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.findings.vagueness import too_long
 from fewlabels.metrics import Accuracy
+from fewlabels.tasks.base import LIKELY
+from fewlabels.tasks.grounds import SAFE, has_labels
 from fewlabels.wording import plural
 
 if TYPE_CHECKING:
@@ -100,12 +102,35 @@ class Reading:
         return self.audit.estimates(level=self.level, metric=Accuracy(), groups=self.audit.groups, draws=self.draws)
 
     @cached_property
+    def confusions(self) -> Table:
+        """The largest mistakes in the assessment's own groups, where its metric is a confusion matrix."""
+        return self.audit.confusions(groups=self.audit.groups, level=self.level, draws=self.draws)
+
+    @cached_property
     def ranked(self) -> Mapping[str, Mapping[str, Any]]:
         """The rows of the answer by group, in its order; empty if the answer says nothing of each group."""
         table = self.answer.table
         if "group" not in table.columns or not {"chance", "verdict"} & set(table.columns):
             return {}
         return {row["group"]: row for row in table.rows()}
+
+    @cached_property
+    def found(self) -> tuple[str, ...]:
+        """The groups of the answer that are found: they belong there more probably than not, by labels of their own.
+
+        There are none without labels, or if the task looks for no group. A worse guess is not shown as an answer.
+        """
+        if not self.audit.spec.task.sought:
+            return ()
+        rows = (self.ranked[name] for name in self.answer.groups if name in self.ranked)
+        return tuple(row["group"] for row in rows if row["chance"] >= LIKELY and has_labels(row["labelled"], row["n"]))
+
+    @property
+    def found_words(self) -> str:
+        """What a mark on the groups that were found means."""
+        if len(self.found) == len(self.answer.groups) and (self.answer.probability or 0.0) >= SAFE:
+            return "the answer"
+        return "probably the answer" if len(self.answer.groups) == 1 else "probably among those looked for"
 
     @cached_property
     def right(self) -> Mapping[str, int] | None:

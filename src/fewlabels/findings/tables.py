@@ -74,6 +74,13 @@ def other_table(
     return Table({**columns, "note": [NOTES["few"] if is_few else "" for is_few in few]}, table.settings)
 
 
+def mistakes_table(audit: Assessment, groups: Partition, level: float, most: int, *, model: str | None = None) -> Table:
+    """The largest mistakes of a confusion matrix, with a note where labels are few."""
+    table = audit.confusions(most, groups=groups, level=level, model=model)
+    few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table]
+    return table.with_column("note", [NOTES["few"] if is_few else "" for is_few in few])
+
+
 def _tells(table: Table) -> bool:
     """Return whether the notes are worth showing: without any label, they would be the same for every group."""
     return any(table["note"]) and any(table["labelled"])

@@ -146,6 +146,8 @@ class Ledger:
 
     def read(self, events: Sequence[Event]) -> None:
         """Add events that follow the last one read."""
+        if not events:
+            return
         items = self._pool.positions([event.item for event in events])
         labels = [(i, event.label) for i, event in enumerate(events) if event.label is not None]
         true = np.full(len(events), -1, dtype=np.int32)

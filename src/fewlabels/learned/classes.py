@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.belief import with_rest
 from fewlabels.learned.items.believed import TrustBelief
 from fewlabels.learned.items.strips import Sums
 
@@ -119,6 +120,18 @@ class ClassBelief(TrustBelief):
             right=self.right[some],
             rows_size=self.rows_size[some],
             part=np.arange(len(self.model.strips.by_cell(self.free)))[self.part][some],
+        )
+
+    def narrowed(self, outcomes: NDArray[np.intp]) -> ClassBelief:
+        """The belief about some of the outcomes, with all others as one more behind them."""
+        place = np.full(self.counts.shape[1], len(outcomes))
+        place[outcomes] = np.arange(len(outcomes))
+        return replace(
+            self,
+            prior=with_rest(self.prior, outcomes),
+            counts=with_rest(self.counts, outcomes),
+            mistakes=self.mistakes.narrowed(outcomes),
+            right=place[self.right],
         )
 
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:

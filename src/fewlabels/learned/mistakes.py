@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.belief import dirichlet_draws
+from fewlabels.belief import dirichlet_draws, with_rest
 from fewlabels.special import gammaln
 
 if TYPE_CHECKING:
@@ -95,17 +95,22 @@ class Mistakes:
         The mistakes that labels showed, shape (cells, outcomes).
     weight
         The probability of each point, shape (κs, powers).
+    named
+        The outcomes that are told apart, with the others as one more; None if all are. A Dirichlet whose outcomes are
+        put together is one again, but expected shares have their power before that.
     """
 
     expected: Expected
     counts: NDArray[np.float64]
     weight: NDArray[np.float64]
+    named: NDArray[np.intp] | None = None
 
     def _points(self) -> Iterator[tuple[float, float, NDArray[np.float64]]]:
         """Weight, κ and m of each point; m is made once for all points of a power."""
         for b, column in zip(POWERS.tolist(), self.weight.T, strict=True):
             if column.any():
                 m = self.expected.powered(b)
+                m = m if self.named is None else with_rest(m, self.named)
                 yield from ((float(w), float(kappa), m) for w, kappa in zip(column, KAPPAS, strict=True) if w)
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -123,7 +128,11 @@ class Mistakes:
     def rows(self, cells: slice | NDArray[np.intp]) -> Mistakes:
         """The posterior of some cells, with the weights that all of them gave to the points."""
         part = Expected(self.expected.log_share[cells], self.expected.scored)
-        return Mistakes(part, self.counts[cells], self.weight)
+        return Mistakes(part, self.counts[cells], self.weight, self.named)
+
+    def narrowed(self, outcomes: NDArray[np.intp]) -> Mistakes:
+        """The posterior of some outcomes, with all others as one more behind them."""
+        return Mistakes(self.expected, with_rest(self.counts, outcomes), self.weight, outcomes)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of q, shape (n, cells, outcomes)."""

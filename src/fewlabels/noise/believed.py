@@ -70,6 +70,10 @@ class NoisyBelief(LearnedBelief):
         """The belief about some of the cells."""
         return NoisyBelief.of([part.rows(cells) for part in self.parts])  # type: ignore[union-attr]
 
+    def narrowed(self, outcomes: NDArray[np.intp]) -> NoisyBelief:
+        """The belief about some of the outcomes, with all others as one more behind them."""
+        return NoisyBelief.of([part.narrowed(outcomes) for part in self.parts])  # type: ignore[union-attr]
+
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (cells, outcomes)."""
         mean: NDArray[np.float64] = np.mean([part.mean() for part in self.parts], axis=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,17 @@ if TYPE_CHECKING:
 # A round has one step at first, and later this share of the labels so far. The belief stays the same in a round, as if
 # a user asked for batches that grow. A look may take thousands of draws, so there are fewer of them.
 _ROUND, _LOOK = 1 / 25, 1 / 12
-# Both, for a belief that is fitted, which takes milliseconds.
-_FITTED = 1 / 6
+# Both, for a belief that is fitted, which takes milliseconds; and for one about several models, which takes tens of
+# them: with the fewest labels in a round, since 18 are needed before anything is 95% sure.
+_FITTED, _JOINT, _FEWEST = 1 / 6, 1 / 3, 3
 # The steps of a round, at most: in a longer one, more items are taken in the groups of each step.
 _STEPS = 100
+# The first rounds have a label for every tenth group: so few hardly ever meet in a group.
+_GROUPS = 10
+# Beyond the last budget only the label count matters at which a rule is met: there rounds grow faster.
+_BEYOND = 1 / 3
+# Where there are more cells than this, all confidences of the pool are taken as this many, each the mean of its part.
+_CELLS, _PARTS = 200, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +61,7 @@ class Game:
     @cached_property
     def prior(self) -> Prepared:
         """The assessment's prior, prepared for the cells."""
-        return self.spec.prior.on(self.cells, self.spec.target)
+        return self.spec.prior.on(_coarse(self.cells), self.spec.target)
 
     @cached_property
     def free(self) -> Queue:
@@ -64,10 +71,31 @@ class Game:
             return Queue.of_items(self.spec.task.asks(self.cells), taken)
         return Queue.of(self.cells.partition, self.spec.task.askable(self.cells), taken)
 
+    @cached_property
+    def least(self) -> int:
+        """The fewest labels of a round: one step, or a label for every tenth group."""
+        return max(self.spec.task.plays, len(self.cells.partition) // _GROUPS)
+
     @property
     def open(self) -> int:
         """The number of labels that can still come, including those of pending items."""
         return int(self.free.room.sum()) + len(self.pending)
+
+    def stride(self, labels: int, usual: float, *, beyond: bool) -> int:
+        """The labels of a round, or until the next look: a share of those so far, larger where a belief is fitted.
+
+        `beyond` says whether the last budget has been reached.
+        """
+        if self.spec.task.of_models:
+            return max(_FEWEST, int(_JOINT * labels))
+        fitted = _BEYOND if beyond and len(self.cells) > _CELLS else _FITTED
+        return max(self.least, int((fitted if self.spec.prior.uses_items else usual) * labels))
+
+    def end(self, world: World) -> Belief:
+        """The belief about several models in a world where every item that can be asked about has its label."""
+        run = _Run(self, world)
+        run.tell(np.concatenate([self.pending, np.flatnonzero(self.free.room)]))
+        return run.belief()
 
     def play(
         self, world: World, rng: np.random.Generator, most: int, at: Sequence[int] = ()
@@ -83,12 +111,13 @@ class Game:
             run.tell(self.pending.tolist())
             belief = run.belief()
             yield run.labels, belief
-        share = _FITTED if self.spec.prior.uses_items else _LOOK
+        last = max(at, default=most)
         while run.labels < most and run.free.room.any():
-            after = run.labels + max(self.spec.task.plays, int(share * run.labels))
+            beyond = run.labels >= last
+            after = run.labels + self.stride(run.labels, _LOOK, beyond=beyond)
             goal = min([after, most, *(look for look in at if look > run.labels)])
             while run.labels < goal and run.free.room.any():
-                run.ask_round(belief, goal, rng)
+                run.ask_round(belief, goal, rng, beyond=beyond)
                 belief = run.belief()
             yield run.labels, belief
 
@@ -111,14 +140,13 @@ class _Run:
     def belief(self) -> Belief:
         return self._game.prior.belief(self._world.outcomes(self._game.cells, self._asked))
 
-    def ask_round(self, belief: Belief, most: int, rng: np.random.Generator) -> None:
+    def ask_round(self, belief: Belief, most: int, rng: np.random.Generator, *, beyond: bool) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""
         spec, cells = self._game.spec, self._game.cells
-        share = _FITTED if spec.prior.uses_items else _ROUND
-        wanted = min(most - self.labels, max(spec.task.plays, int(share * self.labels)))
+        wanted = min(most - self.labels, self._game.stride(self.labels, _ROUND, beyond=beyond))
         times = 1 if spec.task.of_models else -(-wanted // (spec.task.plays * _STEPS))
         steps = -(-wanted // (spec.task.plays * times))
-        rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64))
+        rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64), kept={})
         chosen: list[int] = []
         while len(chosen) < wanted:
             anchor = spec.anchor > 0 and rng.random() < spec.anchor
@@ -142,6 +170,21 @@ class _Run:
             share = -(-(count - len(more)) // (len(items) - i))
             more += self.free.take_many(int(self._game.cells.partition.group[item]), share, rng).tolist()
         return more
+
+
+def _coarse(cells: Cells) -> Cells:
+    """Cells with few different confidences, so that one draw of a fitted belief has few numbers."""
+    if cells.scores is None or len(cells) <= _CELLS:
+        return cells
+    count = np.ones(len(cells.scores)) if cells.partition.count is None else cells.partition.count
+    # The parts are of equal doubt and number together, as those of the model of items are: see learned/items/strips.py.
+    doubt = cells.scores * (1 - cells.scores) * count + 1e-9 * count
+    order = np.argsort(cells.scores, kind="stable")
+    mass = np.cumsum(doubt[order] / doubt.sum() + count[order] / count.sum()) / 2
+    part = np.empty(len(order), dtype=np.int64)
+    part[order] = np.minimum(mass * _PARTS, _PARTS - 1).astype(np.int64)
+    mean = np.bincount(part, cells.scores * count, _PARTS) / np.maximum(np.bincount(part, count, _PARTS), 1)
+    return replace(cells, scores=mean[part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,4 +216,10 @@ class _Round(Rewards):
 
     def mean(self) -> NDArray[np.float64]:
         """The rewards at the mean, shape (groups,), as if the items asked had been answered as expected."""
-        return Rewards(self.task, self.cells, self.belief.awaiting(self.waiting)).mean()
+        ahead = self.belief.awaiting(self.waiting)
+        return self._still if ahead is self.belief else Rewards(self.task, self.cells, ahead).mean()
+
+    @cached_property
+    def _still(self) -> NDArray[np.float64]:
+        """The rewards at the mean, of a belief that waits for nothing: the same throughout a round."""
+        return super().mean()

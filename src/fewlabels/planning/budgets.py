@@ -13,7 +13,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
-from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
+from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, several, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
@@ -217,11 +217,14 @@ def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: n
     truth = world.value(spec.task.metric, cells, spec.target)
     watch, met = Watch(game, goal), None
     at: list[dict[str, float]] = []
-    for labels, belief in game.play(world, rng, min(_FARTHER * budgets[-1], game.open), budgets):
-        if met is None:
-            met = watch.met(labels, belief, rng)
+    farthest = budgets[-1] if watch.is_vain(world, rng) else min(_FARTHER * budgets[-1], game.open)
+    for labels, belief in game.play(world, rng, farthest, budgets):
+        snapshot = None
         if labels in budgets:
-            at.append(_numbers(Snapshot(spec.task, cells, belief, rng, _DRAWS), truth))
+            snapshot = Snapshot(spec.task, cells, belief, rng, sharp(belief, _DRAWS))
+            at.append(_numbers(snapshot, truth))
+        if met is None:
+            met = watch.met(labels, belief, rng, snapshot)
         if labels >= budgets[-1] and met is not None:
             break
     if met is None:
@@ -283,7 +286,8 @@ def _plan(
     if recommended is None:  # the results of a budget are the best guide here, so they come first
         at = spec.stop.labels or _EXAMPLE
         i = int(np.argmin(np.abs(np.log(np.array(budgets) / at))))
-        sentences.append(buys(budgets[i], {name: column[i] for name, column in columns.items()}, spec.task.plays))
+        row, share = {name: column[i] for name, column in columns.items()}, spec.task.metric.in_percent
+        sentences.append(buys(budgets[i], row, spec.task.plays, share=share))
     if not is_set:
         given = "No stopping rule was given" if spec.stop.labels is None else "A budget is not a goal"
         sentences.append(f"{given}, so a usual one is planned for.")
@@ -307,6 +311,7 @@ def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_C
     when = quantile([course.met for course in courses], ENOUGH)
     if np.isinf(when):
         far = min(_FARTHER * budgets[-1], game.open)
-        return None, never(len(stopped) / len(courses), far, goal, game.spec.task)
+        every = far == game.open and game.spec.target == "population"
+        return None, never(len(stopped) / len(courses), far, goal, game.spec.task, all_items=every)
     recommended = min(max(rounded(when, up=True), 1), game.open)
     return recommended, recommendation(recommended, ENOUGH, honesty, goal, game.spec.task)

@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.checks import whole_number
 from fewlabels.planning.asking import Game
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import End, aim, more_labels
+from fewlabels.planning.words import ONLY_THESE, End, aim, more_labels
 from fewlabels.planning.worlds import draw_world
 from fewlabels.priors import Learned
 from fewlabels.stopping import Standing, Stop, standing
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prior
+    from fewlabels.spec import Spec
     from fewlabels.tasks import Task
 
 # Draws for the progress towards a rule that is not the assessment's own.
@@ -123,14 +124,14 @@ def forecast(
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
     >>> audit = fl.create(None, "pets", pool, stop=Stop(overall=0.1))
     >>> print(forecast(audit, runs=20).words)
-    Probably ... more labels until the interval of the average is at most 0.1 wide (80%: ... to ...).
+    Probably ... more labels until the interval of the average is at most 10 points wide (80%: ... to ...).
     """
     game = _game(audit, task)
     goal, is_set, now = _goal(audit, game, stop, seed)
-    labels = game.known.labels
+    labels = len(game.known.items)  # one label of several models counts in a row of each
     ahead = _ahead(game, goal, labels, most)
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
-        return _known(goal, is_set, now, ahead, game.spec.task)
+        return _known(goal, is_set, now, ahead, game.spec)
     belief = _believed(worlds or Learned(), game)
     runs = runs_of_forecast(audit.belief().numbers) if runs is None else runs
     runs = whole_number(runs, "The 'runs' of forecast()")
@@ -151,6 +152,8 @@ def runs_of_forecast(numbers: int) -> int:
 
 def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Generator) -> float:
     """The number of labels at which the rule is met in a world; infinite if it is not."""
+    if watch.is_vain(world, rng):
+        return np.inf
     looks = game.play(world, rng, most)
     next(looks)  # the belief now, which is known
     for labels, belief in looks:
@@ -203,7 +206,7 @@ def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
     return "items" if ahead >= game.open else "sight"
 
 
-def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, task: Task) -> Forecast:
+def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, spec: Spec) -> Forecast:
     """A forecast without simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
         met = "; ".join(rule.words for rule in now.rules if rule.reached)
@@ -211,7 +214,8 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, task: Task) -> F
         return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
     if not ahead:
         missed = "The goal is not reached" if is_set else "A usual rule is not met"
-        words = f"Nothing is left to ask. {missed}: {aim(stop, task)}."
+        words = f"Nothing is left to ask. {missed}: {aim(stop, spec.task) or f'{stop.labels:,} labels'}."
+        words += f" {ONLY_THESE}" if spec.target == "population" and aim(stop) else ""
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
     left = int(stop.labels or 0) - int(now.rules[0].now)
     if left > ahead:

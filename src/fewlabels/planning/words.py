@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from fewlabels.wording import chosen, counted, percent
+from fewlabels.wording import Style, chosen, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,9 +18,14 @@ End = Literal["budget", "items", "sight"]
 
 _AIMS = {
     "probability": "the answer is right with probability {}",
-    "width": "no group has an interval wider than {:g}",
-    "overall": "the interval of the average is at most {:g} wide",
+    "width": "no group has an interval wider than {}",
+    "overall": "the interval of the average is at most {} wide",
 }
+ONLY_THESE = (
+    "The numbers are about items like these. If only exactly these items matter, begin with --target pool: then labels "
+    "of all of them make every number exact."
+)
+"""What to do where all items are not enough."""
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 
 
@@ -29,10 +34,11 @@ def aim(stop: Stop, task: Task | None = None) -> str:
 
     >>> from fewlabels.stopping import Stop
     >>> aim(Stop(labels=300, width=0.2, overall=0.1))
-    'no group has an interval wider than 0.2 or the interval of the average is at most 0.1 wide'
+    'no group has an interval wider than 20 points or the interval of the average is at most 10 points wide'
     """
     rules = {name: wanted for name, wanted in stop.rules.items() if name in _AIMS}
-    written = {name: chosen(wanted) if name == "probability" else wanted for name, wanted in rules.items()}
+    style = Style(task is None or task.metric.in_percent)
+    written = {name: chosen(end) if name == "probability" else style.width(end) for name, end in rules.items()}
     said = _AIMS if task is None else _AIMS | {"probability": task.aim}
     return " or ".join(said[name].format(wanted) for name, wanted in written.items())
 
@@ -69,10 +75,7 @@ def more_labels(
     if math.isinf(more):
         rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
         # With all items labelled, only what they say about others like them is open.
-        these = "" if end == "budget" else (
-            " The numbers are about items like these. If only exactly these items matter, begin with --target pool: "
-            "then labels of all of them make every number exact."
-        )  # fmt: skip
+        these = "" if end == "budget" else f" {ONLY_THESE}"
         return (
             f"What is left {rest} will probably not be enough: {aim(stop, task)} by then in {percent(share)} of the "
             f"simulated worlds.{these}"
@@ -95,24 +98,27 @@ def recommendation(labels: int, enough: float, honesty: float, stop: Stop, task:
     )
 
 
-def never(share: float, most: int, stop: Stop, task: Task | None = None) -> str:
-    """A warning that none of the budgets tried is enough."""
+def never(share: float, most: int, stop: Stop, task: Task | None = None, *, all_items: bool = False) -> str:
+    """A warning that none of the budgets tried is enough; not even `all_items`."""
     return (
-        f"No budget can be recommended: with {most:,} labels {aim(stop, task)} in {percent(share)} of the simulated "
-        "worlds. "
+        f"No budget can be recommended: with {f'all {most:,}' if all_items else f'{most:,}'} labels {aim(stop, task)} "
+        f"in {percent(share)} of the simulated worlds. "
         "Ask for less (a lower probability, wider intervals, fewer groups), or choose by the table."
+        + (f" {ONLY_THESE}" if all_items else "")
     )
 
 
-def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
+def buys(labels: int, row: Mapping[str, float], sought: int, *, share: bool = True) -> str:
     """The results of a number of labels, from its row of the plan's table; `sought` is the number of groups looked for.
+
+    `share` is whether the metric is written in percent.
 
     >>> buys(200, {"right": 0.3, "found": 0.61}, 3)
     'With 200 labels, about 1.8 of the 3 groups looked for would be named on average.'
     >>> buys(200, {"right": 0.74}, 1)
     'With 200 labels, the answer would be right in 74% of the simulated worlds.'
     >>> buys(1, {"overall": 0.0731, "widest": 0.4}, 1)
-    'With 1 label, the interval of the average would be about 0.073 wide, and that of a group at most 0.4.'
+    'With 1 label, the interval of the average would be about 7.3 points wide, and that of a group at most 40 points.'
     """
     start = f"With {counted(labels, 'label')}, "
     if "found" in row:
@@ -121,10 +127,8 @@ def buys(labels: int, row: Mapping[str, float], sought: int) -> str:
         return f"{start}there would be a verdict in {percent(row['verdict'])} of the simulated worlds."
     if "right" in row:
         return f"{start}the answer would be right in {percent(row['right'])} of the simulated worlds."
-    return (
-        f"{start}the interval of the average would be about {row['overall']:.2g} wide, and that of a group at most "
-        f"{row['widest']:.2g}."
-    )
+    overall, widest = (Style(share).width(row[name]) for name in ("overall", "widest"))
+    return f"{start}the interval of the average would be about {overall} wide, and that of a group at most {widest}."
 
 
 def several(low: float, high: float, runs: int) -> str:
@@ -161,7 +165,8 @@ def alike(low: float, high: float, runs: int, source: str, has_confidence: bool,
     else:
         how = "of classifiers of any usual accuracy, since the pool has no confidences"
     if expect is not None:
-        return f"{_WORLD} The {runs:,} here are {how}, moved to an accuracy of {expect:g} over the pool as you expect."
+        moved = f"moved to an accuracy of {chosen(expect)} over the pool as you expect"
+        return f"{_WORLD} The {runs:,} here are {how}, {moved}."
     hint = "" if has_confidence else " If you know better, give the accuracy you expect (such as expect: 0.9)."
     span = f"{percent(low)} to {percent(high)}"
     return f"{_WORLD} The {runs:,} here are {how}; in most of them {span} of the pool is predicted right.{hint}"

@@ -14,7 +14,7 @@ from fewlabels.plots.confusion import Confusions
 from fewlabels.plots.curve import Curve
 from fewlabels.plots.drawing.display import Display, display
 from fewlabels.plots.drawing.markup import figure, standalone, svg
-from fewlabels.plots.drawing.style import stylesheet
+from fewlabels.plots.drawing.style import script, stylesheet
 from fewlabels.plots.forest import Forest
 from fewlabels.plots.models import Models
 from fewlabels.plots.plot import Plot
@@ -46,10 +46,12 @@ __all__ = [
     "main_kind",
     "read_all",
     "read_each",
+    "script",
     "standalone",
     "stylesheet",
     "suited",
     "svg",
+    "telling",
 ]
 
 
@@ -62,6 +64,18 @@ def suited(audit: Assessment) -> tuple[str, ...]:
     ('forest', 'reliability', 'calibration', 'confusion', 'allocation')
     """
     return tuple(name for name, kind in PLOTS.items() if kind.suits(audit))
+
+
+def telling(audit: Assessment) -> tuple[str, ...]:
+    """Return the names of the plots that help to answer the question: a report about error rates has no calibration.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> telling(fl.create(None, "pets", pool, fl.whole(pool), task=fl.Estimate(fl.FalsePositiveRate("cat"))))
+    ('forest', 'confusion', 'allocation')
+    """
+    metric = audit.spec.task.metric
+    return tuple(name for name in suited(audit) if not PLOTS[name].about or isinstance(metric, PLOTS[name].about))
 
 
 def main_kind(audit: Assessment) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.findings.prior_pull import lacks_say, score_bins_of
-from fewlabels.metrics import CalibrationError
+from fewlabels.metrics import Accuracy, CalibrationError
 from fewlabels.partition import whole
 from fewlabels.plots.drawing.densities import curve_panel, density
 from fewlabels.plots.drawing.picture import Picture
@@ -36,6 +36,7 @@ class Calibration(Plot):
 
     name: ClassVar[str] = "calibration"
     title: ClassVar[str] = "Calibration error"
+    about: ClassVar = (Accuracy, CalibrationError)
 
     level: float
     labels: int
@@ -80,4 +81,5 @@ class Calibration(Plot):
         spread = (self.mean, self.low, self.high)
         mean, low, high = map(percent, spread)
         tip = f"calibration error {mean}, {chosen(self.level)} interval {low} to {high}"
-        return Picture((curve_panel(self.density, spread, tip, "calibration error", within=(0.0, 1.0)),))
+        words = f"{mean} ({low} – {high})"
+        return Picture((curve_panel(self.density, spread, words, tip, "calibration error", within=(0.0, 1.0)),))

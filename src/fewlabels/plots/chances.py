@@ -51,7 +51,7 @@ class Chances(Plot):
     sides
         One if the task is to identify groups, and otherwise two.
     named
-        The groups that the answer names.
+        The groups that were found.
     """
 
     name: ClassVar[str] = "chances"
@@ -70,8 +70,8 @@ class Chances(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Explain why the plot does not suit: there are no two groups to put in order, or the task compares two."""
-        return lacks_order(audit)
+        """Explain why the plot does not suit: there are no labels, or no two groups to put in order."""
+        return lacks_order(audit) or ("" if audit.labelled else "no item has a label yet")
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
@@ -81,7 +81,7 @@ class Chances(Plot):
             rows = [Chance(name, row["labelled"], row["chance"]) for name, row in reading.ranked.items()]
             end = f"the {task.sought} {metric}"
             end = f"is among the {task.plays} with {end}" if task.plays > 1 else f"has {end}"
-            return cls((_side(end, rows),), reading.answer.groups)
+            return cls((_side(end, rows),), reading.found)
         sides = tuple(
             _side(f"has the {word} {metric}", _extreme(reading, sign))
             for word, sign in (("lowest", 1), ("highest", -1))

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.estimates import estimate
 from fewlabels.findings.measures import FEW, HOLLOW, is_thin
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics import Confusion as Metric
 from fewlabels.partition import by_predicted
-from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, number, scale
+from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
 from fewlabels.wording import chosen, counted, percent, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
     from fewlabels.plots.drawing.picture import Mark
     from fewlabels.plots.drawing.style import Tone
-    from fewlabels.table import Table
 
 _MATRIX = 30  # at most this many classes are shown as a matrix
 _WRITTEN = 12  # at most this many leave room for numbers in it
 _PAIRS = 25
-_EXACT = 300  # with more classes, the draws of a learned prior take minutes
+_SHOWN = 0.01  # a smaller share leaves its place empty
+_HALF, _STRONG = 0.5, 0.85  # from this share on, right is a strong colour, on which words can be read
+_LEAST = 1.0  # a mistake that no label showed is listed if it probably affects this many items
 _NUMBERS = 1_000_000  # classes² × groups of asking; beyond this, reading by other groups takes minutes
 
 
@@ -49,16 +51,25 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Pair:
-    """One mistake: the share of the n items predicted as one class that truly belong to another."""
+    """One mistake: the share of the n items predicted as one class that truly belong to another.
+
+    `seen` of the `labelled` items of that predicted class show it.
+    """
 
     predicted: str
     true: str
     n: int
     labelled: int
+    seen: int
     thin: bool
     mean: float
     low: float
     high: float
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is worth a line: a label showed it, or it probably affects at least one item."""
+        return self.seen > 0 or self.mean * self.n >= _LEAST
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,7 @@ class Confusions(Plot):
     rows
         The predicted classes; empty if there are more than 30 classes.
     pairs
-        The mistakes that probably affect most items, largest first.
+        The mistakes that labels showed, and then others; those that probably affect most items first.
     """
 
     name: ClassVar[str] = "confusion"
@@ -98,36 +109,13 @@ class Confusions(Plot):
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """Read the estimates of the confusion by predicted class."""
-        audit, classes = reading.audit, reading.audit.pool.classes
-        table = _table(reading)
-        k = len(classes)
-        n, labelled = (np.array(table[name][::k]) for name in ("n", "labelled"))
-        mean, low, high = (np.array(table[name], dtype=float).reshape(k, k) for name in ("mean", "low", "high"))
-        thin = [is_thin(int(c), int(size), audit.spec.target) for c, size in zip(labelled, n, strict=True)]
-        rows: tuple[Predicted, ...] = ()
-        if k <= _MATRIX:
-            right = audit.estimates(
-                level=reading.level, metric=Accuracy(), groups=by_predicted(audit.pool), draws=reading.draws
-            )
-            for part, name in ((mean, "mean"), (low, "low"), (high, "high")):
-                np.fill_diagonal(part, np.array(right[name], dtype=float))
-            rows = tuple(
-                Predicted(
-                    classes[i], int(n[i]), int(labelled[i]), thin[i],
-                    *(tuple(part[i].tolist()) if n[i] else None for part in (mean, low, high)),
-                )
-                for i in range(k)
-            )  # fmt: skip
-        items = np.where(n[:, None] > 0, mean * n[:, None], 0.0)
-        np.fill_diagonal(items, 0)
-        largest = [np.unravel_index(at, items.shape) for at in np.argsort(-items, axis=None, kind="stable")[:_PAIRS]]
-        pairs = tuple(
-            Pair(classes[i], classes[j], int(n[i]), int(labelled[i]), thin[i],
-                 float(mean[i, j]), float(low[i, j]), float(high[i, j]))
-            for i, j in largest if items[i, j] > 0
-        )  # fmt: skip
-        return cls(reading.level, classes, rows, pairs)
+        """Read the largest mistakes, and where it can be shown the whole matrix by predicted class."""
+        audit = reading.audit
+        groups = by_predicted(audit.pool)
+        found = audit.confusions(_PAIRS, groups=groups, level=reading.level, draws=reading.draws)
+        pairs = [_pair(row, audit.spec.target) for row in found]
+        rows = _matrix(reading) if len(audit.pool.classes) <= _MATRIX else ()
+        return cls(reading.level, audit.pool.classes, rows, tuple(pair for pair in pairs if pair.matters))
 
     def caption(self) -> str:
         """Explain how to read the plot."""
@@ -136,13 +124,15 @@ class Confusions(Plot):
                 f"A grey row has fewer than {FEW} labels. " if any(row.thin and row.mean for row in self.rows) else ""
             )
             return (
-                "A row is a predicted class and a column is a true class: the darker the square, the larger its share "
-                "of the row. Blue is right, orange is confused. A small square is uncertain: its area shrinks as the "
-                f"interval grows. {thin}Each share is estimated on its own, so a row need not add up to 100%."
+                "A row is a predicted class and a column is a true class: the stronger the colour, the larger the "
+                f"share of the row; below {percent(_SHOWN)} the place is empty. Blue is right, orange is confused. A "
+                f"small square is uncertain: its area shrinks as the interval grows. {thin}Each share is estimated on "
+                "its own, so a row need not add up to 100%."
             )
         return (
-            "The mistakes that probably affect most items of the pool. Each line contains the true number with "
-            f"probability {chosen(self.level)}. A hollow dot means fewer than {FEW} labels for the predicted class."
+            "What it says → what is true. Mistakes that labels showed come first, and of these the ones that probably "
+            "affect most items. Each line contains the true number of items with a probability of "
+            f"{chosen(self.level)}. A hollow dot means fewer than {FEW} labels for the predicted class."
         )
 
     def finding(self) -> str:
@@ -167,19 +157,10 @@ class Confusions(Plot):
                 continue
             for j, (mean, low, high) in enumerate(zip(row.mean, row.low, row.high, strict=True)):
                 marks += self._cell(i, j, row, mean, (low, high))
-        # Names do not fit above columns, so columns are numbered, unless all names are as short as numbers.
-        short = all(len(name) <= 3 for name in self.classes)
-        across = (Tick(j + 0.5, name if short else f"{j + 1}", name) for j, name in enumerate(self.classes))
-        down = (
-            Tick(i + 0.5, row.predicted if short else f"{i + 1} {row.predicted}", _row_tip(row))
-            for i, row in enumerate(self.rows)
-        )
-        aside = tuple(
-            Tick(i + 0.5, HOLLOW if row.thin else f"{percent(row.mean[i])} right")
-            for i, row in enumerate(self.rows)
-            if row.mean is not None
-        )
-        x = Axis(0, k, tuple(across), "true class", grid=False)
+        across = (Tick(j + 0.5, name, name) for j, name in enumerate(self.classes))
+        down = (Tick(i + 0.5, row.predicted, _row_tip(row)) for i, row in enumerate(self.rows))
+        aside = tuple(Tick(i + 0.5, counted(row.labelled, "label")) for i, row in enumerate(self.rows) if row.mean)
+        x = Axis(0, k, tuple(across), "true class", grid=False, turned=True)
         y = Axis(k, 0, tuple(down), "predicted class", grid=False)
         tall = 44 if k <= _WRITTEN else max(18, 528 / k)
         few = any(row.thin and row.mean for row in self.rows)
@@ -195,19 +176,26 @@ class Confusions(Plot):
         # square root. If the share is written on the square, it stays light enough to read.
         inset = 0.5 - 0.48 * max(1 - (ends[1] - ends[0]), 0.04) ** 0.5
         right, written = self.classes[j] == row.predicted, len(self.classes) <= _WRITTEN
-        shade = mean if right else mean**0.5 * (0.55 if written else 1.0)
+        shade = mean**0.5 * (0.55 if written else 1.0)
+        if right:  # written in the colour of the words up to a half, and in that of the background above
+            shade = mean if not written else 0.5 * mean if mean < _HALF else _STRONG + (1 - _STRONG) * (2 * mean - 1)
         xs, ys = (j + inset, j + 1 - inset), (i + inset, i + 1 - inset)
         tone: Tone = "muted" if row.thin else "main" if right else "accent"
-        marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=((j, j + 1), (i, i + 1)))]
-        if written and not right and not row.thin and mean >= 0.05:
-            words = percent(mean)
+        around = ((j, j + 1), (i, i + 1))
+        if mean < _SHOWN:
+            return [Box(*around, tip, "ink", 0)]
+        marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=around)]
+        if written and not row.thin:
+            words = f"{100 * mean:.0f}%"
             # Short numbers get the same room as long ones, so that all are written, or none.
-            marks.append(Note(j + 0.5, i + 0.5, words, "on", tip=tip, room=(1 - 2 * inset) * len(words) / 3))
+            ink: Tone = "paper" if right and mean >= _HALF else "ink"
+            room = (1 - 2 * inset) * len(words) / 3
+            marks.append(Note(j + 0.5, i + 0.5, words, "on", ink, tip=tip, room=room))
         return marks
 
     def _largest(self) -> Panel:
         items = [(pair.low * pair.n, pair.high * pair.n) for pair in self.pairs]
-        x = scale(0, max((high for _, high in items), default=1), share=False, label="items of the pool")
+        x = scale(0, max((high for _, high in items), default=1), share=False, label="items of the pool, estimated")
         entries = [self._entry(pair) for pair in self.pairs]
         keys = (Key(HOLLOW, "muted", "hollow"),) if any(p.thin for p in self.pairs) else ()
         return rows_panel(entries, x, keys=keys)
@@ -216,11 +204,11 @@ class Confusions(Plot):
         mid, low, high = (share * pair.n for share in (pair.mean, pair.low, pair.high))
         name = f"{pair.predicted} → {pair.true}"
         tip = (
-            f"predicted {shortened(pair.predicted)}, truly {shortened(pair.true)}: about {mid:,.1f} of "
-            f"{counted(pair.n, 'item')} ({percent(pair.mean)}, {chosen(self.level)} interval "
-            f"{percent(pair.low)} to {percent(pair.high)}); {counted(pair.labelled, 'label')} of that predicted class"
+            f"predicted {shortened(pair.predicted)}, truly {shortened(pair.true)}: {pair.seen:,} of "
+            f"{counted(pair.labelled, 'label')}; about {mid:,.0f} of {counted(pair.n, 'item')} ({percent(pair.mean)}, "
+            f"{percent(pair.low)} to {percent(pair.high)})"
         )
-        aside = f"{number(mid, share=False)} of {pair.n:,} items"
+        aside = f"seen {pair.seen:,} of {pair.labelled:,}; about {mid:,.0f} of {pair.n:,}"
         return Entry(name, mid, low, high, tip, "accent", pair.thin, aside)
 
 
@@ -228,16 +216,25 @@ def _row_tip(row: Predicted) -> str:
     return f"{shortened(row.predicted)}: {counted(row.labelled, 'label')} of {counted(row.n, 'item')}"
 
 
-def _table(reading: Reading) -> Table:
-    """Estimate the confusion by predicted class.
+def _pair(row: Mapping[str, Any], target: str) -> Pair:
+    names = ("true", "n", "labelled", "seen", "mean", "low", "high")
+    thin = is_thin(row["labelled"], row["n"], target)
+    return Pair(predicted=row["group"], thin=thin, **{name: row[name] for name in names})
 
-    With very many classes, the intervals of a learned prior come from the Dirichlet with the same means and variances.
-    """
-    audit, metric = reading.audit, Metric()
-    groups = by_predicted(audit.pool)
-    if audit.groups.recipe != groups.recipe or len(groups) <= _EXACT:
-        return audit.estimates(level=reading.level, metric=metric, groups=groups, draws=reading.draws)
-    cells = metric.cells(audit.pool, groups)
-    outcomes = metric.outcomes(audit.pool, cells, *audit.labelled_items())
-    belief = audit.spec.prior.on(cells, audit.spec.target).belief(outcomes).matched()
-    return estimate(metric, belief, cells, np.random.default_rng(0), level=reading.level, draws=reading.draws)
+
+def _matrix(reading: Reading) -> tuple[Predicted, ...]:
+    """Read the estimates of the confusion by predicted class; the share that is right is the accuracy."""
+    audit, classes = reading.audit, reading.audit.pool.classes
+    options: dict[str, Any] = {"level": reading.level, "groups": by_predicted(audit.pool), "draws": reading.draws}
+    k = len(classes)
+    table, right = (audit.estimates(metric=metric, **options) for metric in (Metric(), Accuracy()))
+    ends = [np.array(table[name], dtype=float).reshape(k, k) for name in ("mean", "low", "high")]
+    for part, name in zip(ends, ("mean", "low", "high"), strict=True):
+        np.fill_diagonal(part, np.array(right[name], dtype=float))
+    return tuple(
+        Predicted(
+            classes[i], row["n"], row["labelled"], is_thin(row["labelled"], row["n"], audit.spec.target),
+            *(tuple(part[i].tolist()) if row["n"] else None for part in ends),
+        )
+        for i, row in enumerate(right)
+    )  # fmt: skip

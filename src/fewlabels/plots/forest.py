@@ -10,7 +10,7 @@ from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_values
 from fewlabels.tasks.grounds import support
-from fewlabels.wording import Style, chosen, counted, shortened
+from fewlabels.wording import Style, chosen, counted, listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fewlabels.findings.measures import Measure
     from fewlabels.findings.reading import Reading, Row
     from fewlabels.plots.drawing.style import Tone
+
+_NAMED = 3  # groups that a heading names
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Forest(Plot):
         The probability of each interval.
     rows
         The groups, the worst value first, and those without items at the end.
-    named
-        The groups that the answer names.
+    named, means
+        The groups that were found, and what the mark on them means.
     average
         Σ_g p_g mean_g, the average weighted by size. It is None for a comparison, which asks in only two groups, and
         if the prior decides it.
@@ -47,6 +49,7 @@ class Forest(Plot):
     level: float
     rows: tuple[Row, ...]
     named: tuple[str, ...]
+    means: str
     average: float | None
 
     @classmethod
@@ -57,16 +60,16 @@ class Forest(Plot):
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
-        """Read the estimates, and the groups that the answer names."""
+        """Read the estimates, and the groups that were found."""
         rows = reading.rows(reading.estimates)
         shares = reading.audit.groups.shares.tolist()
         average = None
         if reading.pair is None and reading.is_grounded:
             average = sum(p * row.mean for p, row in zip(shares, rows, strict=True) if row.mean is not None)
         task = reading.audit.spec.task
-        named = reading.answer.groups if task.sought else ()
+        named = reading.found
         first = ordered(rows, named, highest=task.leading == "highest")
-        return cls(reading.measure, reading.level, first, named, average)
+        return cls(reading.measure, reading.level, first, named, reading.found_words, average)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
@@ -83,13 +86,22 @@ class Forest(Plot):
         return words + (f" {counted(empty, 'group')} without items." if empty else "")
 
     def finding(self) -> str:
-        """The lowest and the highest best guess, of groups with labels of their own."""
+        """The groups that were found; otherwise the lowest and the highest best guess, of groups with labels."""
+        if found := [row for row in self.rows if row.group in self.named and row.mean is not None]:
+            return self._found(found)
         known = sorted((row.mean, row.group) for row in self.rows if row.mean is not None and not row.thin)
         if len(known) < 2:
             return self.title
         style, ((low, first), *_, (high, last)) = Style(self.measure.share), known
         begin = f"Best guesses of {self.measure.name} run from {style.value(low)} ({shortened(first, 40)})"
         return f"{begin} to {style.value(high)} ({shortened(last, 40)})"
+
+    def _found(self, found: Sequence[Row]) -> str:
+        """The groups that were found with their best guesses, beside the average."""
+        each = [f"{shortened(row.group, 30)} {self._style.value(row.mean)}" for row in found[:_NAMED]]
+        each += [f"{len(found) - _NAMED:,} more"] if len(found) > _NAMED else []
+        words = f"{self.measure.name.capitalize()} of {listed(each)}"
+        return words if self.average is None else f"{words}; average {self._style.value(self.average)}"
 
     def picture(self) -> Picture:
         """Draw a row for each group."""
@@ -118,7 +130,7 @@ class Forest(Plot):
 
     def _keys(self) -> tuple[Key, ...]:
         named = len(self.named)
-        keys = [Key("the answer", "accent")] if named else []
+        keys = [Key(self.means, "accent")] if named else []
         keys += [Key("other groups")] if named else []
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
         keys += [Key("average", "muted", "dash")] if self.average is not None and len(self.rows) > 1 else []

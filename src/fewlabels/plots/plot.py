@@ -13,6 +13,7 @@ from fewlabels.findings.reading import Reading
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
+    from fewlabels.metrics import Metric
     from fewlabels.plots.drawing.picture import Picture
 
 
@@ -30,6 +31,8 @@ class Plot(ABC):
     """The heading: what the plot shows."""
     of_models: ClassVar[bool] = False
     """Whether it is about several models; the others are about groups of one."""
+    about: ClassVar[tuple[type[Metric], ...]] = ()
+    """The metrics whose questions it helps to answer; all if none is named."""
 
     @classmethod
     @abstractmethod

@@ -46,8 +46,8 @@ class Ranking(Plot):
         The probability of each interval.
     rows
         The groups with items, the lowest mean rank first.
-    named
-        The groups that the answer names.
+    named, means
+        The groups that were found, and what the mark on them means.
     """
 
     name: ClassVar[str] = "ranking"
@@ -57,6 +57,7 @@ class Ranking(Plot):
     level: float
     rows: tuple[Rank, ...]
     named: tuple[str, ...]
+    means: str
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
@@ -67,7 +68,7 @@ class Ranking(Plot):
     def read(cls, reading: Reading) -> Self:
         """Read the ranks from the answer if the task is to identify groups, and otherwise from each draw."""
         task = reading.audit.spec.task
-        named = reading.answer.groups if task.sought else ()
+        named = reading.found
         if task.sought and reading.ranked:
             rows = [
                 Rank(name, r["n"], r["labelled"], r["rank"], r["rank_low"], r["rank_high"], reading.too_few[name])
@@ -78,7 +79,7 @@ class Ranking(Plot):
         end = f"{task.leading} {reading.measure.name}"
         first = set(named)
         rows.sort(key=lambda row: (row.rank, row.group not in first))
-        return cls(end, reading.level, tuple(rows), named)
+        return cls(end, reading.level, tuple(rows), named, reading.found_words)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
@@ -103,7 +104,7 @@ class Ranking(Plot):
         ticks = (Tick(1, "1"), *(tick for tick in axis.ticks if 1 + 0.4 * step < tick.at <= len(self.rows)))
         x = replace(axis, low=0.5, high=len(self.rows) + 0.5, ticks=ticks)
         entries = [self._entry(row) for row in self.rows]
-        keys = [Key("the answer", "accent")] if self.named else []
+        keys = [Key(self.means, "accent")] if self.named else []
         keys += [Key("other groups")] if self.named else []
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
         return Picture((rows_panel(entries, x, keys=tuple(keys)),))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from fewlabels.findings.measures import HOLLOW
 from fewlabels.findings.prior_pull import lacks_say, score_bins_of, swayed_bins
 from fewlabels.findings.vagueness import is_vague
+from fewlabels.metrics import Accuracy, CalibrationError
 from fewlabels.partition import score_bins
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
 from fewlabels.plots.plot import Plot, lacks_confidence
@@ -51,6 +52,7 @@ class Reliability(Plot):
 
     name: ClassVar[str] = "reliability"
     title: ClassVar[str] = "Confidence against accuracy"
+    about: ClassVar = (Accuracy, CalibrationError)
 
     level: float
     bins: tuple[Bin, ...]
@@ -126,7 +128,8 @@ class Reliability(Plot):
         return Point(b.confidence, b.mean, self._tip(b), ys=(b.low, b.high), hollow=b.thin)
 
     def _tip(self, b: Bin) -> str:
-        words = f"confidence {b.bin}: {counted(b.labelled, 'label')} of {counted(b.n, 'item')}"
+        words = f"confidence {percent(b.start)} to {percent(b.end)}: {counted(b.labelled, 'label')}"
+        words += f" of {counted(b.n, 'item')}"
         if b.confidence is None or b.mean is None or b.low is None or b.high is None:
             return words
         return (

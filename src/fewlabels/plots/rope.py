@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.plots.drawing.densities import curve_panel, density
@@ -104,11 +104,23 @@ class Rope(Plot):
             Key(f"about equal: {probability(self.equal)}", "muted", "box"),
             Key(f"{first} higher: {probability(self.more)}", "ink", "none"),
         )
-        label = f"{self.measure.name} of {shortened(self.a, 40)} − {shortened(self.b, 40)}"
+        label = f"{self.measure.name} of {shortened(self.a, 40)} − {shortened(self.b, 40)}" + ", points" * share
         reach = 1.4 * self.rope
         within = (-1.0, 1.0) if share else None
         spread = (self.mean, self.low, self.high)
         panel = curve_panel(
-            self.density, spread, tip, label, share=share, within=within, also=also, keys=keys, holds=(-reach, reach)
+            self.density,
+            spread,
+            f"{ends[0]} ({ends[1]} to {ends[2]})",
+            tip,
+            label,
+            share=share,
+            within=within,
+            also=also,
+            keys=keys,
+            holds=(-reach, reach),
         )
+        if share:  # a difference between shares is in points
+            ticks = tuple(replace(tick, text=tick.text.removesuffix("%")) for tick in panel.x.ticks)
+            panel = replace(panel, x=replace(panel.x, ticks=ticks))
         return Picture((panel,))

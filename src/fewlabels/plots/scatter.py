@@ -49,6 +49,7 @@ class Scatter(Plot):
 
     name: ClassVar[str] = "scatter"
     title: ClassVar[str] = "Accuracy against calibration error"
+    about: ClassVar = (Accuracy, CalibrationError)
 
     level: float
     rows: tuple[Both, ...]

@@ -43,15 +43,67 @@ class Boundary(Policy):
         """The group where a label settles most, or the best groups at the mean if the task has no boundary."""
         if rewards.task.sought is None:
             return best(rewards.mean(), room, plays, rng)
-        belief, cells = rewards.belief, rewards.cells
+        kept = rewards.kept
+        if kept is None:
+            return best(_Border.of(rewards, len(room), plays, rng).worth, room, 1, rng)
+        if self not in kept:
+            kept[self] = _Border.of(rewards, len(room), plays, rng)
+        chosen = best(kept[self].worth, room, 1, rng)
+        kept[self].ask(chosen)
+        return chosen
+
+
+class _Border:
+    """The groups on the two sides of the boundary, and what a label in each is worth, as a logarithm.
+
+    Parameters
+    ----------
+    value, variance, drop
+        The reward of each group, its variance, and the fall of that by a label, three of shape (groups,).
+    members, others
+        The groups on the two sides.
+    """
+
+    def __init__(
+        self,
+        value: NDArray[np.float64],
+        variance: NDArray[np.float64],
+        drop: NDArray[np.float64],
+        members: NDArray[np.int64],
+        others: NDArray[np.int64],
+    ) -> None:
+        self._value, self._variance, self._drop = value, variance, np.maximum(drop, _LEAST)
+        self._members, self._others = members, others
+        density = self._density(members, others)
+        self.worth: NDArray[np.float64] = np.full(len(value), -np.inf)
+        self.worth[members], self.worth[others] = density.max(axis=1), density.max(axis=0)
+        self.worth += np.log(self._drop)
+
+    @classmethod
+    def of(cls, rewards: Rewards, groups: int, plays: int, rng: np.random.Generator) -> _Border:
+        """The boundary at the mean of the belief."""
+        task, belief, cells = rewards.task, rewards.belief, rewards.cells
         theta = belief.mean()
-        value, variance = rewards.task.reward(belief, cells, theta), value_variance(rewards.task, belief, cells, theta)
+        value, variance = task.reward(belief, cells, theta), value_variance(task, belief, cells, theta)
         # Groups that are fully labelled keep their place in the order: they too are on one side or the other.
-        ranked = best(value, cells.partition.sizes, len(room), rng)
-        members, others = ranked[:plays], ranked[plays:]
-        both = np.maximum(variance[members][:, None] + variance[others], _LEAST)
-        density = -((value[members][:, None] - value[others]) ** 2) / (2 * both) - np.log(both) / 2
-        worth = np.full(len(room), -np.inf)
-        worth[members], worth[others] = density.max(axis=1), density.max(axis=0)
-        worth += np.log(np.maximum(variance_drop(rewards.task, belief, cells, theta), _LEAST))
-        return best(worth, room, 1, rng)
+        ranked = best(value, cells.partition.sizes, groups, rng)
+        return cls(value, variance, variance_drop(task, belief, cells, theta), ranked[:plays], ranked[plays:])
+
+    def _density(self, members: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The logarithm of how probable it is that two groups are just equal, shape (members, others)."""
+        both = np.maximum(self._variance[members][:, None] + self._variance[others], _LEAST)
+        return -((self._value[members][:, None] - self._value[others]) ** 2) / (2 * both) - np.log(both) / 2
+
+    def ask(self, chosen: NDArray[np.int64]) -> None:
+        """Allow for a label that is asked for in a group.
+
+        Where one label takes 1/r of the variance V, V·r/(r+1) is left, and the next takes (r/(r+1))² of what this took.
+        """
+        if not len(chosen):
+            return
+        ratio = self._variance[chosen] / self._drop[chosen]
+        left = ratio / (ratio + 1)
+        self._variance[chosen] *= left
+        self._drop[chosen] = np.maximum(self._drop[chosen] * left**2, _LEAST)
+        opposite = self._others if chosen[0] in self._members else self._members
+        self.worth[chosen] = self._density(chosen, opposite).max() + np.log(self._drop[chosen])

@@ -165,7 +165,7 @@ def read(
         learned=bands(audit, level),
         judges=judge_table(audit, level) if labels.labelled else Table({"judge": []}, {}),
         checks=tuple(check(audit, rule, foresee=foresee, draws=draws, level=level) for rule in rules),
-        plots={name: plots.PLOTS[name].read(reading) for name in plots.suited(audit)} if labels.labelled else {},
+        plots={name: plots.PLOTS[name].read(reading) for name in plots.telling(audit)} if labels.labelled else {},
         main_plot=plots.main_kind(audit),
         classes=_classes(audit, level) if labels.labelled else None,
         settings=audit.spec.to_json(),

@@ -48,7 +48,7 @@ def html(report: Report) -> str:
     environment.filters |= {"support": support, "chance": _chance}
     source = environment.loader
     assert source is not None
-    script = source.get_source(environment, "report.js")[0].strip()
+    script = f"{source.get_source(environment, 'report.js')[0].strip()}\n{plots.script().strip()}"
     style = f"{plots.stylesheet()}\n{source.get_source(environment, 'report.css')[0].strip()}"
     known = [row for row in report.groups if row.is_known]
     others = {head: [row for row in report.groups if row.evidence == kind] for kind, head in HEADINGS.items()}
@@ -59,7 +59,8 @@ def html(report: Report) -> str:
         known=known,
         unknown={head: rows for head, rows in others.items() if rows},
         named=report.named,
-        ranked=any(row.chance is not None for row in report.groups),
+        # Without labels there is no answer, and chances would look like one.
+        ranked=any(row.chance is not None for row in report.groups) and report.labels.labelled > 0,
         placed=any(row.rank is not None for row in report.groups),
         judged=any(row.verdict is not None for row in report.groups),
         said=report.answer.settings.get("verdict") if report.labels.labelled else None,

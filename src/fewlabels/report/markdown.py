@@ -70,7 +70,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _groups(report: Report) -> str:
-    style, ranked = report.words.style, report.groups[0].chance is not None
+    style = report.words.style
+    ranked = report.groups[0].chance is not None and report.labels.labelled > 0
     judged = any(row.verdict for row in report.groups)
     head = [report.words.noun, "items", "labels", report.words.metric, "range"]
     placed = any(row.rank is not None for row in report.groups)
@@ -113,7 +114,7 @@ def _confusions(report: Report) -> list[str]:
     if not report.confusions:
         return []
     rows = [(pair.group, pair.true, pair.words) for pair in report.confusions]
-    return ["## Classes confused most often", _table(("it says", "true class", "how often, when it says so"), rows)]
+    return ["## Classes confused", _table(("it says", "true class", "how often, when it says so"), rows)]
 
 
 def _judges(report: Report) -> list[str]:

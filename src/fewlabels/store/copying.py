@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from fewlabels.errors import StoreError
 from fewlabels.store.chain import Mark, linked
+from fewlabels.store.guides import copy_guides
 from fewlabels.store.schema import assessments, events, heads, people, pool_parts, pools
 from fewlabels.store.verifying import scan
 
@@ -135,6 +136,7 @@ def _copy_all(
             if progress is not None:
                 progress(done, max(done, total))
         copied += 1
+    copy_guides(source, target, wanted)
     return Copied(to, copied, done, tuple(left_out))
 
 

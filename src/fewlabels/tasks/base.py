@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -268,11 +268,16 @@ class Task(Part, ABC):
 
 @dataclass(frozen=True, eq=False)
 class Rewards:
-    """All that a policy may know about a task: its rewards, drawn, at the mean or at a quantile."""
+    """All that a policy may know about a task: its rewards, drawn, at the mean or at a quantile.
+
+    A step of asking has rewards of its own, and then `kept` is None. In a plan many steps have the same ones: there a
+    policy may keep what it has computed for them, and allow for what it has asked for.
+    """
 
     task: Task
     cells: Cells
     belief: Belief
+    kept: dict[object, Any] | None = field(default=None, kw_only=True)
 
     def draw(self, rng: np.random.Generator, n: int = 1) -> NDArray[np.float64]:
         """The rewards under n draws from the belief, shape (n, groups)."""

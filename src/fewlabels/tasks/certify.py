@@ -125,19 +125,16 @@ class Certify(Task):
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The worth of a label in each group: (..., cells, outcomes) to (..., groups); 0 for groups not asked about.
 
-        A group whose own labels are too few to pass is worth as much as the best one elsewhere; but if some group
-        probably misses the line, five labels are enough for the others.
+        For a metric that is not one share there are no bets: a label is worth the fall in variance it brings where the
+        line is near. There a group with too few labels of its own is worth as much as the best one elsewhere.
         """
-        if self.guarantee:
+        if self.metric.marginal:
             return self._worth_of_bets(belief, cells, theta)
         mean = self.metric.value(belief.mean(), cells)
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
         worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
-        distance = (mean - self.line) * (1 if self.at_most is None else -1)
-        misses = bool(((distance < 0) & self.askable(cells)).any())
-        told = self._is_supported(belief, cells) if misses else self.own_labels(belief, cells)[0]
-        lacking = self.askable(cells) & ~told & (misses | (distance > 0))
+        lacking = self.askable(cells) & ~self._is_supported(belief, cells)
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
@@ -303,9 +300,11 @@ class Certify(Task):
     def _thresholds(self, cells: Cells) -> tuple[float, float]:
         """What log wealth a group's bets must win: to pass, and to fail.
 
-        A failure names one group out of k, so its bets must win k times as much.
+        A failure names one group out of k, so to be guaranteed its bets must win k times as much. Without the guarantee
+        they decide no failure, and only say which group is found out soonest.
         """
-        return float(np.log(1 / (1 - self.sure))), float(np.log(self.askable(cells).sum() / (1 - self.sure)))
+        groups = int(self.askable(cells).sum()) if self.guarantee else 1
+        return float(np.log(1 / (1 - self.sure))), float(np.log(groups / (1 - self.sure)))
 
     def _evidence(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """log of the wealth won by bets on each group reaching the line, and on missing it; two of shape (groups,)."""
@@ -320,7 +319,7 @@ class Certify(Task):
         return out[0], out[1]
 
     def _worth_of_bets(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a label is worth with the guarantee: (..., cells, outcomes) to (..., groups).
+        """What a label is worth where bets can be placed: (..., cells, outcomes) to (..., groups).
 
         If some group misses the line under θ, one whose bets on that are won soonest, n = log(wealth missing) ÷ KL(θ,
         line), ends the matter: 1/(1 + n). Otherwise every group whose bets on reaching it are not won yet needs labels

@@ -20,7 +20,7 @@ from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
 from fewlabels.tasks.grounds import has_labels
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
-from fewlabels.wording import probability
+from fewlabels.wording import Style, probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -225,7 +225,8 @@ class Compare(Task):
         backed = all(has_labels(int(labelled[g]), int(cells.partition.sizes[g])) for g in (a, b))
         sure = "is" if chance >= LIKELY and backed else "may be"
         how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
-        words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{self.rope:g}), {how_sure}."
+        apart = Style(self.metric.in_percent).change(self.rope)
+        words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{apart}), {how_sure}."
         columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
         exact = self.metric.value(belief.mean(), cells)
         mean = exact[a] - exact[b] if self.metric.linear else difference.mean()

@@ -17,7 +17,7 @@ from fewlabels.tasks import compare_models_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.tasks.models import ALL, ModelsTask, joint, rows_of, surest
-from fewlabels.wording import probability
+from fewlabels.wording import Style, probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,14 +157,15 @@ class CompareModels(ModelsTask):
         return float((self._region(apart)[:, groups] == mu.argmax(axis=1)[groups]).all(axis=1).mean())
 
     def _words(self, mu: NDArray[np.float64], names: tuple[str, ...], chance: float) -> str:
+        rope = Style(self.metric.in_percent).change(self.rope)
         kinds = ("less often than", "about as often as", "more often than")
         if len(names) == 1:
             sure = "is" if chance >= LIKELY else "may be"
-            known = f"(rope ±{self.rope:g}), with probability {probability(chance)}"
+            known = f"(rope ±{rope}), with probability {probability(chance)}"
             return f"{self.a} {sure} right {kinds[int(mu[0].argmax())]} {self.b} {known}."
         said = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
         each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], said, strict=True))
-        return f"{self.a} is right in {each} (rope ±{self.rope:g}). All has probability {probability(chance)}."
+        return f"{self.a} is right in {each} (rope ±{rope}). All has probability {probability(chance)}."
 
     # --- in words
 

@@ -162,19 +162,33 @@ class Overall:
 
 @dataclass(frozen=True)
 class Confused:
-    """Where the classifier says one class, the share that is truly another: `mean` with its interval."""
+    """Where the classifier says one class, the share that is truly another: `mean` with its interval.
+
+    `seen` of the `labelled` items of the group show it.
+    """
 
     group: str
     true: str
+    labelled: int
+    seen: int
     mean: float
     low: float
     high: float
 
     @property
     def words(self) -> str:
-        """The share with its interval."""
+        """The share with its interval, and the labels that show it."""
         style = Style(share=True)
-        return f"{style.value(self.mean)} ({style.between(self.low, self.high)})"
+        return f"{style.value(self.mean)} ({style.between(self.low, self.high)}; {self.support})"
+
+    @property
+    def support(self) -> str:
+        """The labels that show it.
+
+        >>> Confused("cat", "dog", 20, 3, 0.14, 0.04, 0.31).support
+        '3 of 20 labels'
+        """
+        return f"{self.seen:,} of {counted(self.labelled, 'label')}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,9 @@ NAMED = 5
 """The most groups that are named with their numbers; the table has a longer list."""
 CERTAIN = 0.9
 """A group with at least this chance is nearly certain to be one of those looked for, whatever the others are."""
+OPEN = "open"
+_GRADES = {"nearly certain": CERTAIN, "likely": 0.7}
+"""The words for a chance, and where each begins. The chance stands beside the word, so that no step is a cliff."""
 _PLACES = ("second", "third", "fourth", "fifth")
 
 
@@ -35,11 +38,13 @@ def headline(task: Identify, grounds: Grounds) -> str:
     """A sentence with the groups that are found, or that it is too early to name them."""
     named, sure = grounds.named, grounds.answer.probability or 0.0
     m, which = len(named), f"{_several(grounds, len(named))} {_extreme(task)}"
-    certain = settled(named)
-    if certain and sure < SAFE and len(certain) < m:
-        return _split(task, which, certain, named)
+    grades = {_grade(row) for row in named}
+    # A set that is rather right than wrong is named as a whole, unless only a part of it is nearly certain.
+    partly = len(grades) > 1 and "nearly certain" in grades and sure < SAFE
+    if m > 1 and grades != {OPEN} and (sure < LIKELY or partly):
+        return _graded(task, which, named)
     expected = sum(row.chance or 0.0 for row in named)
-    if (sure < LIKELY and (m == 1 or expected < m / 2)) or all(row.evidence == "few" for row in named):
+    if sure < LIKELY or all(row.evidence == "few" for row in named):
         chance = f"the chance that this is right is {probability(sure)}"
         if m == 1 and not named[0].has_labels:
             chance = "it has too few labels of its own to be sure"
@@ -47,9 +52,6 @@ def headline(task: Identify, grounds: Grounds) -> str:
             chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
         names = listed(_names(named))
         return f"It is too early to name {which}. The best guess so far is {names}; {chance}."
-    if sure < LIKELY:
-        doubt = f"About {expected:.1f} of these {spelled(m)} are expected to be right; which ones is not yet sure."
-        return f"The best guess for {which} is {_with_numbers(task, named)}. {doubt}"
     # Labels of other groups make a guess probable; only labels of its own make it a fact.
     bare = [row for row in named if not row.has_labels]
     probably = "" if sure >= SAFE and not bare else " probably"
@@ -82,7 +84,14 @@ def overall_doubt(task: Identify, nouns: str, leans_on: str) -> str:
 
 def settled(named: Sequence[GroupRow]) -> list[GroupRow]:
     """The groups that are nearly certain to be among those looked for, and have labels of their own to show for it."""
-    return [row for row in named if (row.chance or 0.0) >= CERTAIN and row.has_labels and row.evidence != "few"]
+    return [row for row in named if _grade(row) == "nearly certain"]
+
+
+def _grade(row: GroupRow) -> str:
+    """The word for the chance of a group as it is written, in whole percents; open without labels of its own."""
+    if not row.has_labels or row.evidence == "few":
+        return OPEN
+    return next((word for word, least in _GRADES.items() if round(row.chance or 0.0, 2) >= least), OPEN)
 
 
 def the_open(m: int, missing: int) -> str:
@@ -111,18 +120,22 @@ def _several(grounds: Grounds, m: int) -> str:
     return f"the {grounds.noun}" if m == 1 else f"the {spelled(m)} {grounds.nouns}"
 
 
-def _split(task: Identify, which: str, certain: list[GroupRow], named: list[GroupRow]) -> str:
-    """A set that is only partly known: the sure groups with their numbers, the others with their chances."""
-    opened = [row for row in named if row not in certain]
-    guesses = [f"{row.short} (chance {probability(row.chance or 0.0)})" for row in opened[:NAMED]]
-    guesses += _rest(opened)
-    be, guess = ("is", "guess is") if len(opened) == 1 else ("are", "guesses are")
-    rest = f"{the_open(len(named), len(opened))} {be} open: the best {guess} {listed(guesses)}."
-    return f"Of {which}, nearly certain: {_with_numbers(task, certain)}. {rest}"
+def _graded(task: Identify, which: str, named: list[GroupRow]) -> str:
+    """A set that is only partly known: its groups by grade, each with its chance, the first ones with their numbers."""
+    parts: list[str] = []
+    for word in (*_GRADES, OPEN):
+        rows = [row for row in named if _grade(row) == word]
+        if rows and not parts:
+            parts.append(f"{word}: {_with_numbers(task, rows, chances=True)}")
+        elif rows:
+            shown = [f"{row.short} (chance {probability(row.chance or 0.0)})" for row in rows[:NAMED]]
+            parts.append(f"{word}: {listed([*shown, *_rest(rows)])}")
+    first, *others = parts
+    return " ".join([f"Of {which}, {first}.", *(f"{part[0].upper()}{part[1:]}." for part in others)])
 
 
-def _with_numbers(task: Identify, named: Sequence[GroupRow]) -> str:
-    """Groups by name, each with its number and interval; no more than fit into a sentence."""
+def _with_numbers(task: Identify, named: Sequence[GroupRow], *, chances: bool = False) -> str:
+    """Groups by name, each with its number and interval, or its chance; no more than fit into a sentence."""
     style = Style(task.metric.in_percent)
     right = isinstance(task.metric, Accuracy)
     parts: list[str] = []
@@ -131,7 +144,8 @@ def _with_numbers(task: Identify, named: Sequence[GroupRow]) -> str:
             parts.append(f"{row.short} (too few labels for a number)")
             continue
         first = f"right in {style.value(row.mean)} of the cases" if right and not parts else style.value(row.mean)
-        parts.append(f"{row.short} ({first}, {style.between(row.low, row.high)}; {row.labels})")
+        chance = f"chance {probability(row.chance or 0.0)}; " if chances else ""
+        parts.append(f"{row.short} ({chance}{first}, {style.between(row.low, row.high)}; {row.labels})")
     return listed([*parts, *_rest(named)])
 
 

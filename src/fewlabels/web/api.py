@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import FileResponse, Response, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from fewlabels.errors import quoted
@@ -146,30 +146,36 @@ def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     return m.Classes(classes=list(service.audit(name).pool.choices))
 
 
-# The next three are called for every label. They look into the request themselves: it takes FastAPI as long to solve
-# four dependencies as to do the rest.
+# The next three are called for every label. They look into the request and write the answer themselves: FastAPI takes
+# as long to solve four dependencies as to do the rest, and it writes answers in another thread.
 
 
-@router.post(ONE + "/ask", tags=["labelling"])
-def ask(name: str, body: m.Ask, request: Request) -> m.Asked:
+@router.post(ONE + "/ask", tags=["labelling"], response_model=m.Asked)
+def ask(name: str, body: m.Ask, request: Request) -> Response:
     """Return the items to label next: this person's open items first, then new ones."""
     person, service = _person(request), _service(request)
-    return m.Asked(requests=service.ask(name, body.n, person.name, _visit(request)))
+    return _written(m.Asked(requests=service.ask(name, body.n, person.name, _visit(request))))
 
 
-@router.post(ONE + "/tell", tags=["labelling"])
-def tell(name: str, body: m.Tell, request: Request) -> m.TakenAndAsked:
+@router.post(ONE + "/tell", tags=["labelling"], response_model=m.TakenAndAsked)
+def tell(name: str, body: m.Tell, request: Request) -> Response:
     """Take labels of items that were handed to this person; they are on disk when this returns."""
     person, service = _person(request), _service(request)
     labels = _by_item(body)
-    return service.take(name, person, _visit(request), body.next, labels=labels, note=body.note, key=body.key)
+    taken = service.take(name, person, _visit(request), body.next, labels=labels, note=body.note, key=body.key)
+    return _written(taken)
 
 
-@router.post(ONE + "/skip", tags=["labelling"])
-def skip(name: str, body: m.Skip, request: Request) -> m.TakenAndAsked:
+@router.post(ONE + "/skip", tags=["labelling"], response_model=m.TakenAndAsked)
+def skip(name: str, body: m.Skip, request: Request) -> Response:
     """Record that this person cannot answer: the item waits for others, or for the owner."""
     person, service = _person(request), _service(request)
-    return service.take(name, person, _visit(request), body.next, skips=body.ids, reason=body.reason, key=body.key)
+    taken = service.take(name, person, _visit(request), body.next, skips=body.ids, reason=body.reason, key=body.key)
+    return _written(taken)
+
+
+def _written(answer: m.Asked | m.TakenAndAsked) -> Response:
+    return Response(answer.model_dump_json(), media_type="application/json")
 
 
 @router.post(ONE + "/retract", tags=["labelling"])

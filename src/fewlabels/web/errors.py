@@ -23,7 +23,8 @@ _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found"
 _CODES |= {408: "too-slow", 409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
 # Problems with the database are for the person who runs the server: their messages name files and hosts.
 _INSIDE = (StoreError, SpecError)
-_UNAVAILABLE = "the server cannot use its database at the moment. Try again; the server's log says more."
+CANNOT_USE = "the server cannot use its database at the moment. Try again; the server's log says more."
+"""What people are told when the database cannot be used."""
 _BROKEN = "something went wrong in the server. Try again; the server's log says more."
 _log = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ def add_handlers(app: FastAPI) -> None:
     async def ours(request: Request, error: FewlabelsError) -> Response:
         if isinstance(error, _INSIDE):
             _note(request.scope, error)
-            return _shown(request, 503, _UNAVAILABLE, {"retry-after": "5"})
+            return _shown(request, 503, CANNOT_USE, {"retry-after": "5"})
         # The caller can correct these.
         return _shown(request, 409 if isinstance(error, LabelError) else 400, str(error))
 
@@ -82,7 +83,7 @@ def add_handlers(app: FastAPI) -> None:
 def unavailable(scope: Scope, error: StoreError) -> Response:
     """Return the answer to a request when the database is gone; one line in the log says more."""
     _note(scope, error)
-    return error_response(503, _UNAVAILABLE, {"retry-after": "5"})
+    return error_response(503, CANNOT_USE, {"retry-after": "5"})
 
 
 def _note(scope: Scope, error: FewlabelsError) -> None:

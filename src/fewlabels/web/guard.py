@@ -41,7 +41,13 @@ _MINUTE = 60.0
 _DIGITS = 20  # of the length of a body
 _PATIENCE = 30.0  # seconds for each part of a body
 SIGN_IN = "sign in first: with your personal link, or with a bearer token."
-_ELSEWHERE = "the request did not come from a page of this server. Reload the page."
+ELSEWHERE = "the request did not come from a page of this server. Reload the page."
+UPLOAD = "/new/upload"
+"""Where owners send files: the only request that may be large."""
+# Plain forms below this path have the page's token as a field, which their routes check (making.sent_form): this guard
+# reads no bodies.
+_FORMS = "/new/"
+_FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def seal(token: str, *what: str) -> str:
@@ -128,17 +134,19 @@ class Sized:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._largest = settings.largest
-        self._words = f"the request is too large: at most {settings.largest:,} bytes are allowed. Send it in parts."
+        self._usual = settings.largest
+        self._upload = max(settings.largest, 4 * settings.upload)  # the route refuses more than `upload`, on its page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        largest = self._upload if route_of(scope) == UPLOAD else self._usual
+        words = f"the request is too large: at most {largest:,} bytes are allowed. Send it in parts."
         length = Headers(scope=scope).get("content-length", "0")
         # A number that is too long for Python to read is too large as well.
-        if not length.isascii() or not length.isdigit() or len(length) > _DIGITS or int(length) > self._largest:
-            await error_response(413, self._words)(scope, receive, send)
+        if not length.isascii() or not length.isdigit() or len(length) > _DIGITS or int(length) > largest:
+            await error_response(413, words)(scope, receive, send)
             return
         taken, is_whole = 0, False
 
@@ -152,8 +160,8 @@ class Sized:
                 raise HTTPException(408, "the rest of the request did not come. Send it again.") from None
             taken += len(message.get("body", b""))
             is_whole = not message.get("more_body", False)
-            if taken > self._largest:
-                raise HTTPException(413, self._words)
+            if taken > largest:
+                raise HTTPException(413, words)
             return message
 
         await self._app(scope, receive_some, send)
@@ -255,7 +263,7 @@ class SignedIn:
         state.update(person=None, token=token, by_cookie=by_cookie, failed=lambda: not self._failed.take(address))
         changes = scope["method"] not in _SAFE
         if changes and headers.get("sec-fetch-site", "") not in _OURS:
-            return error_response(403, _ELSEWHERE)
+            return error_response(403, ELSEWHERE)
         route = route_of(scope)
         if route in _OPEN or route.startswith(_FILES):
             return self._app
@@ -263,8 +271,9 @@ class SignedIn:
         if person is None:
             refused = too_many() if token and state["failed"]() else _stranger(scope, route)
             return self._app if route == "/" else refused
-        if by_cookie and changes and not is_sealed(headers.get(CSRF_HEADER, ""), token, "csrf"):
-            return error_response(403, _ELSEWHERE)
+        has_field = route.startswith(_FORMS) and headers.get("content-type", "").startswith(_FORM_TYPES)
+        if by_cookie and changes and not has_field and not is_sealed(headers.get(CSRF_HEADER, ""), token, "csrf"):
+            return error_response(403, ELSEWHERE)
         if not self._often.take(person.name):
             return error_response(429, "too many requests at once. Wait a second.", {"retry-after": "1"})
         state.update(person=person)

@@ -164,6 +164,7 @@ class Summary(BaseModel):
     pending: int
     items: int
     groups: int
+    budget: int | None = None
 
 
 class Classes(BaseModel):

@@ -22,7 +22,7 @@ from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.messages import Strict
 from fewlabels.web.service import Service
 from fewlabels.web.views import dashboard
-from fewlabels.wording import probability
+from fewlabels.wording import counted, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +42,10 @@ def environment() -> Environment:
     pages.filters["path"] = lambda name: quote(name, safe="")
     pages.filters["cell"] = _cell
     pages.filters["probability"] = probability
+    pages.filters["cut"] = shortened
+    pages.filters["count"] = counted  # a number and its noun, where Jinja's own counts what is in a list
+    pages.filters["merged"] = lambda first, then: {**first, **then}
+    pages.filters["zip_same"] = lambda names: [(name, name) for name in names]
     return pages
 
 
@@ -60,13 +64,14 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _page(request: Request, template: str, person: Person | None, **view: Any) -> HTMLResponse:
+def page(request: Request, template: str, person: Person | None, *, status: int = 200, **view: Any) -> HTMLResponse:
+    """Return a page: a template, filled with a view and with what every page has."""
     csrf = csrf_token(request.state.token) if person else ""
-    settled = {"person": person, "csrf": csrf, "name": None, "here": "", "root": _root(request)}
-    return HTMLResponse(request.app.state.pages.get_template(template).render(settled | view))
+    settled = {"person": person, "csrf": csrf, "name": None, "here": "", "root": root_of(request)}
+    return HTMLResponse(request.app.state.pages.get_template(template).render(settled | view), status_code=status)
 
 
-def _root(request: Request) -> str:
+def root_of(request: Request) -> str:
     """Return the path under which people reach the app; empty if it has the whole host."""
     root: str = request.scope.get("root_path", "")
     return root
@@ -89,14 +94,14 @@ def home(request: Request, service: Here) -> Response:
         return _forget(sign_in_page(request), request, service)
     names = service.names()
     if person.role == "annotator" and len(names) == 1:
-        return RedirectResponse(f"{_root(request)}/label/{quote(names[0], safe='')}", status_code=303)
-    return _page(request, "home.html", person, assessments=[service.summary(name) for name in names])
+        return RedirectResponse(f"{root_of(request)}/label/{quote(names[0], safe='')}", status_code=303)
+    return page(request, "home.html", person, assessments=[service.summary(name) for name in names])
 
 
 @router.get("/sign-in")
 def sign_in_page(request: Request) -> Response:
     """Show the page to which a personal link leads, whoever is signed in; it sends the token after the #."""
-    return _page(request, "sign_in.html", None)
+    return page(request, "sign_in.html", None)
 
 
 @router.post("/sign-in")
@@ -106,7 +111,7 @@ def sign_in(body: SignIn, request: Request, service: Here) -> Response:
         if request.state.failed():
             return too_many()
         return error_response(401, "that token is not valid, or no longer valid. Ask the owner for a new link.")
-    answer = JSONResponse({"to": f"{_root(request)}/"})
+    answer = JSONResponse({"to": f"{root_of(request)}/"})
     name, session = cookie_name(request.headers, request.scope, service.settings), service.sessions.begin(body.token)
     secure = service.settings.secure
     answer.set_cookie(name, session, max_age=_MONTH, httponly=True, samesite="lax", secure=secure, path="/")
@@ -116,7 +121,7 @@ def sign_in(body: SignIn, request: Request, service: Here) -> Response:
 @router.post("/sign-out")
 def sign_out(request: Request, service: Here, csrf: Annotated[str, Form()] = "") -> Response:
     """End the session, if it belongs to the person of this page: somebody else may be signed in in another tab."""
-    answer = RedirectResponse(f"{_root(request)}/", status_code=303)
+    answer = RedirectResponse(f"{root_of(request)}/", status_code=303)
     if not is_sealed(csrf, request.state.token, "csrf"):
         return answer
     if request.state.by_cookie:
@@ -146,8 +151,8 @@ def plots_css() -> Response:
 def label(name: str, request: Request, service: Here, person: Anyone) -> Response:
     """Show the labelling page, with one item after another."""
     pool, settings = service.audit(name).pool.fingerprint[:16], service.settings
-    view = {"pool": pool, "ahead": settings.ahead, "lease": settings.lease}
-    return _page(request, "label.html", person, name=name, here="label", **view)
+    view: dict[str, Any] = {"pool": pool, "ahead": settings.ahead, "lease": settings.lease}
+    return page(request, "label.html", person, name=name, here="label", **view)
 
 
 # --- the owner's part
@@ -156,23 +161,23 @@ def label(name: str, request: Request, service: Here, person: Anyone) -> Respons
 @router.get("/people")
 def people(request: Request, service: Here, owner: Owner) -> Response:
     """Show who may sign in."""
-    return _page(request, "people.html", owner, people=service.people.list(), here="people")
+    return page(request, "people.html", owner, people=service.people.list(), here="people")
 
 
 @router.get("/decide/{name:path}")
 def decide(name: str, request: Request, service: Here, owner: Owner, visit: Visiting) -> Response:
     """Show the items that wait for the owner's decision."""
     waiting, total = service.disputed(name, _MOST_DISPUTES, visit)
-    view = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.choices}
-    return _page(request, "decide.html", owner, name=name, here="decide", **view)
+    view: dict[str, Any] = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.choices}
+    return page(request, "decide.html", owner, name=name, here="decide", **view)
 
 
 @router.get("/part/live/{name:path}")
 def live(name: str, request: Request, service: Here, _owner: Owner) -> Response:
     """Return the parts of the dashboard that follow the log."""
     view = service.kept(name, "dashboard", dashboard)
-    page = request.app.state.pages.get_template("live.html")
-    return HTMLResponse(page.render(view=view, name=name, root=_root(request)))
+    filled = request.app.state.pages.get_template("live.html")
+    return HTMLResponse(filled.render(view=view, name=name, root=root_of(request)))
 
 
 @router.get("/part/forecast/{name:path}")
@@ -208,7 +213,7 @@ def log(name: str, service: Here, _owner: Owner) -> Response:
 def overview(name: str, request: Request, service: Here, owner: Owner) -> Response:
     """Show the dashboard."""
     question = service.summary(name).question
-    return _page(request, "dashboard.html", owner, name=name, here="dashboard", question=question)
+    return page(request, "dashboard.html", owner, name=name, here="dashboard", question=question)
 
 
 def _download(text: str, file: str, kind: str) -> Response:

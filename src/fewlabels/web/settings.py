@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # The first parts of our own paths: a prefix of the same name could not be told from them.
-_OURS = [[part] for part in ("static", "api", "label", "dashboard", "decide", "people", "part", "download", "sign-in")]
+_OURS = [
+    [part] for part in ("static", "api", "label", "dashboard", "decide", "people", "part", "download", "sign-in", "new")
+]
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Settings:
         Whether cookies are sent only over https: for a server behind an https proxy.
     largest
         The size of the largest request, in bytes.
+    upload
+        The size of the largest file that an owner may upload to make an assessment, in bytes; 0 takes no files.
     rate
         The requests per second that one person may make on average; bursts may be ten seconds' worth.
     attempts
@@ -65,6 +69,7 @@ class Settings:
     ahead: int = 3
     secure: bool = False
     largest: int = 2**20
+    upload: int = 100 * 10**6
     rate: float = 50.0
     attempts: int = 20
     held: int = 100
@@ -92,7 +97,7 @@ class Settings:
         for name in ("lease", "largest", "rate", "attempts", "held"):
             if not getattr(self, name) > 0:
                 raise InputError(f"The {name!r} of the web app must be above 0. Got {getattr(self, name)!r} instead.")
-        for name in ("ahead", "remember"):
+        for name in ("ahead", "remember", "upload"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"The {name!r} of the web app must be 0 or more. Got {getattr(self, name)!r} instead.")
 

@@ -73,7 +73,7 @@ def guess(
     taken = {id, predicted, confidence, content, truth, *evidence}
     stated = look.named(names.CONFIDENCE, without=taken)
     if predicted is None and scores is None:
-        predicted = look.named(names.PREDICTED, without=taken)
+        predicted = look.named(names.PREDICTED, without={*taken, *look.free()})
     if scores is None and confidence is None:
         scores = look.scores(without={*taken, predicted, stated})
     verbal, models, answers = None, None, list[str]()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _ROWS = 300  # looked at to find out what a column contains
 _LONGEST_CODE = 40
+_LONG = 20  # letters on the average: a text, and not a name
 _FLAGS = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "on", "off"})
 
 
@@ -209,8 +210,17 @@ class Look:
         for name in self.source.columns:
             if name in without or name == id or names.TELLING.search(name):
                 continue
-            values = [value for value in self.head([name])[name] if isinstance(value, str) and value]
-            if values and len(set(values)) > len(values) / 2:
-                lengths[name] = sum(map(len, values)) / len(values)
+            lengths[name] = self._text(name)
         best = max(lengths, key=lambda name: lengths[name], default=None)
-        return best if best is not None and lengths[best] >= 20 else None
+        return best if best is not None and lengths[best] >= _LONG else None
+
+    def free(self) -> list[str]:
+        """The columns of free text, such as the answers of a language model: no classes, whatever they are called."""
+        return [
+            name for name in self.source.columns if len(self.head([name])[name]) >= 20 and self._text(name) >= _LONG
+        ]
+
+    def _text(self, name: str) -> float:
+        """The mean length of the texts in a column that mostly differ; 0 if they do not."""
+        values = [value for value in self.head([name])[name] if isinstance(value, str) and value]
+        return sum(map(len, values)) / len(values) if len(set(values)) > len(values) / 2 else 0.0

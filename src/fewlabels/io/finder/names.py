@@ -16,6 +16,10 @@ FILES = ("image", "imagepath", "img", "imgpath", "filename", "file", "filepath",
 PREDICTED = (
     "predicted", "prediction", "predictedclass", "predictedlabel", "predclass", "predlabel", "pred", "preds",
     "ypred", "yhat", "modelprediction", "modellabel", "modeloutput", "modelanswer", "output", "response",
+    # What the classes are of, in the words of an export: "Predicted category", "model_intent", "AI topic".
+    *(f"{who}{what}"
+      for who in ("predicted", "pred", "model", "classifier", "ai", "llm")
+      for what in ("class", "label", "category", "intent", "topic", "tag", "type", "sentiment", "department", "queue")),
 )  # fmt: skip
 CERTAINTY = ("confidence", "conf", "predictedconfidence", "predictionconfidence", "certainty")  # nothing else
 CONFIDENCE = (
@@ -45,6 +49,7 @@ MODEL = re.compile(
     r"| llm|gpt|claude|gemini|llama|mistral|qwen|bert"
     r"| (?: ^|[\W_] ) (?: old|new|base|baseline|candidate|control|treatment|[ab]|v\d+ ) (?: [\W_]|$ )"
 )
+VERDICT = re.compile("(?i)verdict|judg|grade|passe[ds]|is_?correct")
 PERSON = re.compile("(?i)annot|rater|human|gold|truth|target|actual|expert|coder|worker|person")
 ENDS_IN_ID = re.compile("[ _-][iI][dD]$|[a-z]I[dD]$")
 UNNAMED = ("column_1", "Unnamed: 0", "__index_level_0__")

@@ -129,6 +129,10 @@ class ModelsBelief(LearnedBelief):
         """The belief itself: pending items are not asked again, and each was chosen for what it settles itself."""
         return self
 
+    def counting(self, labels: NDArray[np.float64]) -> Belief:
+        """The belief itself: a label settles its own item, and what it says about others waits for the next fit."""
+        return self
+
     @cached_property
     def left(self) -> NDArray[np.int64]:
         """Contested items without a label in each row, shape (rows,)."""

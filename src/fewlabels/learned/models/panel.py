@@ -160,7 +160,9 @@ class Panel:
         contested = self.answers.contested[items]
         asked, place = items[contested], shown[contested]
         place = np.where(place < self.answers.options[asked], place, self.answers.width)
-        points = listen(self.about(asked), place, pair=self.pair, wider=self.wider)
+        # Once all contested items have a label, no answer is left that the voices could be asked about.
+        heard = len(asked) if len(asked) < len(self.contested) else 0
+        points = listen(self.about(asked[:heard]), place[:heard], pair=self.pair, wider=self.wider)
         trust, free = None, np.empty(0, dtype=np.int64)
         if self.strips is not None:
             strip = np.full(len(self.group), -1, dtype=np.int64)

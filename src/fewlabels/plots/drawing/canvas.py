@@ -78,7 +78,9 @@ def _axis(axis: Axis, ax: Axes, fonts: list[str], *, across: bool) -> None:
     where: Any = ax.xaxis if across else ax.yaxis
     (ax.set_xlim if across else ax.set_ylim)(axis.low, axis.high)
     words = [_plain(tick.text if across else fitted(tick.text, _ROOM)) for tick in axis.ticks]
-    where.set_ticks([tick.at for tick in axis.ticks], words, fontfamily=fonts)
+    # A panel is about 560 pixels wide.
+    turned = axis.turned and max(map(text_width, words), default=0) + 6 > 560 / max(len(words), 1)
+    where.set_ticks([tick.at for tick in axis.ticks], words, fontfamily=fonts, rotation=90 if turned else 0)
     ax.tick_params(axis="x" if across else "y", length=0, labelsize=_SMALL, labelcolor=LIGHT["ink"], pad=4)
     if axis.grid:
         ax.grid(visible=True, axis="x" if across else "y", color=LIGHT["grid"], linewidth=0.8)

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.plots.drawing.picture import Area, Axis, Line, Note, Panel, Point, number, precision, scale
+from fewlabels.plots.drawing.picture import Area, Axis, Key, Line, Panel, Point, scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from fewlabels.plots.drawing.picture import Key, Mark, Range
+    from fewlabels.plots.drawing.picture import Mark, Range
 
 
 def density(
     draws: NDArray[np.float64], within: Range = (-np.inf, np.inf), places: int = 201
 ) -> tuple[tuple[float, float], ...]:
-    """Return a smooth density of draws, shape (draws,), as points (value, density) along their range.
+    """Return a smooth density of draws, shape (draws,), as points (value, density) where it is not close to 0.
 
     The kernels are Gaussian with Silverman's width 0.9 · min(sd, IQR/1.34) · n^(−1/5), mirrored at the ends of `within`
     so that no mass leaks out. They are summed on a fine grid, since 10,000 kernels take long. If all draws are equal,
@@ -44,13 +44,16 @@ def density(
     reach = np.arange(-np.ceil(4 * width / step), np.ceil(4 * width / step) + 1) * step
     kernel = np.exp(-0.5 * (reach / width) ** 2) / (width * np.sqrt(2 * np.pi))
     smooth = np.convolve(counts / len(draws), kernel, mode="same")
-    at = np.linspace(low, high, places)
+    # The ends, where it is close to 0, are cut off, so that all places are where the curve can be seen.
+    inside = fine[(smooth > smooth.max() / 500) & (fine >= low) & (fine <= high)]
+    at = np.linspace(max(inside[0] - step, low), min(inside[-1] + step, high), places)
     return tuple(zip(at.tolist(), np.interp(at, fine, smooth).tolist(), strict=True))
 
 
 def curve_panel(
     points: Sequence[Range],
     spread: tuple[float, float, float],
+    words: str,
     tip: str,
     label: str,
     *,
@@ -62,10 +65,10 @@ def curve_panel(
 ) -> Panel:
     """Draw a density with the part between low and high shaded, and mean and interval at its foot.
 
-    `spread` is mean, low, high. `also` are marks behind the density, on a height from 0 to 1.
+    `spread` is mean, low, high, and `words` say the same. `also` are marks behind the density, on a height from 0 to 1.
     """
     mean, low, high = spread
-    shown = _tails_cut(points) or ((low, 0.0), (high, 0.0))
+    shown = points or ((low, 0.0), (high, 0.0))
     left, right = min(shown[0][0], low), max(shown[-1][0], high)
     if holds is not None:
         left, right = min(left, holds[0]), max(right, holds[1])
@@ -78,28 +81,5 @@ def curve_panel(
         marks.append(Area(((low, 0.08), *inside, (high, 0.08)), tip, "main", 0.22))
         marks.append(Line(line, tip, "main"))
     marks.append(Point(mean, 0.04, tip, xs=(low, high)))
-    marks.append(_value(mean, x, share=share, tip=tip, ends=(low, high)))
-    return Panel(x, Axis(0, 1), tuple(marks), height=210, keys=keys)
-
-
-def _value(mean: float, x: Axis, *, share: bool, tip: str, ends: Range) -> Note:
-    """Write the mean and its interval in the upper corner that is further from the peak."""
-    digits = precision(ends, share=share)
-    words = [number(value, share=share, digits=digits) for value in (mean, *ends)]
-    right = mean < (x.low + x.high) / 2
-    return Note(
-        x.high if right else x.low,
-        0.94,
-        f"{words[0]} ({words[1].removesuffix('%')} to {words[2]})",
-        "left" if right else "right",
-        tip=tip,
-    )
-
-
-def _tails_cut(points: Sequence[Range]) -> tuple[Range, ...]:
-    """Cut off the ends of a density, where it is close to 0."""
-    if not points:
-        return ()
-    enough = max(y for _, y in points) / 500
-    inside = [i for i, (_, y) in enumerate(points) if y > enough]
-    return tuple(points[max(inside[0] - 1, 0) : inside[-1] + 2])
+    # Words inside the frame would overprint the curve on a phone.
+    return Panel(x, Axis(0, 1), tuple(marks), height=210, keys=(Key(words, "ink", "none"), *keys))

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 FONT = 13.0
 _LINE = 18.0
+TURNED = 110.0
+"""The most room for a turned word, in pixels."""
 _NARROW = ".,:;!|ijltfrI()[]/ -'"
 
 
@@ -114,8 +116,17 @@ def _frame(panel: Panel, top: float, width: float, left: float, right: float) ->
     top += (_LINE + 2 if panel.y.label else 0) + 8
     inside = width - left - right
     inside = inside if panel.widest is None else min(inside, panel.widest)
-    bottom = top + panel.height + (_LINE if panel.x.ticks else 4) + (_LINE if panel.x.label else 0) + 10
+    below = turned_room(panel, inside) or (_LINE if panel.x.ticks else 4)
+    bottom = top + panel.height + below + (_LINE if panel.x.label else 0) + 10
     return Frame(panel, left, top, inside, panel.height, ticks_y, aside, keys, bottom)
+
+
+def turned_room(panel: Panel, width: float) -> float:
+    """Return the height of the words below a panel if they are turned; 0 if they have room as they are."""
+    if not panel.x.turned or not panel.x.ticks:
+        return 0.0
+    words = [text_width(fitted(tick.text, TURNED)) for tick in panel.x.ticks]
+    return max(words) + 10 if max(words) + 6 > width / len(words) else 0.0
 
 
 def _keys(keys: tuple[Key, ...], top: float, width: float) -> tuple[tuple[tuple[float, float, Key], ...], float]:

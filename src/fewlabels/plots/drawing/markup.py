@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from fewlabels.plots.drawing.layout import FONT, Frame, fitted, frames, text_width
+from fewlabels.plots.drawing.layout import FONT, TURNED, Frame, fitted, frames, text_width, turned_room
 from fewlabels.plots.drawing.picture import Area, Box, Note, Point, Sheaf
 from fewlabels.plots.drawing.style import LIGHT, stylesheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.plots.drawing.picture import Key, Mark, Range
+    from fewlabels.plots.drawing.picture import Key, Mark, Range, Tick
     from fewlabels.plots.drawing.style import Tone
     from fewlabels.plots.plot import Plot
 
@@ -50,7 +51,8 @@ def standalone(numbers: Plot, width: int = 720) -> str:
     top = 34.0
     height, inside = _body(numbers, width, top)
     lines = wrapped(numbers.caption(), width - 16)
-    words = [_text(2, 20, numbers.title, extra=' font-size="16" font-weight="600"')]
+    title = fitted(numbers.finding(), (width - 8) * FONT / 16)
+    words = [_text(2, 20, title, tip=numbers.finding(), extra=' font-size="16" font-weight="600"')]
     words += [_text(2, height + 14 + 18 * i, line, "muted") for i, line in enumerate(lines)]
     height += 18 * len(lines) + 6
     paper = f'<rect x="-12" y="-6" width="{width + 24}" height="{_n(height + 12)}" {_fill("paper")}/>'
@@ -105,8 +107,13 @@ def _axes(place: Frame) -> str:
             out.append(_stroke_line(place.left, y, right, y))
         out.append(_text(place.left - 8, y, words, tip=tick.tip, anchor="end", middle=True))
     out.append(_stroke_line(place.left, below, right, below, "muted"))
+    turned = turned_room(panel, place.width)
+    if turned:
+        # Where columns are narrower than words are high, some are left out; their tips stay.
+        every = math.ceil(FONT * len(panel.x.ticks) / place.width)
+        out += [_turned(place.x(tick.at), below + 8, tick) for tick in panel.x.ticks[::every]]
     spare = -1e9
-    for tick in panel.x.ticks:
+    for tick in () if turned else panel.x.ticks:
         # Words that would run into the words before them are left out; their line stays.
         half = text_width(tick.text) / 2
         if place.x(tick.at) - half > spare:
@@ -117,10 +124,16 @@ def _axes(place: Frame) -> str:
         label = fitted(panel.x.label, place.left + place.width)
         wide = text_width(label) / 2
         centre = min(max(place.left + place.width / 2, wide + 2), right - wide)
-        out.append(_text(centre, below + 34, label, "muted", anchor="middle"))
+        out.append(_text(centre, below + (turned + 16 if turned else 34), label, "muted", anchor="middle"))
     if panel.y.label:
         out.append(_text(2, place.top - 10, fitted(panel.y.label, right), "muted"))
     return "".join(out)
+
+
+def _turned(x: float, y: float, tick: Tick) -> str:
+    """Write the words of a tick upwards, to end below its place."""
+    turn = f' transform="rotate(-90 {_n(x)} {_n(y)})"'
+    return _text(x, y + FONT * 0.35, fitted(tick.text, TURNED), tip=tick.tip, anchor="end", extra=turn)
 
 
 def _mark(mark: Mark, place: Frame) -> str:

@@ -32,6 +32,8 @@ class Axis:
     ticks: tuple[Tick, ...] = ()
     label: str = ""
     grid: bool = True
+    turned: bool = False
+    """Whether long words along x are written upwards, one beside the other, so that all of them have room."""
 
 
 @dataclass(frozen=True)

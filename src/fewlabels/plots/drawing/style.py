@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import Literal
 
 Tone = Literal["main", "accent", "third", "fourth", "fifth", "ink", "muted", "grid", "paper"]
@@ -30,6 +31,11 @@ DARK: dict[Tone, str] = {
     "grid": "#343b44",
     "paper": "#15191e",
 }
+_TIP = (
+    ".fl-tip{position:absolute;z-index:9;max-width:min(22rem,92vw);padding:.3rem .6rem;border-radius:6px;"
+    "font-size:.8125rem;line-height:1.4;white-space:pre-line;overflow-wrap:anywhere;pointer-events:none;"
+    "background:var(--fl-ink,#1c2127);color:var(--fl-paper,#fff)}"
+)
 LINES: tuple[Tone, ...] = ("main", "accent", "third", "fourth", "fifth", "ink", "muted")
 """The tones of several lines in one panel, in the order they are used."""
 
@@ -52,9 +58,21 @@ def stylesheet() -> str:
         ".fl-narrow{display:none}",
         "@media (max-width:560px){.fl-wide{display:none}.fl-narrow{display:block}}",
         "@media print{.fl-wide{display:block}.fl-narrow{display:none}}",
-        ".fl-hit:hover{fill:var(--fl-ink,#1c2127);fill-opacity:.07}",
+        ".fl-hit:hover,.fl-hit.fl-at,.fl-at .fl-hit{fill:var(--fl-ink,#1c2127);fill-opacity:.1}",
+        _TIP,
+        ".fl-tip:empty{display:none}",
+        "@media print{.fl-tip{display:none}}",
     ]
     for tone, colour in LIGHT.items():
         rules.append(f".fl-f-{tone}{{fill:var(--fl-{tone},{colour})}}")
         rules.append(f".fl-s-{tone}{{stroke:var(--fl-{tone},{colour})}}")
     return "\n".join(rules)
+
+
+def script() -> str:
+    """Return the JavaScript that shows what marks mean by touch and by keys, for pages that have `stylesheet()`.
+
+    >>> "fl-tip" in script()
+    True
+    """
+    return files("fewlabels.plots.drawing").joinpath("tips.js").read_text(encoding="utf-8")

@@ -1,0 +1,173 @@
+"""What is in the database, as a transaction sees it: definitions, pools, and logs with their chain checked."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import sqlalchemy as sa
+
+from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.store.chain import Mark, first_break, founded, missing
+from fewlabels.store.event import Event, Record
+from fewlabels.store.pools import has_pool, stored_pool
+from fewlabels.store.rows import BY_SEQ, read_events
+from fewlabels.store.schema import assessments, heads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from fewlabels.pool import Pool
+    from fewlabels.store.database import Database
+
+# Made once, as in `rows`.
+_ENDS = sa.select(heads).where(heads.c.assessment == sa.bindparam("name"))
+_one = assessments.alias("one")
+_of_pool = sa.select(_one.c.fingerprint).where(_one.c.name == sa.bindparam("name")).scalar_subquery()
+_ENDS_OF_POOL = sa.select(heads).join_from(heads, assessments).where(assessments.c.fingerprint == _of_pool)
+_ENDS_OF_POOL = _ENDS_OF_POOL.order_by(heads.c.assessment)  # they are locked in this order: nobody waits forever
+_ENDS_LOCKED = _ENDS_OF_POOL.with_for_update(of=heads)
+_LAST = 2**62  # no log has so many events
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Ends(NamedTuple):
+    """The hash with which the chain of a log begins, where it ends, and the place of that event in the pool's order."""
+
+    first: bytes
+    head: Mark
+    place: int
+
+
+class Reading:
+    """A database, read inside a transaction. `Store` adds the calls that make their own, and all writing."""
+
+    database: Database
+
+    def names_in(self, connection: Connection) -> list[str]:
+        """All names, oldest first; also one of which only the log is left: opening it will say that it is damaged."""
+        known = list(connection.scalars(sa.select(assessments.c.name).order_by(assessments.c.created_at, "name")))
+        names = list(dict.fromkeys([*known, *connection.scalars(sa.select(heads.c.assessment).order_by("assessment"))]))
+        if not all(isinstance(name, str) for name in names):
+            raise self.database.damaged("the list of assessments is not what was written")
+        return names
+
+    def defined(self, connection: Connection, name: str) -> Record:
+        """The definition of an assessment."""
+        row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
+        first = connection.scalar(sa.select(heads.c.first).where(heads.c.assessment == name))
+        if row is None and first is None:
+            raise self._unknown(connection, name)
+        if row is None or first != founded(row.name, row.spec, row.fingerprint, row.created_at):
+            raise self.database.damaged(f"the definition of {name!r} is not what was written")
+        return Record(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
+
+    def pool_in(self, connection: Connection, fingerprint: str) -> Pool:
+        """A stored pool."""
+        if not has_pool(connection, fingerprint):
+            raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
+        pool = stored_pool(connection, fingerprint)
+        if pool.fingerprint != fingerprint:
+            raise PoolChangedError(
+                f"the pool stored in {self.database.shown} is not the one the assessment was made with "
+                f"(fingerprint {pool.fingerprint[:12]}..., not {fingerprint[:12]}...). Restore the database "
+                "from a backup, or create the assessment again."
+            )
+        return pool
+
+    def ends_of_pool(self, connection: Connection, name: str, *, lock: bool = False) -> dict[str, Ends]:
+        """The ends of the logs of all assessments that are about the pool of this one, by name."""
+        with self.database.decoding():
+            rows = connection.execute(_ENDS_LOCKED if lock else _ENDS_OF_POOL, {"name": name}).all()
+        found = {row.assessment: Ends(row.first, Mark(row.seq, row.hash), row.place or 0) for row in rows}
+        if name not in found:  # it is unknown, or damaged
+            found[name] = Ends(*self.ends(connection, name), 0)
+        return found
+
+    def since_all(self, connection: Connection, ends: Mapping[str, Ends], seen: Mapping[str, Mark]) -> list[Event]:
+        """What is new in several logs, in the order in which it was written."""
+        news = [
+            self.since(connection, name, seen.get(name, Mark(0, end.first)), end.head) for name, end in ends.items()
+        ]
+        return in_order([new for new in news if new])
+
+    def ends(self, connection: Connection, name: str) -> tuple[bytes, Mark]:
+        """The hash with which the chain of a log begins, and where it ends."""
+        with self.database.decoding():
+            row = connection.execute(_ENDS, {"name": name}).one_or_none()
+        if row is None and name in self.names_in(connection):
+            raise self.database.damaged(f"it is not known where the log of {name!r} ends")
+        if row is None:
+            raise self._unknown(connection, name)
+        return row.first, Mark(row.seq, row.hash)
+
+    def checked_parts(
+        self, connection: Connection, name: str, first: bytes, head: Mark, size: int
+    ) -> Iterator[list[Event]]:
+        """All events up to the head, some at a time; a DamagedError where the chain breaks."""
+        mark = Mark(0, first)
+        while mark.seq < head.seq:
+            upto = min(mark.seq + size, head.seq)
+            found = read_events(connection, BY_SEQ, name, first=mark.seq + 1, last=upto)
+            wrong = first_break(mark, found)
+            if wrong is None and len(found) < upto - mark.seq:
+                wrong = missing(mark.seq + len(found) + 1, upto)
+            if wrong:
+                raise self.database.damaged(f"{wrong} in the log of {name!r}")
+            mark = Mark(upto, found[-1].hash)
+            yield found
+        if mark != head:
+            raise self.database.damaged(f"event {head.seq:,} is not the last that was written in the log of {name!r}")
+
+    def since(self, connection: Connection, name: str, seen: Mark, head: Mark) -> list[Event]:
+        """The events after a place that was seen before (its hash is empty if unknown), up to the head or beyond."""
+        if seen == head:
+            return []
+        with self.database.decoding():
+            found = read_events(connection, BY_SEQ, name, first=seen.seq, last=_LAST)
+        if seen.seq:
+            same = found and found[0].seq == seen.seq and seen.hash in {b"", found[0].hash}
+            if not same and (seen.hash or head.seq < seen.seq):
+                raise StoreError(
+                    f"the log of {name!r} is shorter than before, or another: {seen.seq:,} events were read from it "
+                    "earlier. Was the database restored from a backup? Load the assessment again."
+                )
+            seen = Mark(seen.seq, found.pop(0).hash) if same else seen
+        if wrong := first_break(seen, found) or _wrong_end(seen, found, head):
+            raise self.database.damaged(f"{wrong} in the log of {name!r}")
+        return found
+
+    def _unknown(self, connection: Connection, name: str) -> StoreError:
+        known = ", ".join(repr(known) for known in self.names_in(connection))
+        have = f"There are {known}." if known else "There are none yet: create one."
+        return StoreError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
+
+
+def in_order(logs: Sequence[Sequence[Event]]) -> list[Event]:
+    """The events of several logs in the order in which they were written.
+
+    Each has its place in that order. What was written before logs were shared comes first, by its time; but the order
+    of one log is that of its numbers, whatever the clocks said.
+    """
+    if len(logs) == 1:
+        return list(logs[0])
+    rows: list[tuple[int, datetime, str, int, Event]] = []
+    for log in logs:
+        place, latest = 0, _LONG_AGO
+        for event in log:
+            place, latest = max(place, event.place or 0), max(latest, event.at or latest)
+            rows.append((place, _LONG_AGO if place else latest, event.assessment, event.seq, event))
+    rows.sort(key=lambda row: row[:-1])
+    return [row[-1] for row in rows]
+
+
+def _wrong_end(seen: Mark, found: Sequence[Event], head: Mark) -> str | None:
+    """What is wrong with the end of a log whose chain holds; on PostgreSQL it may go on after the head just read."""
+    new = head.seq - seen.seq
+    if len(found) < new:
+        return missing(seen.seq + len(found) + 1, head.seq)
+    last = found[new - 1].hash if new > 0 else seen.hash
+    return None if last == head.hash else f"event {head.seq:,} is not the last that was written"

@@ -1,0 +1,154 @@
+"""Assessments that are being made in the browser: the uploaded file, what was understood, what was chosen so far.
+
+A draft is kept in this process alone, its file in a temporary folder. Both are gone when the assessment is made, when
+its owner begins another draft or gives it up, after an hour, and when the server stops.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import threading
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from fewlabels.errors import InputError
+from fewlabels.io.files import ENDINGS, open_file
+from fewlabels.io.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fewlabels.cli.predictions import Understood
+    from fewlabels.io.source import Source
+    from fewlabels.pool import Pool
+
+_LIFE = 3600.0  # seconds
+_MOST = 8  # drafts at once: each may hold a file and a pool
+_LIMITS = Limits(columns=12_000, unpacked=10**9, ratio=10)  # a server has more to do than to unpack one file
+_PREFIX = "fewlabels-draft-"
+_SAMPLE = 3  # rows that are shown
+_SHOWN = 40  # columns of them
+_LONGEST = 80  # characters of a value that are shown
+_NAME = 100  # characters of a file's name
+
+
+@dataclass
+class Draft:
+    """An assessment that is being made by one owner."""
+
+    id: str
+    owner: str
+    source: Source
+    sample: dict[str, list[str]]
+    """The first values of the first columns."""
+    folder: Path | None = None
+    typed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What was typed, by form."""
+    example: bool = False
+    _read: tuple[object, Pool, list[Understood]] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def read(self, options: Mapping[str, Any], content: list[str] | None) -> tuple[Pool, list[Understood]]:
+        """Read the pool as the options say, and how it was understood; once for the same options."""
+        from fewlabels.cli.predictions import read_predictions
+
+        key = (sorted(options.items(), key=lambda item: item[0]), content)
+        with self._lock:
+            if self._read is None or self._read[0] != key:
+                self._read = None
+                self._read = (key, *read_predictions(self.source, dict(options), content=content))
+            return self._read[1], self._read[2]
+
+
+def _sample(source: Source) -> dict[str, list[str]]:
+    """The first values of the first columns, short enough for a page."""
+    batch = next(iter(source.batches(source.columns[:_SHOWN], _SAMPLE)))
+    return {name: [_short(value) for value in batch.column(name).to_pylist()] for name in batch.schema.names}
+
+
+def _short(value: object) -> str:
+    text = "" if value is None else " ".join(str(value).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+class Drafts:
+    """The drafts of a server: one of each owner, and not too many in all."""
+
+    def __init__(self, life: float = _LIFE) -> None:
+        self._life = life
+        self._drafts: dict[str, tuple[Draft, threading.Timer]] = {}
+        self._lock = threading.Lock()
+        self._folder: Path | None = None
+
+    def begin(self, owner: str, file: IO[bytes], name: str) -> Draft:
+        """Keep an uploaded file, and look what it is. A file that cannot be read is not kept."""
+        shown = Path(name.replace("\\", "/")).name[-_NAME:] or "the file"
+        ending = next((one for one in sorted(ENDINGS, key=len, reverse=True) if shown.lower().endswith(one)), None)
+        if ending is None:
+            raise InputError(f"files like {shown!r} cannot be read. Use one that ends in {', '.join(ENDINGS)}.")
+        folder = Path(tempfile.mkdtemp(dir=self._place()))
+        try:
+            path = folder / f"predictions{ending}"
+            with path.open("wb") as kept:
+                shutil.copyfileobj(file, kept, 2**20)
+            return self._keep(owner, open_file(path, shown, _LIMITS), folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def example(self, owner: str) -> Draft:
+        """Begin with the built-in pictures of clothes."""
+        from dataclasses import replace
+
+        from fewlabels.data import load_fashion
+        from fewlabels.io.opening import open_source
+
+        fashion = load_fashion()
+        columns = {"id": fashion.ids, "scores": fashion.scores, "picture": fashion.addresses()}
+        source = replace(open_source(columns), name="fashion", classes=tuple(fashion.classes))
+        draft = self._keep(owner, source, None)
+        draft.example = True
+        return draft
+
+    def of(self, owner: str, draft: str) -> Draft | None:
+        """An owner's draft; None if it is gone, or somebody else's."""
+        with self._lock:
+            found = self._drafts.get(draft)
+        return None if found is None or found[0].owner != owner else found[0]
+
+    def end(self, draft: str) -> None:
+        """Forget a draft, and remove its file."""
+        with self._lock:
+            found = self._drafts.pop(draft, None)
+        if found is None:
+            return
+        found[1].cancel()
+        if found[0].folder is not None:
+            shutil.rmtree(found[0].folder, ignore_errors=True)
+
+    def _place(self) -> Path:
+        """The folder of all files, which is removed when the process ends."""
+        with self._lock:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            return self._folder
+
+    def _keep(self, owner: str, source: Source, folder: Path | None) -> Draft:
+        draft = Draft(secrets.token_urlsafe(12), owner, source, _sample(source), folder)
+        # Nobody may ever come back: the draft ends all the same.
+        timer = threading.Timer(self._life, self.end, [draft.id])
+        timer.daemon = True
+        with self._lock:
+            old = [one for one, (other, _) in self._drafts.items() if other.owner == owner]
+            others = [one for one in self._drafts if one not in old]
+            old += others[: max(0, len(others) + 1 - _MOST)]  # those that were begun first
+            self._drafts[draft.id] = draft, timer
+        timer.start()
+        for one in old:
+            self.end(one)
+        return draft

@@ -1,0 +1,302 @@
+"""The two forms of a new assessment: from what was typed to the options that the command line has too, and errors back.
+
+Nothing that is typed here can name a file of the server: groups and metrics are chosen from lists, classes are a list.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.errors import Argument, Call, FewlabelsError
+from fewlabels.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fewlabels.io.source import Source
+    from fewlabels.pool import Pool
+
+NOTHING = "none"
+COLUMNS = {
+    "id": "Id of each item",
+    "predicted": "Predicted class",
+    "confidence": "Confidence",
+    "scores": "Scores",
+    "unit": "Numbers are",
+    "content": "What people see",
+    "classes": "All classes",
+    "unlisted": "Other answers",
+    "positive": "Positive class",
+    "models": "Several models",
+    "never_right": "Never right",
+    "evidence": "Evidence",
+}
+"""The fields about the file, with their labels."""
+QUESTION = {
+    "task": "What do you want to know?",
+    "lowest": "How many",
+    "a": "First",
+    "b": "Second",
+    "rope": "Differences that do not matter",
+    "line": "Line",
+    "metric": "Measure",
+    "positive": "Of the class",
+    "groups": "Groups",
+    "also": "Crossed with",
+    "model": "Model",
+    "target": "About which items?",
+    "sure": "How sure",
+    "overall": "How exact",
+    "labels": "Budget",
+    "overlap": "People for each item",
+    "name": "Name",
+}
+"""The fields about the question, with their labels."""
+TASKS = {
+    "estimate": "How good is it, overall and in each group?",
+    "lowest": "Which groups does it get wrong most often?",
+    "compare": "Is it better for one group than for another?",
+    "certify": "Does every group reach a line, such as 90% right?",
+}
+TASKS_OF_MODELS = {"best": "Which model is best?", "compare-models": "Is one model better than another?"}
+METRICS = {
+    "accuracy": "accuracy: how often it is right",
+    "precision": "precision: of what it calls a class, how much is one",
+    "recall": "recall: of a class, how much it finds",
+    "f1": "F1: precision and recall in one number",
+    "fpr": "false positive rate: of all others, how much it calls the class",
+    "calibration": "calibration error: how far confidence is from how often it is right",
+}
+OF_A_CLASS = ("precision", "recall", "f1", "fpr")
+_OTHER_NAMES = {"id_": "id", "stop_labels": "labels", "stop_probability": "sure", "stop_overall": "overall"}
+_OTHER_NAMES |= {"compare": "a", "compare_models": "a", "certify": "line", "normalize": "unit", "logits": "unit"}
+_OTHER_NAMES |= {"highest": "lowest", "stop_width": "overall", "only": "groups"}
+_OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =]([A-Z][A-Z,]*\b|'[^']*'|\"[^\"]*\"))?")
+_MOST_GROUPS = 1_000  # values of a column that is offered for groups
+_MOST_LISTED = 200  # columns that a list offers
+
+
+class WrongFieldError(Exception):
+    """What was typed into a field cannot be used."""
+
+    def __init__(self, field: str, words: str) -> None:
+        super().__init__(words)
+        self.field = field
+        self.words = words
+
+
+def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tuple[dict[str, Any], list[str] | None]:
+    """The options of a file of predictions, and the columns that people see (None: as found)."""
+
+    def text(name: str) -> str | None:
+        return str(typed.get(name) or "").strip() or None
+
+    unit = typed.get("unit")
+    options = {
+        "id_": text("id"),
+        "scores": text("scores"),
+        "predicted": text("predicted"),
+        "confidence": text("confidence"),
+        "classes": lines(typed.get("classes")) or None,
+        "models": text("models"),
+        "table": None,
+        "unlisted": "wrong" if typed.get("unlisted") == "wrong" else "refuse",
+        "positive": text("positive"),
+        "never_right": tuple(lines(typed.get("never_right"))),
+        "evidence": text("evidence"),
+        "normalize": None if not unit else unit == "percent",
+        "logits": None if not unit else unit == "logits",
+        "any_size": False,
+        "groups": groups,
+        "verdict": None,
+    }
+    return options, list(typed["content"]) if typed.get("content") is not None else None
+
+
+def question_options(typed: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
+    """The options of a question and of when to stop."""
+    task, sure = typed.get("task") or "estimate", share(typed, "sure")
+    if task not in TASKS and not (task in TASKS_OF_MODELS and pool.models):
+        raise WrongFieldError("task", "choose one of these questions.")
+    options: dict[str, Any] = dict.fromkeys(("task", "highest", "by", "guarantee", "verdict", "only", "stop_width"))
+    options |= {"lowest": None, "compare": None, "compare_models": None, "best": task == "best", "rope": None}
+    options |= {"metric": _metric(typed, pool), "groups": groups_text(typed), "certify": None, "sure": None}
+    options |= {"model": _model(typed, pool, task), "only": ()}
+    if task == "lowest":
+        options["lowest"] = whole(typed, "lowest", needed=True)
+    elif task in ("compare", "compare-models"):
+        pair = [str(typed.get(field) or "").strip() for field in ("a", "b")]
+        for field, name in zip(("a", "b"), pair, strict=True):
+            if not name:
+                raise WrongFieldError(field, "write the names of both.")
+        options["compare" if task == "compare" else "compare_models"] = ",".join(pair)
+        options["rope"] = share(typed, "rope")
+    elif task == "certify":
+        line = share(typed, "line")
+        if line is None:
+            raise WrongFieldError("line", "write the line, such as 90%.")
+        side = "<=" if typed.get("side") == "<=" else ">="
+        options |= {"certify": f"{options['metric']} {side} {line!r}", "metric": "accuracy", "sure": sure}
+    options["stop_labels"] = whole(typed, "labels")
+    options["stop_probability"] = None if task == "estimate" else sure
+    options["stop_overall"] = share(typed, "overall") if task == "estimate" else None
+    return options
+
+
+def _metric(typed: Mapping[str, Any], pool: Pool) -> str:
+    metric, positive = typed.get("metric") or "accuracy", str(typed.get("positive") or "").strip()
+    if metric not in METRICS:
+        raise WrongFieldError("metric", "choose one of these measures.")
+    if metric not in OF_A_CLASS or not positive:
+        return str(metric)
+    if positive not in pool.choices:
+        raise WrongFieldError("positive", f"there is no class {positive!r}. Choose one of the list.")
+    return f"{metric}:{positive}"
+
+
+def _model(typed: Mapping[str, Any], pool: Pool, task: str) -> str | None:
+    if not pool.models or task in TASKS_OF_MODELS:
+        return None
+    model = typed.get("model")
+    if model not in pool.models:
+        raise WrongFieldError("model", "this question is about one model. Choose it.")
+    return str(model)
+
+
+def groups_text(typed: Mapping[str, Any]) -> str | None:
+    """The groups as the command line writes them; two that are crossed have a comma between."""
+    chosen = [str(typed.get(name) or "") for name in ("groups", "also")]
+    for field, one in zip(("groups", "also"), chosen, strict=True):
+        kind, _, rest = one.partition(":")
+        if one and not (one in ("predicted", "whole", "score:10") or (kind == "column" and rest and "," not in rest)):
+            raise WrongFieldError(field, "choose one of these groups.")
+    if chosen[1] and chosen[1] == chosen[0]:
+        raise WrongFieldError("also", "choose another way of grouping, or none.")
+    return ",".join(filter(None, chosen)) or None
+
+
+def groups_offered(pool: Pool, source: Source) -> dict[str, str]:
+    """The ways of grouping that make sense for a pool, with their words."""
+    import pyarrow.compute as pc
+
+    offered = {"predicted": "by predicted class", "whole": "all items together"}
+    if pool.models:
+        offered = {"whole": "all items together"}
+    elif pool.confidence is not None or pool.score_sums is not None:
+        offered["score:10"] = "by confidence, in ten steps"
+    table = pool.columns
+    for name in [] if table is None else table.column_names:
+        if "," in name or name == pool.content or name not in source.columns:
+            continue
+        try:
+            values = pc.count_distinct(table.column(name), mode="all").as_py()  # type: ignore[union-attr]
+        except (NotImplementedError, ValueError, TypeError):  # lists and the like
+            continue
+        if 2 <= values <= min(_MOST_GROUPS, len(pool) // 2):
+            offered[f"column:{name}"] = f"by {name} ({counted(values, 'group')})"
+    return offered
+
+
+def columns_offered(source: Source, scores: Iterable[str] = ()) -> list[str]:
+    """The columns that a list offers: all but the scores, if there are very many."""
+    names, hidden = source.columns, set(scores)
+    return names if len(names) <= _MOST_LISTED else [name for name in names if name not in hidden][:_MOST_LISTED]
+
+
+def lines(text: object) -> list[str]:
+    """The lines of a text, without empty ones."""
+    return [line.strip() for line in str(text or "").splitlines() if line.strip()]
+
+
+def share(typed: Mapping[str, Any], field: str) -> float | None:
+    """A number in percent, with or without its sign, as a share; None if nothing was typed.
+
+    >>> share({"sure": "95"}, "sure"), share({"sure": "99.5 %"}, "sure"), share({}, "sure")
+    (0.95, 0.995, None)
+    """
+    text = str(typed.get(field) or "").strip().removesuffix("%").strip().replace(",", ".")
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise WrongFieldError(field, f"{text!r} is not a number. Write percent, such as 95.") from None
+    if not 0 < value < 100:
+        raise WrongFieldError(field, "write a number between 0 and 100, in percent.")
+    return round(value / 100, 10)
+
+
+def whole(typed: Mapping[str, Any], field: str, *, needed: bool = False) -> int | None:
+    """A whole number of 1 or more; None if nothing was typed."""
+    text = str(typed.get(field) or "").strip().replace(",", "").replace(" ", "")
+    if not text and not needed:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1):
+        raise WrongFieldError(field, "write a whole number, 1 or more.")
+    return int(text)
+
+
+def name_of(typed: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The name of the new assessment."""
+    name = " ".join(str(typed.get("name") or "").split())
+    if not name or len(name) > 200 or "\0" in name or name in (".", ".."):
+        raise WrongFieldError("name", "write a name, such as worst-classes.")
+    if name in names:
+        raise WrongFieldError("name", f"there is already an assessment {name!r}. Choose another name.")
+    return name
+
+
+def free_name(stem: str, names: Sequence[str]) -> str:
+    """A name that is not used yet.
+
+    >>> free_name("tickets", ["tickets", "tickets-2"])
+    'tickets-3'
+    """
+    stem = stem.partition(".")[0].strip() or "assessment"
+    if stem not in names:
+        return stem
+    return next(name for i in range(2, len(names) + 3) if (name := f"{stem}-{i}") not in names)
+
+
+def trouble(
+    error: Exception, labels: Mapping[str, str], where: str, typed: Mapping[str, Any] | None = None
+) -> WrongFieldError:
+    """An error of the core as one of a field: it names fields instead of options and arguments.
+
+    The field is the one in which the column was chosen that the error is about, else the first that its words name.
+
+    >>> from fewlabels.errors import InputError
+    >>> trouble(InputError("not clear. Use --predicted NAME, or --scores 'p_*'."), COLUMNS, "id").words
+    "not clear. Use “Predicted class”, or “Scores” 'p_*'."
+    """
+    if isinstance(error, WrongFieldError):
+        return error
+    assert isinstance(error, FewlabelsError)
+    mentioned: list[str] = []
+
+    def field_of(name: str) -> str:
+        plain = name.replace("-", "_")
+        return _OTHER_NAMES.get(plain, plain)
+
+    def label(name: str) -> str | None:
+        field = field_of(name)
+        if field not in labels:
+            return None
+        mentioned.append(field)
+        return f"“{labels[field]}”"
+
+    def spell(part: Argument | Call) -> str:
+        if isinstance(part, Call):
+            return " and ".join(map(spell, part.arguments))
+        value = "" if part.value in (None, True) else f" {part.value!r}"
+        return f"{label(part.name) or part.name}{value}"
+
+    def option(found: re.Match[str]) -> str:
+        value = found[2] or ""
+        return f"{label(found[1]) or found[0]}{'' if value.isupper() or not value else f' {value}'}"
+
+    words = _OPTION.sub(option, error.spelt(spell))
+    about = error.at.columns if error.at is not None else ()
+    chosen = [field for field, value in (typed or {}).items() if value and value in about]
+    return WrongFieldError([*chosen, *mentioned, where][0], words)

@@ -1,0 +1,28 @@
+"""The index of ids: the same position however many ids are looked up at once, and whatever their hashes are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fewlabels import index
+from fewlabels.index import Index
+
+IDS = [*(f"item {i}" for i in range(300)), None, "", "Zoë"]
+WANTED = ["item 7", "", "item 300", "Zoë", "item 299", "nobody", "Zoe"]
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_few_ids_and_many_are_found_alike(same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if same:  # every id shares its hash with many others
+        monkeypatch.setattr(index, "hash", lambda text: len(text or "") % 3, raising=False)
+    ids = Index(pa.array(IDS, pa.string()))
+    truth = [IDS.index(text) if text in IDS else -1 for text in WANTED]
+    assert ids.find(WANTED).tolist() == truth
+    assert ids.find(WANTED * 3).tolist() == truth * 3
+    assert ids.find([]).tolist() == []
+    everything = [text for text in IDS if text is not None]
+    at = np.array([i for i, text in enumerate(IDS) if text is not None])
+    np.testing.assert_array_equal(ids.find(everything), at)
+    np.testing.assert_array_equal([ids.find([text])[0] for text in everything], at)

@@ -1,0 +1,72 @@
+"""One style for shares, everywhere that people read: 62%, and 1.5 points. A number between 0 and 1 is for programs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fewlabels as fl
+from fewlabels import plots
+from fewlabels.planning import plan
+from fewlabels.report import read
+from fewlabels.stopping import Stop
+from tests.support.reports import QUESTIONS, pool, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A share with decimals, such as 0.199 or .95; not 0.4%, 0.3 points, or about 0.8 of the three groups.
+DECIMAL = re.compile(r"(?<![\d.])0?\.\d+(?![\d.]*(%| (to|and) [+−]?[\d.]+ points?| points?| right| are expected| of ))")
+
+
+def words_of(mark: Any) -> Iterator[str]:
+    """Every text in a picture."""
+    if isinstance(mark, str):
+        yield mark
+    elif isinstance(mark, tuple):
+        for part in mark:
+            yield from words_of(part)
+    elif is_dataclass(mark):
+        for field in fields(mark):
+            yield from words_of(getattr(mark, field.name))
+
+
+def decimals(texts: Any) -> list[str]:
+    return [text for text in texts if DECIMAL.search(text)]
+
+
+@pytest.mark.parametrize("question", sorted(QUESTIONS.keys() - {"evil", "cost"}))
+def test_shares_are_written_in_percent(question: str) -> None:
+    audit = QUESTIONS[question]()
+    report = read(audit, draws=500, foresee=False)
+    answer = report.answer.words
+    said = [report.question, report.headline, report.basis, *report.doubts, *report.next, *report.chosen, answer]
+    said += [*report.more.sentences(), *report.words.glossary.values(), report.words.reading, report.words.rule]
+    said += [pair.words for pair in report.confusions]
+    assert not decimals(said)
+    for plot in report.plots.values():
+        assert not decimals([plot.title, plot.finding(), plot.caption(), *words_of(plot.picture())])
+
+
+@pytest.mark.parametrize("stop", [Stop(width=0.2), Stop(overall=0.05), Stop(labels=200, overall=0.1)])
+def test_the_words_about_stopping_are_in_points(stop: Stop) -> None:
+    audit = told(40, stop=stop)
+    assert not decimals([audit.standing().words, fl.forecast(audit, runs=3).words])
+    assert " points" in audit.standing().words
+    foreseen = plan(pool()[0], stop=stop, budgets=[20, 40], runs=3, expect=0.9)
+    assert not decimals([foreseen.words])
+
+
+def test_the_pattern_finds_what_it_looks_for() -> None:
+    assert decimals(["a probability of 0.95", "rope of .01", "is 0.199 wide", "an interval wider than 0.2"])
+    assert not decimals(["0.4%", "under 0.1%", "−0.3 points", "between −0.4 and +0.9 points", "about 0.8 of them"])
+
+
+def test_a_report_about_error_rates_has_no_plot_of_something_else() -> None:
+    audit = told(60, task=fl.Estimate(fl.FalsePositiveRate("shirt")), place=True)
+    assert {"reliability", "calibration", "scatter"} & set(plots.suited(audit))
+    assert not {"reliability", "calibration", "scatter"} & set(plots.telling(audit))
+    assert set(read(audit, draws=200, foresee=False).plots) == set(plots.telling(audit))
