@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,12 @@ def check(table: Table, rows: list[Row], seed: int = 7, wanted: int = 3) -> None
     content = table.content(PLAIN, ids, ["region", "predicted"])
     assert listed(content) == [(item, by_id[item].region, by_id[item].predicted) for item in ids]
     table.check_ids(PLAIN)
+    few = max(len(rows) // 2, 1)
+    drawn = table.sample("id", few, seed)
+    ids = sorted(by_id, key=lambda item: hashlib.md5(f"{seed}|{item}".encode(), usedforsecurity=False).hexdigest())
+    assert (drawn.rows["id"].to_pylist(), drawn.total) == (ids[:few], len(rows))
+    assert drawn.rows["predicted"].to_pylist() == [by_id[item].predicted for item in ids[:few]]
+    assert table.sample("id", 1, seed, drawn.upto).rows["id"].to_pylist() == ids[:few]
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

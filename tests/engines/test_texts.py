@@ -56,6 +56,8 @@ def written(dialect: str) -> str:
         "numbers that are not whole": texts.broken("50% off"),
         "lookup": texts.lookup(2),
         "content": texts.content(2, ["text"]),
+        "number of rows": texts.counted(),
+        "sample": texts.sample(7, "8000000000000"),
     }
     return "\n".join(f"-- {name}\n{text};\n" for name, text in named.items())
 
@@ -69,7 +71,7 @@ def test_the_texts_are_the_stored_ones(dialect: str) -> None:
 def test_the_texts_can_be_read_back(dialect: str) -> None:
     import sqlglot
 
-    assert len(sqlglot.parse(written(dialect), read=dialect)) == 9
+    assert len(sqlglot.parse(written(dialect), read=dialect)) == 11
 
 
 @pytest.mark.parametrize(

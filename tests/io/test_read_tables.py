@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import fewlabels as fl
 from fewlabels.io.table_roles import is_table
+from fewlabels.reserve import keys_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +95,31 @@ def test_what_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["a"], "p_x": [0.5], "p_y": [0.5]}), tmp_path / "b.parquet")
     with pytest.raises(fl.InputError, match="scores of every class"):
         fl.read_pool(tmp_path / "b*.parquet")
+
+
+def test_a_sample_is_drawn_by_the_ids_and_read_like_a_file(tmp_path: Path) -> None:
+    table = rows(2_000)
+    pq.write_table(table, tmp_path / "old.parquet")
+    other = table.take(np.random.default_rng(2).permutation(2_000))
+    pq.write_table(other.set_column(1, "predicted", [["yes"] * 2_000]), tmp_path / "new.parquet")
+    one = fl.read_pool(tmp_path / "ol*.parquet", id="img", sample=300)
+    assert one.reserve is None
+    assert len(one) == 300
+    expected = sorted(map(str, table["img"].to_pylist()), key=lambda item: keys_of([item], 0)[0])[:300]
+    assert set(one.ids.to_pylist()) == set(expected)
+    both = fl.read_pool({"old": tmp_path / "ol*.parquet", "new": tmp_path / "ne*.parquet"}, id="img", sample=300)
+    assert both.models == ("old", "new")
+    assert set(both.ids.to_pylist()) == set(expected), "the same items of both tables"
+    assert not both.unanswered
+    whole = fl.read_pool(tmp_path / "ol*.parquet", id="img", sample=5_000)
+    assert len(whole) == 2_000
+    with pytest.raises(fl.InputError, match="is about tables"):
+        fl.read_pool({"predicted": ["a", "b"]}, sample=5)
+
+
+def test_a_sample_of_a_csv_file_has_numbers(tmp_path: Path) -> None:
+    csv.write_csv(rows(), tmp_path / "a.csv")
+    pool = fl.read_pool(tmp_path / "*.csv", id="img", sample=100)
+    assert pool.confidence is not None
+    by_id = dict(zip(map(str, rows()["img"].to_pylist()), rows()["confidence"].to_pylist(), strict=True))
+    assert pool.confidence.tolist() == pytest.approx([by_id[str(item)] for item in pool.ids.to_pylist()])

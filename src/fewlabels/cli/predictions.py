@@ -20,6 +20,7 @@ MOST_NAMES = 30  # classes that are listed; there may be thousands
 NOTHING = "none"  # the word for "no such column, whatever it looks like"
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _POSITIVE = "Two classes, one column of probabilities: the class that they are about."
+_SAMPLE = "Of a table: read N random items into memory, for several models, scores or a simulation."
 _LARGE = 250_000_000  # bytes: a larger file is left where it is, if DuckDB is installed
 _LARGE_ENDINGS = (".parquet", ".pq")
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
@@ -40,6 +41,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
         click.option("--table", metavar="NAME", help="Table of a database that stays there."),
+        click.option("--sample", type=click.IntRange(1), metavar="N", help=_SAMPLE),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--positive", metavar="CLASS", help=_POSITIVE),
         click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
@@ -76,7 +78,7 @@ class Understood:
 
 
 def read_predictions(
-    file: str | Source | Sequence[str],
+    file: str | Source | Sequence[str | Source],
     options: dict[str, Any],
     *,
     content: Sequence[str] | None = None,
@@ -92,6 +94,11 @@ def read_predictions(
     options = _with_verdict(options)
     if not isinstance(file, (str, Source)) and len(file) == 1:
         file = file[0]
+    if options.get("sample"):
+        from fewlabels.cli.tables import drawn
+
+        drawn_ones = drawn([file] if isinstance(file, (str, Source)) else file, options)
+        file = drawn_ones[0] if len(drawn_ones) == 1 else drawn_ones
     if not isinstance(file, (str, Source)):
         return _several(file, options, content, columns)
     if isinstance(file, str) and stays_put(file, options):
@@ -181,13 +188,16 @@ def _with_verdict(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _several(
-    files: Sequence[str], options: dict[str, Any], content: Sequence[str] | None, columns: list[str] | None
+    files: Sequence[str | Source], options: dict[str, Any], content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read a file for each of several models."""
     from fewlabels.cli.models import model_names
 
-    names = model_names(files, split_names(options["models"]))
-    sources = {name: opened(file, any_size=options["any_size"]) for name, file in zip(names, files, strict=True)}
+    names = model_names([one if isinstance(one, str) else one.name for one in files], split_names(options["models"]))
+    sources = {
+        name: opened(file, any_size=options["any_size"]) if isinstance(file, str) else file
+        for name, file in zip(names, files, strict=True)
+    }
     if options["confidence"] == NOTHING:
         options = options | {"confidence": None}
         sources = {name: _without_confidence(source) for name, source in sources.items()}
@@ -249,7 +259,10 @@ def _wide(
 def _formats(sources: Iterable[Source]) -> list[Understood]:
     """Lines about the files of other programs: what they are, and what of them is taken."""
     told = dict.fromkeys(source.told for source in sources if source.told)
-    return [Understood("format", "", "--predicted", tuple(words.split(" "))) for words in told]
+    named = (("items", "--sample N") if "drawn at random" in words else ("format", "--predicted") for words in told)
+    return [
+        Understood(what, "", option, tuple(words.split(" "))) for (what, option), words in zip(named, told, strict=True)
+    ]
 
 
 def _shown(

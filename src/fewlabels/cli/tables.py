@@ -87,18 +87,37 @@ def read_table_predictions(
     return pool, _understood(sample, guessed, pool, columns.confidence, groups)
 
 
+def drawn(files: Sequence[str | Source], options: dict[str, Any]) -> list[Source]:
+    """Items of tables, drawn at random, as sources in memory; of several tables the same items."""
+    from fewlabels.io.source import Source
+    from fewlabels.io.table_roles import sampled
+
+    found: list[Source] = []
+    upto = None
+    for file in files:
+        if isinstance(file, Source):
+            found.append(file)
+            continue
+        seed, column = options.get("seed") or 0, options["id_"]
+        source, upto = sampled(file, options.get("table"), options["sample"], id=column, seed=seed, upto=upto)
+        found.append(source)
+    return found
+
+
 def _refuse(options: dict[str, Any], content: Sequence[str] | None) -> None:
     from fewlabels.errors import InputError
 
     for name, option in _IN_MEMORY.items():
         if options.get(name):
             raise InputError(
-                f"a table that stays where it is cannot be read with {option}. Make a view of it that has the "
-                "predicted class and a confidence from 0 to 1, and name that; or read a file of some of its rows."
+                f"a table that stays where it is cannot be read with {option}. Add --sample 100000 to read that many "
+                "items, drawn at random, into memory; or make a view that has the predicted class and a confidence "
+                "from 0 to 1, and name that."
             )
     if options.get("unlisted") == "wrong":
         raise InputError(
-            "--unlisted wrong is for files that are read into memory. Make a view with a class for the rest."
+            "--unlisted wrong is for what is read into memory. Add --sample 100000, or make a view with a class for "
+            "the rest."
         )
     if content is not None and len(content) > 1:
         raise InputError(

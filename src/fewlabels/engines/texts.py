@@ -164,6 +164,15 @@ class Texts:
             f"GROUP BY fl_id HAVING COUNT(*) > 1) AS fl_repeated"
         )
 
+    def counted(self) -> str:
+        """How many rows there are, and how many of them have an id."""
+        return self.written(f"SELECT COUNT(*) AS fl_n, COUNT({quoted(self.columns.id)}) AS fl_ids FROM {self.source}")
+
+    def sample(self, seed: int, limit: str) -> str:
+        """All columns of the rows whose key is below a limit, and the key as the last column."""
+        key = f"MD5({literal(f'{int(seed)}|')} || {self._text(self.columns.id)})"
+        return self.written(f"SELECT *, {key} AS fl_key FROM {self.source} WHERE {key} < {literal(limit)}")
+
     def example(self, trouble: str) -> str:
         """One item that has a trouble: "id", "predicted" or "confidence"."""
         wrong = {

@@ -24,3 +24,9 @@ SELECT fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0 FROM (SELECT CAST(`id` AS STRING)
 
 -- content
 SELECT CAST(`id` AS STRING) AS fl_id, `text` FROM ml.predictions WHERE `id` IN (fl_bound_0_, fl_bound_1_);
+
+-- number of rows
+SELECT COUNT(*) AS fl_n, COUNT(`id`) AS fl_ids FROM ml.predictions;
+
+-- sample
+SELECT *, MD5('7|' || CAST(`id` AS STRING)) AS fl_key FROM ml.predictions WHERE MD5('7|' || CAST(`id` AS STRING)) < '8000000000000';

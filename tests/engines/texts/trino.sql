@@ -24,3 +24,9 @@ SELECT fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0 FROM (SELECT CAST("id" AS VARCHAR
 
 -- content
 SELECT CAST("id" AS VARCHAR) AS fl_id, "text" FROM ml.predictions WHERE "id" IN (fl_bound_0_, fl_bound_1_);
+
+-- number of rows
+SELECT COUNT(*) AS fl_n, COUNT("id") AS fl_ids FROM ml.predictions;
+
+-- sample
+SELECT *, LOWER(TO_HEX(MD5(TO_UTF8(CONCAT(CAST('7|' AS VARCHAR), CAST("id" AS VARCHAR)))))) AS fl_key FROM ml.predictions WHERE LOWER(TO_HEX(MD5(TO_UTF8(CONCAT(CAST('7|' AS VARCHAR), CAST("id" AS VARCHAR)))))) < '8000000000000';
