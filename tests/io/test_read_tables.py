@@ -11,6 +11,7 @@ import pytest
 from pyarrow import csv
 
 import fewlabels as fl
+from fewlabels.io import table_roles
 from fewlabels.io.table_roles import is_table
 from fewlabels.reserve import keys_of
 
@@ -123,3 +124,23 @@ def test_a_sample_of_a_csv_file_has_numbers(tmp_path: Path) -> None:
     assert pool.confidence is not None
     by_id = dict(zip(map(str, rows()["img"].to_pylist()), rows()["confidence"].to_pylist(), strict=True))
     assert pool.confidence.tolist() == pytest.approx([by_id[str(item)] for item in pool.ids.to_pylist()])
+
+
+def test_a_relation_stays_where_it_is_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = rows()
+    connection = duckdb.connect()
+    relation = connection.from_arrow(table).filter("img >= 1100")
+    in_memory = fl.read_pool(relation, id="img", columns=["sex"])
+    assert in_memory.reserve is None
+    monkeypatch.setattr(table_roles, "_RELATION", 100)
+    pool = fl.read_pool(relation, id="img", columns=["sex"])
+    assert pool.reserve is not None
+    assert len(pool) == len(in_memory) == 400
+    connection.register("later", table.slice(100))
+    assert pool.fingerprint == fl.read_pool(connection, table="later", id="img", columns=["sex"]).fingerprint
+    audit = fl.create(None, "sexes", pool, fl.by_column(pool, "sex"))
+    audit.tell({"1200": "yes"}, adopt=True)
+    audit.tell(dict.fromkeys(audit.ask(150).ids, "yes"))
+    assert sum(audit.estimates()["labelled"]) >= 150
+    audit.close()
+    connection.close()

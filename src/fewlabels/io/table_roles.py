@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 _SAMPLE = 1_000  # rows by which columns are recognised
+_RELATION = 1_000_000  # rows from which on a relation of DuckDB stays where it is
 _SESSIONS = {"pyspark", "sqlalchemy"}
 _MARKS = "*?["
 
@@ -43,8 +44,12 @@ def is_table(source: object, table: str | None = None) -> bool:
         return "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
-        return hasattr(source, "register")  # a relation is a frame
+        return hasattr(source, "register") or _rows_of(source) > _RELATION  # a smaller relation is a frame
     return package in _SESSIONS or (callable(getattr(source, "cursor", None)) and not hasattr(source, "__array__"))
+
+
+def _rows_of(relation: Any) -> int:
+    return int(relation.count("*").fetchall()[0][0])
 
 
 def _of_files(path: Path) -> bool:

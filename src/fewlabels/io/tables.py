@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 NAMED = 100_000
 """How many items are named at first, in all strata together; fewer if some strata are small."""
 _MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
-_EXACT = 5_000_000  # items up to which every id is compared with all others: that takes memory
 _UNITS = 1_000_000  # more of them would make every command slow
 _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
@@ -67,28 +65,12 @@ def read_table(
     if not summary.num_rows:
         raise InputError(f"{table.name} has columns but no rows. A pool needs at least one item.")
     pool = _of_summary(summary, columns, table, classes, content, seed)
+    table.check_ids(columns)
     assert pool.reserve is not None
     strata = pool.reserve.strata
     k = max(_LEAST, min(_MOST, named // strata))
     items = table.reserve(columns, summary, seed, k)
-    _check_ids(table, columns, items, len(pool))
     return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
-
-
-def _check_ids(table: Table, columns: Columns, items: pa.Table, size: int) -> None:
-    """InputError if ids are not all different: of a large table, by the items that are named."""
-    if size <= _EXACT:
-        table.check_ids(columns)
-    ids = items["id"].combine_chunks()
-    if len(ids.unique()) < len(ids):
-        (twice, _), *_ = Counter(ids.to_pylist()).most_common(1)
-        raise InputError(
-            f"{table.name} has more than one row with the id {twice!r}, and an item can be in a pool once. Name a "
-            "column whose values all differ, or a view with one row for each item, with ",
-            Argument("id"),
-            ".",
-            items=[str(twice)],
-        )
 
 
 def fingerprint_of(summary: pa.Table) -> str:
