@@ -114,6 +114,17 @@ def test_a_folder_is_asked_the_same_items_as_its_files_in_a_database(
     assert json.loads(run("list", tmp_path / "files.db", "--json").stdout)
 
 
+def test_evidence_of_a_table(parts: Path, tmp_path: Path) -> None:
+    database = tmp_path / "audit.db"
+    words = run("new", database, "known", parts / "*.parquet", "--evidence", "floor").stderr
+    assert "evidence    'floor'" in words
+    batch = list(csv.DictReader(io.StringIO(run("ask", database, "known", "-n", 12).stdout)))
+    told = "".join(f"{row['id']},ant\n" for row in batch)
+    run("tell", database, "known", "-", text=f"id,label\n{told}")
+    assert "floor, known of all 3,000 items" in run("show", database, "known").stderr
+    assert "more than 20 different texts" in refused("new", database, "x", parts / "*.parquet", "--evidence", "text")
+
+
 def test_a_sample_of_a_table_can_do_what_a_file_can(parts: Path, tmp_path: Path) -> None:
     pattern, database = parts / "*.parquet", tmp_path / "audit.db"
     words = run("new", database, "two", pattern, "--models", "predicted,floor", "--sample", 40).stderr

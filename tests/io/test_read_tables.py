@@ -11,8 +11,11 @@ import pytest
 from pyarrow import csv
 
 import fewlabels as fl
+from fewlabels.engines.columns import Columns
+from fewlabels.engines.opening import open_table
 from fewlabels.io import table_roles
 from fewlabels.io.table_roles import is_table
+from fewlabels.io.tables import read_table
 from fewlabels.reserve import keys_of
 
 if TYPE_CHECKING:
@@ -143,4 +146,79 @@ def test_a_relation_stays_where_it_is_if_it_is_large(monkeypatch: pytest.MonkeyP
     audit.tell(dict.fromkeys(audit.ask(150).ids, "yes"))
     assert sum(audit.estimates()["labelled"]) >= 150
     audit.close()
+    connection.close()
+
+
+def judged(items: int = 800) -> pa.Table:
+    """Rows with a judge's verdicts, stars from 1 to 5 and a length, some of them missing; no confidences."""
+    rng = np.random.default_rng(4)
+    stars = rng.integers(1, 6, items).tolist()
+    return (
+        rows(items)
+        .drop_columns("confidence")
+        .append_column("judge", pa.array([["pass", "fail", None][k] for k in rng.choice(3, items, p=[0.6, 0.3, 0.1])]))
+        .append_column("stars", pa.array([None if k % 7 == 0 else star for k, star in enumerate(stars)]))
+        .append_column("length", pa.array([None if k % 9 == 0 else n for k, n in enumerate(rng.normal(50, 10, items))]))
+    )
+
+
+def test_evidence_of_a_table_is_that_of_the_items_in_memory(tmp_path: Path) -> None:
+    table = judged()
+    connection = duckdb.connect()
+    connection.register("answers", table)
+    evidence = ["judge", "stars"]
+    full = fl.read_pool(table, id="img", evidence=evidence)
+    short = read_table(
+        open_table(connection, table="answers"), Columns("img", "predicted"), named=60, evidence=evidence
+    )
+    named = [item for item in short.ids.to_pylist() if item is not None]
+    assert len(named) < 700
+    assert full.known is not None
+    assert short.known is not None
+    np.testing.assert_allclose(short.known[short.positions(named)], full.known[full.positions(named)], atol=1e-12)
+    rng = np.random.default_rng(1)
+    told, true = rng.permutation(named)[:60], rng.integers(0, 2, 60).astype(np.int32)
+    metric, beliefs = fl.Accuracy(), []
+    for pool in (full, short):
+        cells = metric.cells(pool, fl.by_predicted(pool))
+        outcomes = metric.outcomes(pool, cells, pool.positions(told), true)
+        beliefs.append(fl.Learned().on(cells, "population").belief(outcomes))
+    np.testing.assert_allclose(beliefs[0].mean(), beliefs[1].mean(), atol=1e-9)
+    np.testing.assert_allclose(beliefs[0].variance(), beliefs[1].variance(), rtol=1e-7)
+    audit = fl.create(tmp_path / "a.db", "judged", short)
+    audit.tell(dict.fromkeys(audit.ask(300).ids, "yes"))
+    assert len(audit.pool.ids) > len(short.ids), "more items were named on the way"
+    audit.close()
+    again = fl.load(tmp_path / "a.db", "judged")
+    assert again.pool.evidence == ("judge", "stars")
+    assert again.pool.fingerprint == short.fingerprint
+    assert again.pool.fingerprint != fl.read_pool(connection, table="answers", id="img").fingerprint
+    again.close()
+
+
+def test_numbers_are_evidence_in_steps_of_half_a_standard_deviation() -> None:
+    table = judged()
+    connection = duckdb.connect()
+    connection.register("answers", table)
+    full = fl.read_pool(table, id="img", evidence=["length"])
+    short = fl.read_pool(connection, table="answers", id="img", evidence=["length"])
+    assert full.known is not None
+    assert short.known is not None
+    named = [item for item in short.ids.to_pylist() if item is not None]
+    exact, steps = full.known[full.positions(named), 0], short.known[short.positions(named), 0]
+    np.testing.assert_array_equal(exact == 0, steps == 0, "missing ones stay missing")
+    inside = np.abs(exact) < 2.5
+    assert np.abs(exact - steps)[inside].max() < 0.35  # a quarter for the step, and the moments of steps for all
+    assert np.corrcoef(exact, steps)[0, 1] > 0.98
+    for wrong, why in (
+        ("img", "the prediction itself"),
+        ("sex2", "no column 'sex2'"),
+        ("text", "more than 20 different texts"),
+    ):
+        connection.register("answers", table.append_column("text", pa.array([f"t{k}" for k in range(800)])))
+        with pytest.raises(fl.InputError, match=why):
+            fl.read_pool(connection, table="answers", id="img", evidence=[wrong])
+    connection.register("answers", table.set_column(5, "length", pa.array([1.5] * 800)))
+    with pytest.raises(fl.InputError, match="one value only"):
+        fl.read_pool(connection, table="answers", id="img", evidence=["length"])
     connection.close()

@@ -25,7 +25,6 @@ _IN_MEMORY = {
     "scores": "--scores",
     "normalize": "--normalize",
     "logits": "--logits",
-    "evidence": "--evidence",
     "never_right": "--never-right",
     "positive": "--positive",
     "verdict": "--verdict",
@@ -37,7 +36,7 @@ def read_table_predictions(
 ) -> tuple[Pool, list[Understood]]:
     """Read the summary and the reserve of a table, and report how its columns were understood."""
     from fewlabels.cli.parsing import group_columns
-    from fewlabels.cli.predictions import NOTHING, class_list, unclear
+    from fewlabels.cli.predictions import NOTHING, class_list, split_names, unclear
     from fewlabels.engines.opening import open_table
     from fewlabels.errors import InputError
     from fewlabels.io.finder import find_roles, guess
@@ -50,6 +49,7 @@ def read_table_predictions(
         context.call_on_close(table.close)
     sample = sample_of(table)
     groups = group_columns(options.get("groups") or "", sample)
+    evidence = list(dict.fromkeys(split_names(options["evidence"]) or []))
     confidence = None if options["confidence"] == NOTHING else options["confidence"]
     guessed = guess(
         sample,
@@ -58,6 +58,7 @@ def read_table_predictions(
         confidence=confidence,
         content=content[0] if content else None,
         not_content=groups,
+        evidence=evidence,
     )
     if guessed.predicted is None:
         raise InputError(unclear(sample, guessed))
@@ -83,8 +84,9 @@ def read_table_predictions(
             classes=roles.classes,
             content=None if shown == columns.id else shown,
             seed=options.get("seed", 0),
+            evidence=evidence,
         )
-    return pool, _understood(sample, guessed, pool, columns.confidence, groups)
+    return pool, _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
 
 
 def drawn(files: Sequence[str | Source], options: dict[str, Any]) -> list[Source]:
@@ -166,6 +168,11 @@ def _understood(
         Understood("predicted", f"column {guessed.predicted!r}", "--predicted"),
         Understood(
             "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
+        ),
+        *(
+            [Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence)))]
+            if pool.evidence
+            else ()
         ),
         Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
         Understood("content", shown, "--content NAME"),

@@ -148,7 +148,8 @@ class RelationTable(DuckDBTable):
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
         self._lock = threading.RLock()
         self._address, self._own = None, False
-        self._relation, self._limits = relation, None
+        self._relation: Any = relation
+        self._limits: pa.Table | None = None
         self.name, self.source = "the relation of DuckDB", _RELATION
 
     def _ask(self, step: str, text: str, bound: Sequence[str | int] = ()) -> pa.Table:
@@ -157,7 +158,7 @@ class RelationTable(DuckDBTable):
             self.progress(Step(step))
         with self._lock, self._plain_errors():
             fl_limits = self._limits  # DuckDB finds it here by its name
-            found = self._relation.query(_RELATION, with_bound(text, values.__getitem__)).to_arrow_table()
+            found: pa.Table = self._relation.query(_RELATION, with_bound(text, values.__getitem__)).to_arrow_table()
             del fl_limits
             return found
 

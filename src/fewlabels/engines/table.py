@@ -14,7 +14,7 @@ import pyarrow as pa
 from fewlabels.engines import trouble
 from fewlabels.engines.columns import Columns
 from fewlabels.engines.queues import Queues, first_of_each
-from fewlabels.engines.texts import Texts
+from fewlabels.engines.texts import Texts, is_fraction
 from fewlabels.engines.texts import upto as key_limit
 from fewlabels.errors import PoolChangedError
 
@@ -109,6 +109,20 @@ class Table(ABC):
         trouble.check_summary(self.name, columns, found, lambda what: self._ask("summary", texts.example(what)))
         found = found.select(columns.summary.names).cast(columns.summary)
         return found.sort_by([(name, "ascending") for name in (*columns.strata, "bin")])
+
+    def spread(self, columns: Columns, name: str) -> tuple[float, float, float, float] | None:
+        """Lowest, highest, mean and standard deviation of a column of numbers; None if it has none, or no numbers."""
+        texts = self._texts(columns)
+        trouble.need(self.name, self.schema, name, "evidence")
+        kind = self.schema.field(name).type
+        if not (pa.types.is_integer(kind) or is_fraction(kind)):
+            return None
+        low, high, mean, sd = (column[0].as_py() for column in self._ask("evidence", texts.spread(name)).columns)
+        return None if mean is None else (float(low), float(high), float(mean), float(sd))
+
+    def different(self, columns: Columns, name: str, most: int) -> int:
+        """How many different values a column has, counted up to `most`; a missing one counts too."""
+        return int(self._ask("evidence", self._texts(columns).different(name, most)).column(0)[0].as_py())
 
     def check_ids(self, columns: Columns) -> None:
         """InputError if two rows have the same id, with how many and an example."""

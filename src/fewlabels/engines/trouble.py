@@ -74,7 +74,7 @@ def check_whole(name: str, texts: Texts, ask: Callable[[str], pa.Table]) -> None
     """InputError if a column of numbers that is to be text has numbers that are not whole."""
     columns = texts.columns
     for column in dict.fromkeys((columns.id, columns.predicted, *columns.keep)):
-        if is_fraction(texts.schema.field(column).type):
+        if column not in columns.stepped and is_fraction(texts.schema.field(column).type):
             count, first = _first(ask(texts.broken(column)))
             if count:
                 raise InputError(

@@ -138,7 +138,7 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
     """The measures of a judge in each group that has verdicts, with the name of the group."""
     used, piece = np.unique(part.group.astype(np.int64) * 3 + judge.verdict + 1, return_inverse=True)
     names = tuple(f"{part.names[code // 3]} {code % 3 - 1}" for code in used.tolist())
-    pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name})
+    pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name}, count=part.count)
     yes, labelled = _labels(audit)
     mirror, metric = _mirrored(audit, judge)
     cells = metric.cells(mirror, pieces)
@@ -160,7 +160,7 @@ def _labels(audit: Assessment) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Whether people pass each item, by its label, shape (items,); and the items that have one."""
     pool, metric, labels = audit.pool, audit.spec.task.metric, audit.labels()
     items, true = pool.positions(labels), pool.class_positions(labels.values())
-    yes = np.zeros(len(pool), dtype=bool)
+    yes = np.zeros(pool.rows, dtype=bool)
     passed = pool.choices.index(metric.positive) if isinstance(metric, Prevalence) else pool.predicted[items]
     yes[items] = true == passed
     return yes, items
@@ -186,7 +186,15 @@ def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
     predicted = np.where(silent, 2, 1 - judge.verdict).astype(np.int32)
     classes = (*names, NO_ANSWER) if silent.any() else names
     further = pa.Table.from_arrays(list(columns.values()), names=list(columns)) if columns else None
-    mirror = Pool(pool.ids, predicted, classes, columns=further, unanswered=bool(silent.any()), evidence=tuple(columns))
+    mirror = Pool(
+        pool.ids,
+        predicted,
+        classes,
+        columns=further,
+        unanswered=bool(silent.any()),
+        evidence=tuple(columns),
+        reserve=pool.reserve,
+    )
     return mirror, Prevalence(names[0])
 
 

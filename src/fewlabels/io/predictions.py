@@ -153,8 +153,8 @@ def read_pool(
         source = _drawn(source, table, asked, sample, seed)
     elif is_table(source, table):
         refused = {"models": models, "normalize": normalize, "logits": logits, "unlisted": unlisted == "wrong"}
-        refused |= {"never_right": tuple(never_right), "evidence": tuple(evidence), "positive": positive}
-        return read_from(source, table, asked, seed, refused)
+        refused |= {"never_right": tuple(never_right), "positive": positive}
+        return read_from(source, table, asked, seed, refused, tuple(dict.fromkeys(evidence)))
     manner = Manner(normalize, logits, unlisted == "wrong", patterns_of(never_right))
     if (sources := by_model(source)) is not None:
         check_one_model(evidence, positive)

@@ -136,7 +136,14 @@ def _number(column: pa.Array[Any]) -> pa.Array[Any]:
         return column
 
 
-def read_from(source: object, table: str | None, asked: dict[str, Any], seed: int, refused: dict[str, Any]) -> Pool:
+def read_from(
+    source: object,
+    table: str | None,
+    asked: dict[str, Any],
+    seed: int,
+    refused: dict[str, Any],
+    evidence: Sequence[str] = (),
+) -> Pool:
     """Read a pool from a table, with the arguments of `read_pool`; what only files have is refused."""
     from fewlabels.engines.opening import open_table
     from fewlabels.io.tables import read_table
@@ -161,4 +168,5 @@ def read_from(source: object, table: str | None, asked: dict[str, Any], seed: in
         classes=roles.classes,
         content=asked["content"],
         seed=seed,
+        evidence=evidence,
     )
