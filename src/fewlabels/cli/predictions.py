@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _POSITIVE = "Two classes, one column of probabilities: the class that they are about."
+_SAMPLE = "Of a table: read N random items into memory, for several models, scores or a simulation."
 _LARGE = 250_000_000  # bytes: a larger file is left where it is, if DuckDB is installed
 _LARGE_ENDINGS = (".parquet", ".pq")
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
@@ -37,6 +38,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
         click.option("--table", metavar="NAME", help="Table of a database that stays there."),
+        click.option("--sample", type=click.IntRange(1), metavar="N", help=_SAMPLE),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--positive", metavar="CLASS", help=_POSITIVE),
         click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
@@ -50,7 +52,7 @@ def pool_options(command: Decorated) -> Decorated:
 
 
 def read_predictions(
-    file: str | Source | Sequence[str],
+    file: str | Source | Sequence[str | Source],
     options: dict[str, Any],
     *,
     content: Sequence[str] | None = None,
@@ -67,12 +69,20 @@ def read_predictions(
 
     if not isinstance(file, (str, Source)) and len(file) == 1:
         file = file[0]
+    if options.get("sample"):
+        from fewlabels.cli.tables import drawn
+
+        drawn_ones = drawn([file] if isinstance(file, (str, Source)) else file, options)
+        file = drawn_ones[0] if len(drawn_ones) == 1 else drawn_ones
     any_size = options["any_size"]
     if isinstance(file, Source):
         return understood_in(file, options, content=content, columns=columns)
     if not isinstance(file, str):
-        names = model_names(file, split_names(options["models"]))
-        sources = {name: opened(one, any_size=any_size) for name, one in zip(names, file, strict=True)}
+        names = model_names([one if isinstance(one, str) else one.name for one in file], split_names(options["models"]))
+        sources = {
+            name: opened(one, any_size=any_size) if isinstance(one, str) else one
+            for name, one in zip(names, file, strict=True)
+        }
         return understood_in(sources, options, content=content, columns=columns)
     if stays_put(file, options):
         from fewlabels.cli.tables import read_table_predictions

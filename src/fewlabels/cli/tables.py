@@ -25,7 +25,6 @@ _IN_MEMORY = {
     "scores": "--scores",
     "normalize": "--normalize",
     "logits": "--logits",
-    "evidence": "--evidence",
     "never_right": "--never-right",
     "positive": "--positive",
     "verdict": "--verdict",
@@ -41,7 +40,7 @@ def read_table_predictions(
     from fewlabels.io.finder import find_roles, guess
     from fewlabels.io.table_roles import columns_from, sample_of
     from fewlabels.io.tables import read_table
-    from fewlabels.understanding.predictions import NOTHING, class_list, group_columns
+    from fewlabels.understanding.predictions import NOTHING, class_list, group_columns, split_names
     from fewlabels.understanding.words import unclear
 
     _refuse(options, content)
@@ -50,6 +49,7 @@ def read_table_predictions(
         context.call_on_close(table.close)
     sample = sample_of(table)
     groups = group_columns(options.get("groups") or "", sample)
+    evidence = list(dict.fromkeys(split_names(options["evidence"]) or []))
     confidence = None if options["confidence"] == NOTHING else options["confidence"]
     guessed = guess(
         sample,
@@ -58,6 +58,7 @@ def read_table_predictions(
         confidence=confidence,
         content=content[0] if content else None,
         not_content=groups,
+        evidence=evidence,
     )
     if guessed.predicted is None:
         raise InputError(unclear(sample, guessed))
@@ -83,8 +84,26 @@ def read_table_predictions(
             classes=roles.classes,
             content=None if shown == columns.id else shown,
             seed=options.get("seed", 0),
+            evidence=evidence,
         )
-    return pool, _understood(sample, guessed, pool, columns.confidence, groups)
+    return pool, _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
+
+
+def drawn(files: Sequence[str | Source], options: dict[str, Any]) -> list[Source]:
+    """Items of tables, drawn at random, as sources in memory; of several tables the same items."""
+    from fewlabels.io.source import Source
+    from fewlabels.io.table_roles import sampled
+
+    found: list[Source] = []
+    upto = None
+    for file in files:
+        if isinstance(file, Source):
+            found.append(file)
+            continue
+        seed, column = options.get("seed") or 0, options["id_"]
+        source, upto = sampled(file, options.get("table"), options["sample"], id=column, seed=seed, upto=upto)
+        found.append(source)
+    return found
 
 
 def _refuse(options: dict[str, Any], content: Sequence[str] | None) -> None:
@@ -93,12 +112,14 @@ def _refuse(options: dict[str, Any], content: Sequence[str] | None) -> None:
     for name, option in _IN_MEMORY.items():
         if options.get(name):
             raise InputError(
-                f"a table that stays where it is cannot be read with {option}. Make a view of it that has the "
-                "predicted class and a confidence from 0 to 1, and name that; or read a file of some of its rows."
+                f"a table that stays where it is cannot be read with {option}. Add --sample 100000 to read that many "
+                "items, drawn at random, into memory; or make a view that has the predicted class and a confidence "
+                "from 0 to 1, and name that."
             )
     if options.get("unlisted") == "wrong":
         raise InputError(
-            "--unlisted wrong is for files that are read into memory. Make a view with a class for the rest."
+            "--unlisted wrong is for what is read into memory. Add --sample 100000, or make a view with a class for "
+            "the rest."
         )
     if content is not None and len(content) > 1:
         raise InputError(
@@ -146,6 +167,11 @@ def _understood(
         Understood("predicted", f"column {guessed.predicted!r}", "--predicted"),
         Understood(
             "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
+        ),
+        *(
+            [Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence)))]
+            if pool.evidence
+            else ()
         ),
         Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
         Understood("content", content_words(pool), "--content NAME"),

@@ -139,7 +139,7 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
     """The measures of a judge in each group that has verdicts, with the name of the group."""
     used, piece = np.unique(part.group.astype(np.int64) * 3 + judge.verdict + 1, return_inverse=True)
     names = tuple(f"{part.names[code // 3]} {code % 3 - 1}" for code in used.tolist())
-    pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name})
+    pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name}, count=part.count)
     yes, labelled = _labels(audit)
     mirror, metric = _mirrored(audit, judge)
     cells = metric.cells(mirror, pieces)
@@ -165,7 +165,7 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
 def _labels(audit: Assessment) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Whether people pass each item, by its label as it was given, shape (items,); and the items that have one."""
     items, true = audit.labelled_items()
-    yes = np.zeros(len(audit.pool), dtype=bool)
+    yes = np.zeros(audit.pool.rows, dtype=bool)
     yes[items] = _passed_by(audit, items, true)
     return yes, items
 
@@ -198,7 +198,15 @@ def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
     predicted = np.where(silent, 2, 1 - judge.verdict).astype(np.int32)
     classes = (*names, NO_ANSWER) if silent.any() else names
     further = pa.Table.from_arrays(list(columns.values()), names=list(columns)) if columns else None
-    mirror = Pool(pool.ids, predicted, classes, columns=further, unanswered=bool(silent.any()), evidence=tuple(columns))
+    mirror = Pool(
+        pool.ids,
+        predicted,
+        classes,
+        columns=further,
+        unanswered=bool(silent.any()),
+        evidence=tuple(columns),
+        reserve=pool.reserve,
+    )
     return mirror, Prevalence(names[0])
 
 

@@ -42,7 +42,10 @@ class Understood:
 def formats(sources: Iterable[Source]) -> list[Understood]:
     """Lines about the files of other programs: what they are, and what of them is taken."""
     told = dict.fromkeys(source.told for source in sources if source.told)
-    return [Understood("format", "", "--predicted", tuple(words.split(" "))) for words in told]
+    named = (("items", "--sample N") if "drawn at random" in words else ("format", "--predicted") for words in told)
+    return [
+        Understood(what, "", option, tuple(words.split(" "))) for (what, option), words in zip(named, told, strict=True)
+    ]
 
 
 def unclear(source: Source, guessed: Guess) -> str:
