@@ -116,7 +116,8 @@ class Assessment(Views):
         belief, cells = self._answering()
         answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
-        return Answer(answer.words, answer.probability, table, answer.groups, self._plainly(answer.words, level, draws))
+        plainly = self._plainly(answer.words, table, level, draws)
+        return Answer(answer.words, answer.probability, table, answer.groups, plainly)
 
     def put(
         self,
@@ -324,17 +325,25 @@ class Assessment(Views):
         kind = kind or plots.main_kind(self)
         return plots.display(plots.read_all(self, level, kinds=[kind])[kind])
 
-    def report(self, path: str | os.PathLike[str], *, level: float = 0.95, rules: Sequence[str | Rule] = ()) -> Path:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        level: float = 0.95,
+        rules: Sequence[str | Rule] = (),
+        content: str | os.PathLike[str] | None = None,
+    ) -> Path:
         """Write the report into one file, in the format that its name shows: .html, .md or .json. Returns its path.
 
-        With `rules`, such as ["accuracy >= 0.9"], it also says whether they pass; see `check`.
+        With `rules`, such as ["accuracy >= 0.9"], it also says whether they pass; see `check`. `content` is the folder
+        of the pictures that the items name: the report then has small versions of some of them.
         """
         from fewlabels.gate import Rule
         from fewlabels.report import format_of, read, write
 
         format_of(path)  # refuse a wrong name before the work, not after it
         put = [Rule(rule) if isinstance(rule, str) else rule for rule in rules]
-        return write(read(self, level, rules=put), path)
+        return write(read(self, level, rules=put, content=content), path)
 
     def close(self) -> None:
         """Close the database, unless it was passed in open."""
@@ -350,19 +359,26 @@ class Assessment(Views):
 
     # --- inside
 
-    def _plainly(self, words: str, level: float, draws: int) -> Callable[[], str]:
-        """A function that makes the headline; it falls back to the task's words if the log has changed or is closed."""
+    def _plainly(self, words: str, table: Table, level: float, draws: int) -> Callable[[], tuple[str, Table]]:
+        """A function that makes the headline and the table as pages show them.
+
+        It falls back to the task's own if the log has changed or is closed.
+        """
         seq = self._ledger.events
 
-        def headline() -> str:
+        def plainly() -> tuple[str, Table]:
             from fewlabels.findings.finding import find
+            from fewlabels.findings.tables import readable
 
             try:
-                return find(self, level, draws).headline if self.seq == seq else words
+                if self.seq != seq:
+                    return words, table
+                finding = find(self, level, draws)
             except StoreError:
-                return words
+                return words, table
+            return finding.headline, readable(finding.answer_table, finding.task)
 
-        return headline
+        return plainly
 
     def _answering(self) -> tuple[Belief, Cells]:
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""

@@ -110,9 +110,7 @@ class Table:
         cut = len(self) > most
         rows = {n: [*c[:head], *c[len(c) - (most - head) :]] if cut else c for n, c in self.columns.items()}
         shown = [[name, *(_cell(value) for value in column)] for name, column in rows.items()]
-        # The first column has names, which can be numbers as well.
-        left = [all(_is_word(value, is_name=not i) for value in column) for i, column in enumerate(rows.values())]
-        for column, is_left in zip(shown, left, strict=True):
+        for column, is_left in zip(shown, self._lefts(), strict=True):
             width = max(len(text) for text in column)
             column[:] = [text.ljust(width) if is_left else text.rjust(width) for text in column]
         lines = ["  ".join(row).rstrip() for row in zip(*shown, strict=True)]
@@ -123,12 +121,19 @@ class Table:
     def _repr_html_(self) -> str:
         """The table that a notebook shows: the same cells as the text."""
         head, rows = self._cells(_NOTEBOOK)
-        lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
+        # Notebooks write everything to the right; names and words are read from the left.
+        sides = [' style="text-align:left"' if is_left else "" for is_left in self._lefts()]
+        lines = ["".join(f"<td{s}>{escape(text)}</td>" for s, text in zip(sides, row, strict=True)) for row in rows]
         if len(self) > _NOTEBOOK:
             more = f'<td colspan="{len(head)}">... {len(self) - _NOTEBOOK:,} more rows ...</td>'
             lines.insert(_NOTEBOOK // 2, more)
-        top = "".join(f"<th>{escape(name)}</th>" for name in head)
+        top = "".join(f"<th{s}>{escape(name)}</th>" for s, name in zip(sides, head, strict=True))
         return f"<table><thead><tr>{top}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
+
+    def _lefts(self) -> list[bool]:
+        """Whether each column is written from the left; the first has names, which can be numbers as well."""
+        columns = enumerate(self.columns.values())
+        return [all(_is_word(value, is_name=not i) for value in column) for i, column in columns]
 
     def _cells(self, most: int) -> tuple[list[str], list[list[str]]]:
         """The names of the columns, and the rows as text without the middle ones beyond `most`."""

@@ -135,7 +135,7 @@ def test_the_budget_is_counted_at_every_answer() -> None:
 
 def test_other_stopping_rules_are_looked_at_now_and_then() -> None:
     said = sit(new_audit(stop=Stop(overall=0.9)), *["1"] * 10, "q")
-    assert sum("wanted 0.9" in line and line.endswith("You can stop here, or go on.") for line in said) == 1
+    assert sum("wanted 90 points" in line and line.endswith("You can stop here, or go on.") for line in said) == 1
 
 
 def test_classes_are_never_cut_at_the_end_of_a_line(monkeypatch) -> None:

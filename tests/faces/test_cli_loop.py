@@ -289,7 +289,9 @@ def test_stopping_rule_and_forecast(folder) -> None:
 def test_before_the_first_label(folder) -> None:
     run("new", "audit.db", "predictions.csv")
     assert "Next: fewlabels label audit.db predictions" in run("show", "audit.db").stderr
-    assert "no labels yet" in run("answer", "audit.db").stderr
+    said = run("answer", "audit.db")
+    assert said.stdout == "Nothing can be said yet: no item has a label so far.\n"  # no table that looks like an answer
+    assert said.stderr == "Next: fewlabels label audit.db predictions\n"
 
 
 def test_listing_and_names(folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -212,6 +213,8 @@ def test_one_row_is_one_row(folder) -> None:
 
 def test_a_comparison_explains_its_columns(folder) -> None:
     run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "de,en")
+    item = json.loads(run("ask", "audit.db", "-n", "1", "--format", "json").stdout)[0]["id"]
+    run("tell", "audit.db", f"{item}=billing")
     said = run("answer", "audit.db").stderr
     assert "less, equal, more: the chances that the accuracy of de is lower than that of en, about the same" in said
     assert "(within 5 points), or higher." in said

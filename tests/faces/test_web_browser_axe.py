@@ -92,6 +92,13 @@ def asking(page: Page) -> None:
     page.wait_for_selector(".wrong")
 
 
+def refused(page: Page) -> None:
+    """A file that cannot be read."""
+    page.set_input_files("#file", {"name": "tickets.csv", "mimeType": "text/csv", "buffer": b"id\n1\n1\n"})
+    page.click("text=Upload and look at it")
+    page.wait_for_load_state()
+
+
 PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "home": ("/", None),
     "people": ("/people", invited),
@@ -99,10 +106,13 @@ PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "label, why skip": ("/label/{name}", asked_why),
     "label, keys": ("/label/{name}", helped),
     "label, many classes": ("/label/{many}", searching),
+    "answers": ("/answers/{name}", None),
+    "guide": ("/guide/{name}", None),
     "decide": ("/decide/{name}", decided),
     "dashboard": ("/dashboard/{name}", settled),
     "groups": ("/groups/{name}", None),
     "new": ("/new", None),
+    "new, a file that cannot be read": ("/new", refused),
     "new, understood": ("/new", understood),
     "new, question": ("/new", asking),
     "error": ("/dashboard/nothing of this name", None),

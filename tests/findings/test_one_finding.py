@@ -187,7 +187,8 @@ def test_a_notebook_has_the_sentence_and_the_numbers(name: str) -> None:
     assert cells_of(page) == [list(shown.columns), *shown._cells(len(shown))[1]]
     assert repr(answer) == f"{finding.headline}\n\n{answer.table}"
     assert finding.headline in unescape(answer._repr_html_())
-    assert cells_of(answer._repr_html_()) == cells_of(answer.table._repr_html_())
+    shown = readable(finding.answer_table, finding.task)
+    assert cells_of(answer._repr_html_()) == cells_of(shown._repr_html_())
     assert repr(finding) == f"<Finding {audit.name!r}: {finding.headline}>"
 
 

@@ -62,7 +62,7 @@ def test_its_own_words_are_the_headline(audit: fl.Assessment) -> None:
     assert finding.named == ()
     assert finding.basis.startswith("Based on 60 labels (")
     figure = key_figures(finding)[0]
-    assert (figure.name, figure.about) == ("Answer is right", "judging by the labels so far")
+    assert (figure.name, figure.about) == ("Answer is right", "by the labels so far")
 
 
 def test_there_is_no_next_step_that_it_did_not_name(audit: fl.Assessment) -> None:

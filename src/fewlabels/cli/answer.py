@@ -60,9 +60,10 @@ def answer(
     **other: Any,
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit, emit_json, open_assessment, quoted, shown, talk
+    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, quoted, shown, talk
     from fewlabels.findings.finding import find
     from fewlabels.findings.tables import readable
+    from fewlabels.wording import counted
 
     audit = open_assessment(address, name)
     if any(value is not None for value in other.values()):
@@ -71,7 +72,8 @@ def answer(
     if audit.pool_of(model) is not audit.pool:
         _put(audit, str(model), level, top, as_json=as_json)
         return
-    finding = find(audit, level)
+    with progress(f"reading {counted(len(audit.groups), 'group')}"):
+        finding = find(audit, level)
     if as_json:
         emit_json(_json(finding, top))
         return

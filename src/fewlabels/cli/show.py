@@ -77,6 +77,7 @@ def show(
     from fewlabels.findings.outlook import is_quick
     from fewlabels.findings.tables import mistakes_table, other_table, readable
     from fewlabels.named import groups_from, metric_from
+    from fewlabels.wording import counted
 
     audit = open_assessment(address, name)
     if judges:
@@ -88,16 +89,17 @@ def show(
     by = groups_from(groups, pool) if groups else audit.groups_of(model)
     check_guarantee(guarantee, together=together)
     # A headline goes by the posterior's intervals, so that it has no place above others.
-    finding = find(audit, level) if own and guarantee is None else None
     most = top or (_SCREEN if sys.stdout.isatty() and not as_json else None)
-    if measured.vector and most and sort is None:
-        table = mistakes_table(audit, by, level, most, model=model)
-    elif finding:
-        table = _first(_sorted(finding.estimates, audit, sort), top)
-    else:
-        table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
-        table = _first(_sorted(table, audit, sort), top)
-    known = _progress(audit) | _sentences(finding)
+    with progress(f"reading {counted(len(by), 'group')}"):
+        finding = find(audit, level) if own and guarantee is None else None
+        if measured.vector and most and sort is None:
+            table = mistakes_table(audit, by, level, most, model=model)
+        elif finding:
+            table = _first(_sorted(finding.estimates, audit, sort), top)
+        else:
+            table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
+            table = _first(_sorted(table, audit, sort), top)
+        known = _progress(audit) | _sentences(finding)
     if not as_json:
         for line in _words(audit, known, address):
             talk(line)

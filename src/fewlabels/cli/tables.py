@@ -135,12 +135,11 @@ def _understood(
     sample: Source, guessed: Guess, pool: Pool, confidence: str | None, groups: Sequence[str]
 ) -> list[Understood]:
     from fewlabels.io.source import listed_pieces
-    from fewlabels.understanding.words import MOST_NAMES, Understood, left_over
+    from fewlabels.understanding.words import MOST_NAMES, Understood, content_words, left_over
 
     assert pool.reserve is not None
     named = f"{len(pool.reserve.unit):,} of them are named; the rest stay in the table"
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
-    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
     lines = [
         Understood("items", named, ""),
         Understood("id", f"column {guessed.id!r}", "--id NAME"),
@@ -149,7 +148,7 @@ def _understood(
             "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
         ),
         Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
-        Understood("content", shown, "--content NAME"),
+        Understood("content", content_words(pool), "--content NAME"),
     ]
     if guessed.truth is not None and guessed.truth != guessed.predicted:
         lines.append(Understood("labels", f"column {guessed.truth!r} looks like labels: not used", "tell FILE --adopt"))

@@ -66,10 +66,11 @@ def certainty(finding: Finding) -> KeyFigure | None:
     if (sure := finding.answer.probability) is None:
         return None
     named = set(finding.answer.groups)
-    if not all(row.has_labels for row in finding.groups if row.group in named):
+    # Of several models, the labels of one group speak for the others too, and the answer's probability allows for it.
+    if not finding.task.of_models and not all(row.has_labels for row in finding.groups if row.group in named):
         return KeyFigure("Answer is right", "not known yet", f"too few labels in the {finding.words.nouns} it names")
     chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
     if len(chances) < 2:
-        return KeyFigure("Answer is right", probability(sure), "judging by the labels so far")
+        return KeyFigure("Answer is right", probability(sure), "by the labels so far")
     about = f"expected, all of them: {probability(sure)}"
     return KeyFigure(f"Of the {spelled(len(chances))} named", f"{sum(chances):.1f} right", about)

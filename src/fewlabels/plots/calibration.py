@@ -81,5 +81,4 @@ class Calibration(Plot):
         spread = (self.mean, self.low, self.high)
         mean, low, high = map(percent, spread)
         tip = f"calibration error {mean}, {chosen(self.level)} interval {low} to {high}"
-        words = f"{mean} ({low} – {high})"
-        return Picture((curve_panel(self.density, spread, words, tip, "calibration error", within=(0.0, 1.0)),))
+        return Picture((curve_panel(self.density, spread, tip, "calibration error", within=(0.0, 1.0)),))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.findings.measures import FEW
-from fewlabels.plots.drawing.picture import Picture, scale
+from fewlabels.findings.measures import FEW, HOLLOW
+from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_order
 from fewlabels.tasks.identify import ranked
@@ -121,10 +121,12 @@ class Chances(Plot):
             tip = f"{counted(len(rest), 'other group')}: {most} each, {total:.2f} of them expected"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
         x = replace(axis, label=f"probability that it {side.end}")
-        return rows_panel(entries, x)
+        few = any(entry.tone == "muted" for entry in entries)
+        return rows_panel(entries, x, keys=(Key(HOLLOW, "muted", "box"),) if few else ())
 
     def _entry(self, row: Chance, end: str) -> Entry:
-        tone: Tone = "accent" if row.group in self.named else "main"
+        # A chance without labels of its own rests on the scores or on other groups alone.
+        tone: Tone = "accent" if row.group in self.named else "muted" if row.labelled < FEW else "main"
         sure = probability(row.chance)
         tip = f"{shortened(row.group)} {end} with probability {sure}; {counted(row.labelled, 'label')}"
         return Entry(row.group, row.chance, None, None, tip, tone, aside=sure)

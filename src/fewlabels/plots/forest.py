@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.findings.measures import HOLLOW
+from fewlabels.partition import whole
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_values
@@ -29,8 +30,8 @@ class Forest(Plot):
 
     Parameters
     ----------
-    measure
-        The metric.
+    measure, end
+        The metric, and the end of it that comes first, such as "lowest accuracy".
     level
         The probability of each interval.
     rows
@@ -38,14 +39,15 @@ class Forest(Plot):
     named, means
         The groups that were found, and what the mark on them means.
     average
-        Σ_g p_g mean_g, the average weighted by size. It is None for a comparison, which asks in only two groups, and
-        if the prior decides it.
+        Σ_g p_g mean_g, the average weighted by size; for one share, the number over all items. It is None for a
+        comparison, which asks in only two groups, and if the prior decides it.
     """
 
     name: ClassVar[str] = "forest"
     title: ClassVar[str] = "Groups with intervals"
 
     measure: Measure
+    end: str
     level: float
     rows: tuple[Row, ...]
     named: tuple[str, ...]
@@ -64,12 +66,16 @@ class Forest(Plot):
         rows = reading.rows(reading.estimates)
         shares = reading.audit.groups.shares.tolist()
         average = None
+        task = reading.audit.spec.task
         if reading.pair is None and reading.is_grounded:
             average = sum(p * row.mean for p, row in zip(shares, rows, strict=True) if row.mean is not None)
-        task = reading.audit.spec.task
+            if task.metric.marginal:  # the number over all items that every other place shows
+                everything = whole(reading.audit.pool)
+                average = reading.audit.estimates(groups=everything, draws=reading.draws)["mean"][0]
         named = reading.found
         first = ordered(rows, named, highest=task.leading == "highest")
-        return cls(reading.measure, reading.level, first, named, reading.found_words, average)
+        end = f"{task.leading} {reading.measure.name}"
+        return cls(reading.measure, end, reading.level, first, named, reading.found_words, average)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
@@ -100,7 +106,7 @@ class Forest(Plot):
         """The groups that were found with their best guesses, beside the average."""
         each = [f"{shortened(row.group, 30)} {self._style.value(row.mean)}" for row in found[:_NAMED]]
         each += [f"{len(found) - _NAMED:,} more"] if len(found) > _NAMED else []
-        words = f"{self.measure.name.capitalize()} of {listed(each)}"
+        words = f"{self.end[0].upper()}{self.end[1:]}: {listed(each)}"
         return words if self.average is None else f"{words}; average {self._style.value(self.average)}"
 
     def picture(self) -> Picture:

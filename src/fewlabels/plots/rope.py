@@ -111,7 +111,6 @@ class Rope(Plot):
         panel = curve_panel(
             self.density,
             spread,
-            f"{ends[0]} ({ends[1]} to {ends[2]})",
             tip,
             label,
             share=share,

@@ -11,9 +11,9 @@ from fewlabels.findings.measures import HOLLOW
 from fewlabels.findings.prior_pull import score_bins_of
 from fewlabels.findings.vagueness import is_vague
 from fewlabels.metrics import Accuracy, CalibrationError
-from fewlabels.plots.drawing.picture import Axis, Key, Note, Panel, Picture, Point, scale
+from fewlabels.plots.drawing.picture import Axis, Cloud, Key, Note, Panel, Picture, Point, scale
 from fewlabels.plots.plot import Plot, lacks_confidence
-from fewlabels.wording import chosen, counted, percent, shortened
+from fewlabels.wording import Style, chosen, counted, percent, shortened
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -84,8 +84,16 @@ class Scatter(Plot):
             f"{chosen(self.level)}. The least accurate groups are orange."
         )
 
+    def finding(self) -> str:
+        """The group that is right least often, of those with labels, and how far its confidence is off."""
+        known = next((row for row in self.rows if not row.thin), None)
+        if known is None:
+            return self.title
+        off = Style(share=True).change(known.error[0])
+        return f"{shortened(known.group, 40)} is right in {percent(known.accuracy[0])}; its confidence is off by {off}"
+
     def picture(self) -> Picture:
-        """Draw a cross for each group; if there are many, a point for most and crosses for the worst few."""
+        """Draw a cross for each group; if there are many, a cloud of most and crosses for the worst few."""
         worst = self.rows[: max(1, min(5, len(self.rows) // 4))]
         crowd = len(self.rows) > _CROWD
         full = worst if crowd else self.rows
@@ -93,23 +101,24 @@ class Scatter(Plot):
         ys = [v for row in full for v in row.error] + [row.error[0] for row in self.rows]
         x = scale(min(xs), max(xs), share=True, label="accuracy")
         y = scale(0, max(ys), share=True, most=5, label="calibration error")
-        marks: list[Mark] = [self._point(row, cross=not crowd) for row in reversed(self.rows[len(worst) :])]
-        marks += [self._point(row, cross=True, worst=True) for row in worst]
+        others = self.rows[len(worst) :]
+        marks: list[Mark] = [self._point(row) for row in reversed(others)]
+        if crowd:
+            dots = tuple((row.accuracy[0], row.error[0]) for row in others)
+            marks = [Cloud(dots, f"{counted(len(others), 'other group')}, each at its best guess")]
+        marks += [self._point(row, worst=True) for row in worst]
         marks += self._names(worst, y)
         keys = [Key("least accurate groups", "accent"), Key("others")]
-        keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
+        keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in full) else []
         return Picture((Panel(x, y, tuple(marks), height=360, keys=tuple(keys)),))
 
-    def _point(self, row: Both, *, cross: bool, worst: bool = False) -> Point:
+    def _point(self, row: Both, *, worst: bool = False) -> Point:
         (accuracy, a, b), (error, c, d) = row.accuracy, row.error
         tip = (
             f"{shortened(row.group)}: accuracy {percent(accuracy)} ({percent(a)} to {percent(b)}), calibration error "
             f"{percent(error)} ({percent(c)} to {percent(d)}); {counted(row.labelled, 'label')}"
         )
-        return Point(
-            accuracy, error, tip, (a, b) if cross else None, (c, d) if cross else None,
-            "accent" if worst else "main", row.thin, faint=not worst,
-        )  # fmt: skip
+        return Point(accuracy, error, tip, (a, b), (c, d), "accent" if worst else "main", row.thin, faint=not worst)
 
     @staticmethod
     def _names(worst: tuple[Both, ...], y: Axis) -> list[Mark]:

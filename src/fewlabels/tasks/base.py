@@ -54,7 +54,7 @@ class Answer:
     groups
         The groups that the answer names.
     in_plain_words
-        A function that makes the headline of the assessment that was answered.
+        A function that makes the headline and the table as the pages of the assessment show them.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -68,14 +68,15 @@ class Answer:
     probability: float | None
     table: Table
     groups: tuple[str, ...] = ()
-    in_plain_words: Callable[[], str] | None = None
+    in_plain_words: Callable[[], tuple[str, Table]] | None = None
 
     def __repr__(self) -> str:
         return f"{self.headline}\n\n{self.table}"
 
     def _repr_html_(self) -> str:
-        """The headline and the table, for notebooks."""
-        return f"<p>{escape(self.headline)}</p>{self.table._repr_html_()}"
+        """The headline and the table as pages show them, for notebooks."""
+        words, table = self._plainly()
+        return f"<p>{escape(words)}</p>{table._repr_html_()}"
 
     def __getstate__(self) -> dict[str, Any]:
         """The state for copies and other processes, without the link to the assessment."""
@@ -84,7 +85,10 @@ class Answer:
     @property
     def headline(self) -> str:
         """The answer in plain words that take its evidence into account; `words` if it has no assessment."""
-        return self.words if self.in_plain_words is None else self.in_plain_words()
+        return self._plainly()[0]
+
+    def _plainly(self) -> tuple[str, Table]:
+        return (self.words, self.table) if self.in_plain_words is None else self.in_plain_words()
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError
 from fewlabels.io.source import listed
-from fewlabels.understanding.words import formats, left_over, never_line, unclear, understood_lines, unused_columns
+from fewlabels.understanding.words import (
+    content_words,
+    formats,
+    left_over,
+    never_line,
+    unclear,
+    understood_lines,
+    unused_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,6 +64,7 @@ def _one(
 ) -> tuple[Pool, list[Understood]]:
     """Read one file, perhaps with the answers of several models."""
     from fewlabels.io import read_pool
+    from fewlabels.io.cards import with_card
     from fewlabels.io.finder import guess
     from fewlabels.io.finder.models import has_several, split_by
     from fewlabels.io.finder.names import judged
@@ -105,7 +114,7 @@ def _one(
         evidence=evidence,
     )
     if content and single is None:
-        pool = _with_card(pool, content)
+        pool = with_card(pool, content)
     if guessed.truth not in (None, guessed.predicted, *groups, *evidence):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = unused_columns(source, guessed, [*groups, *evidence, *(content or ())])
@@ -181,9 +190,11 @@ def _shown(
     pool: Pool, lines: list[Understood], unused: Sequence[str], content: Sequence[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Show annotators what --content names."""
+    from fewlabels.io.cards import with_card
+
     if content is not None and len(content) != 1:
-        pool = _with_card(pool, content) if content else dataclasses.replace(pool, content=None)
-        shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
+        pool = with_card(pool, content) if content else dataclasses.replace(pool, content=None)
+        shown = content_words(pool)
         lines = [dataclasses.replace(line, words=shown) if line.what == "content" else line for line in lines]
     return pool, [*lines, *left_over([name for name in unused if name not in (content or ())])]
 
@@ -231,18 +242,6 @@ def _without(pool: Pool, name: str | None) -> Pool:
     if name is None or pool.columns is None or name not in pool.columns.column_names:
         return pool
     return dataclasses.replace(pool, columns=pool.columns.drop_columns([name]))
-
-
-def _with_card(pool: Pool, names: Sequence[str]) -> Pool:
-    """Give a pool a content that shows several columns, each on a line of its own."""
-    import pyarrow as pa
-
-    columns = [pool.column(name).to_pylist() for name in names]
-    rows = zip(*columns, strict=True)
-    cards = ["\n".join(f"{n}: {'' if v is None else v}" for n, v in zip(names, row, strict=True)) for row in rows]
-    assert pool.columns is not None
-    title = "+".join(names)
-    return dataclasses.replace(pool, columns=pool.columns.append_column(title, pa.array(cards)), content=title)
 
 
 def group_columns(groups: str, source: Source) -> list[str]:

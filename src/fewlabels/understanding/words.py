@@ -141,8 +141,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> lis
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
-    lines.append(Understood("content", shown, "--content NAME"))
+    lines.append(Understood("content", content_words(pool), "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:
         words = f"column {guessed.truth!r} looks like labels: not used"
         roles = [("--id", guessed.id, "id"), ("--label", guessed.truth, "label")]
@@ -151,3 +150,12 @@ def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> lis
         )
         lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
     return lines
+
+
+def content_words(pool: Pool) -> str:
+    """What annotators see, in words."""
+    from fewlabels.io.cards import columns_of_card
+
+    if card := columns_of_card(pool):
+        return f"columns {', '.join(map(repr, card))}"
+    return f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"

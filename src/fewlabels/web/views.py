@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
+from fewlabels.findings.judges import in_words, judge_rows, judge_table
 from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
+from fewlabels.partition import whole
 from fewlabels.table import Table
 from fewlabels.web.work import latest
 from fewlabels.wording import NONE, chosen
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from fewlabels.web.work import Happening
 
 # The plots for the owner while labels come in: about the answer, and about the work. The report has all the others.
-_SHOWN = ("models", "verdicts", "forest", "chances", "rope")
+_SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
 _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are higher than the column beside them
 _MOST_ROWS = 30  # groups that the dashboard lists; a page of its own has all of them
@@ -34,6 +36,8 @@ _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Gr
 _TEXTS = ("where", "group", "model", "a", "b", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
 _MINOR = ("n", "rank", "median", "note")  # left out where there is little room
+# With more groups than this, how good a judge is in each of them is left to the report.
+_MOST_JUDGED = 12
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,15 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """How good judges are against people: a sentence about each, a head, and a row for each judge and group."""
+
+    sentences: tuple[str, ...]
+    head: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
 class Dashboard:
     """Everything that is known so far, at a glance."""
 
@@ -69,6 +82,7 @@ class Dashboard:
     standing: Standing
     groups: tuple[Column, ...]
     rows: int
+    judged: Judged | None
     plots: tuple[Plot, ...]
     below: tuple[Plot, ...]
     folded: tuple[Plot, ...]
@@ -90,6 +104,17 @@ def done(audit: Assessment) -> Done:
         right = audit.annotators().by_name
         table = table.with_column("right", [right.get(who, "") for who in table["annotator"]])
     return Done(table, agreement_of(audit) or None, tuple(latest(audit)))
+
+
+def _judged(audit: Assessment, level: float) -> Judged | None:
+    """How good the judges are, in each group if there are few; None without labels or without a judge."""
+    if not audit.labelled:
+        return None
+    table = judge_table(audit, level, None if len(audit.groups) <= _MOST_JUDGED else whole(audit.pool))
+    if not len(table):
+        return None
+    head, *rows = judge_rows(table)
+    return Judged(in_words(table), head, rows)
 
 
 def dashboard(audit: Assessment) -> Dashboard:
@@ -121,6 +146,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         standing=audit.standing(),
         groups=groups,
         rows=rows,
+        judged=_judged(audit, reading.level),
         plots=beside,
         below=below,
         folded=folded,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.plots.drawing.layout import fitted, text_width
-from fewlabels.plots.drawing.picture import Area, Box, Line, Note, Point, Sheaf
+from fewlabels.plots.drawing.picture import Area, Box, Cloud, Line, Note, Point, Sheaf
 from fewlabels.plots.drawing.style import LIGHT
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ def _mark(mark: Mark, panel: Panel, ax: Axes, order: float, fonts: list[str]) ->
         # Lines are as wide as the gaps between them: overlapping lines would add up to a solid block.
         wide = min(0.75 * panel.height * (at[-1] - at[0]) / len(at) / abs(panel.y.low - panel.y.high), 1.6)
         ax.hlines(at, starts, ends, color=LIGHT[mark.tone], linewidth=wide, alpha=0.45, zorder=order)
+    elif isinstance(mark, Cloud):
+        xs, ys = zip(*mark.points, strict=True)
+        ax.scatter(xs, ys, s=10, color=LIGHT[mark.tone], alpha=0.35, linewidths=0, zorder=order)
     elif isinstance(mark, Area):
         xs, ys = zip(*mark.points, strict=True)
         ax.fill(xs, ys, color=LIGHT[mark.tone], alpha=mark.shade, linewidth=0, zorder=order)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.plots.drawing.picture import Area, Axis, Key, Line, Panel, Point, scale
+from fewlabels.plots.drawing.picture import Area, Axis, Line, Panel, Point, scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from fewlabels.plots.drawing.picture import Mark, Range
+    from fewlabels.plots.drawing.picture import Key, Mark, Range
 
 
 def density(
@@ -53,7 +53,6 @@ def density(
 def curve_panel(
     points: Sequence[Range],
     spread: tuple[float, float, float],
-    words: str,
     tip: str,
     label: str,
     *,
@@ -65,7 +64,8 @@ def curve_panel(
 ) -> Panel:
     """Draw a density with the part between low and high shaded, and mean and interval at its foot.
 
-    `spread` is mean, low, high, and `words` say the same. `also` are marks behind the density, on a height from 0 to 1.
+    `spread` is mean, low, high. The heading says them, so that no words overprint the curve on a phone. `also` are
+    marks behind the density, on a height from 0 to 1.
     """
     mean, low, high = spread
     shown = points or ((low, 0.0), (high, 0.0))
@@ -81,5 +81,4 @@ def curve_panel(
         marks.append(Area(((low, 0.08), *inside, (high, 0.08)), tip, "main", 0.22))
         marks.append(Line(line, tip, "main"))
     marks.append(Point(mean, 0.04, tip, xs=(low, high)))
-    # Words inside the frame would overprint the curve on a phone.
-    return Panel(x, Axis(0, 1), tuple(marks), height=210, keys=(Key(words, "ink", "none"), *keys))
+    return Panel(x, Axis(0, 1), tuple(marks), height=210, keys=keys)

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fewlabels.plots.drawing.layout import FONT, TURNED, Frame, fitted, frames, text_width, turned_room
-from fewlabels.plots.drawing.picture import Area, Box, Note, Point, Sheaf
+from fewlabels.plots.drawing.picture import Area, Box, Cloud, Note, Point, Sheaf
 from fewlabels.plots.drawing.style import LIGHT, stylesheet
 
 if TYPE_CHECKING:
@@ -143,12 +143,9 @@ def _mark(mark: Mark, place: Frame) -> str:
         return _box(mark, place)
     if isinstance(mark, Note):
         return _note(mark, place)
+    if isinstance(mark, Sheaf | Cloud):
+        return _many(mark, place)
     tip = _title(mark.tip)
-    if isinstance(mark, Sheaf):
-        rows = "".join(f"M{_n(place.x(a))} {_n(place.y(y))}H{_n(place.x(b))}" for a, b, y in mark.rows)
-        apart = abs(place.y(mark.rows[-1][2]) - place.y(mark.rows[0][2])) / len(mark.rows)
-        wide = _n(min(max(0.7 * apart, 1), 2.2))
-        return f'<path d="{rows}" {_stroke(mark.tone)} stroke-width="{wide}" opacity=".45">{tip}</path>'
     path = _path(mark.points, place)
     if isinstance(mark, Area):
         return f'<path d="{path}Z" {_fill(mark.tone)} fill-opacity="{mark.shade:g}">{tip}</path>'
@@ -157,6 +154,18 @@ def _mark(mark: Mark, place: Frame) -> str:
         f'<path d="{path}" fill="none" {_stroke(mark.tone)} stroke-width="{_n(mark.width)}"{dash} '
         f'stroke-linejoin="round">{tip}</path>'
     )
+
+
+def _many(mark: Sheaf | Cloud, place: Frame) -> str:
+    """Draw many lines or dots as one path."""
+    if isinstance(mark, Sheaf):
+        rows = "".join(f"M{_n(place.x(a))} {_n(place.y(y))}H{_n(place.x(b))}" for a, b, y in mark.rows)
+        apart = abs(place.y(mark.rows[-1][2]) - place.y(mark.rows[0][2])) / len(mark.rows)
+        look = f'stroke-width="{_n(min(max(0.7 * apart, 1), 2.2))}" opacity=".45"'
+    else:  # strokes without length and with round ends
+        rows = "".join(f"M{_n(place.x(x))} {_n(place.y(y))}h0" for x, y in mark.points)
+        look = 'stroke-width="6" stroke-linecap="round" opacity=".35"'
+    return f'<path d="{rows}" {_stroke(mark.tone)} {look}>{_title(mark.tip)}</path>'
 
 
 def _point(mark: Point, place: Frame) -> str:

@@ -98,6 +98,15 @@ class Sheaf:
 
 
 @dataclass(frozen=True)
+class Cloud:
+    """Many faint dots, for groups that are too many to point at one by one."""
+
+    points: tuple[Range, ...]
+    tip: str
+    tone: Tone = "main"
+
+
+@dataclass(frozen=True)
 class Note:
     """Words beside a point; `side` is the side of the point on which they stand.
 
@@ -113,7 +122,7 @@ class Note:
     room: float | None = None
 
 
-Mark = Point | Box | Line | Area | Sheaf | Note
+Mark = Point | Box | Line | Area | Sheaf | Cloud | Note
 
 
 @dataclass(frozen=True)
