@@ -40,12 +40,12 @@ def counted(count: int, noun: str) -> str:
 def plural(noun: str) -> str:
     """The plural of a noun.
 
-    >>> plural("class"), plural("category"), plural("group")
-    ('classes', 'categories', 'groups')
+    >>> plural("class"), plural("category"), plural("group"), plural("day")
+    ('classes', 'categories', 'groups', 'days')
     """
     if noun.endswith("person"):
         return f"{noun.removesuffix('person')}people"
-    if noun.endswith("y"):
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 

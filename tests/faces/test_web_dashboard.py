@@ -121,8 +121,8 @@ def test_people_who_are_there_come_first() -> None:
                     "last": [None, None]})  # fmt: skip
     made = work(pace, people, None, (), NOW)
     assert [(one.name, one.here, one.last) for one in made.members] == [
-        ("bob", True, "1 minute ago"),
-        ("ann", False, "59 minutes ago"),
+        ("bob", True, "1 min ago"),
+        ("ann", False, "59 min ago"),
     ]
     assert made.here == ("bob",)
     assert made.chart.startswith("<svg")

@@ -118,7 +118,7 @@ def test_from_a_file_to_the_dashboard(folder: Path) -> None:
     assert audit.spec.stop == fl.Stop(labels=40, probability=0.9)
     assert (audit.spec.target, audit.spec.overlap, audit.spec.groups["by"]) == ("pool", 2, "column")
     shown = audit.item("t0", columns=None)
-    assert list(shown.values()) == ["text: text 0\nregion: N"]
+    assert shown == {"text": "text 0", "region": "N"}
     assert files(folder) == []
 
 

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError
 from fewlabels.io.files import ENDINGS, open_file
+from fewlabels.io.finder import columns_of, guess
 from fewlabels.io.limits import Limits
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _LIMITS = Limits(columns=12_000, unpacked=10**9, ratio=10)  # a server has more 
 _PREFIX = "fewlabels-draft-"
 _SAMPLE = 3  # rows that are shown
 _SHOWN = 40  # columns of them
+_FEW = 30  # columns of a file that are always listed
+_MOST_COLUMNS = 200  # columns that are listed
 _LONGEST = 80  # characters of a value that are shown
 _NAME = 100  # characters of a file's name
 
@@ -43,6 +46,8 @@ class Draft:
     id: str
     owner: str
     source: Source
+    columns: list[str]
+    """The columns that a page lists."""
     sample: dict[str, list[str]]
     """The first values of the first columns."""
     folder: Path | None = None
@@ -64,10 +69,19 @@ class Draft:
             return self._read[1], self._read[2]
 
 
-def _sample(source: Source) -> dict[str, list[str]]:
+def _sample(source: Source, columns: list[str]) -> dict[str, list[str]]:
     """The first values of the first columns, short enough for a page."""
-    batch = next(iter(source.batches(source.columns[:_SHOWN], _SAMPLE)))
+    batch = next(iter(source.batches(columns[:_SHOWN], _SAMPLE)))
     return {name: [_short(value) for value in batch.column(name).to_pylist()] for name in batch.schema.names}
+
+
+def _columns(source: Source) -> list[str]:
+    """The columns that a page lists: where there are very many, without those that seem to be scores."""
+    names = source.columns
+    if len(names) <= _FEW:
+        return names
+    scores = set(columns_of(source, guess(source).scores))
+    return [name for name in names if name not in scores][:_MOST_COLUMNS] or names[:_FEW]
 
 
 def _short(value: object) -> str:
@@ -139,7 +153,8 @@ class Drafts:
             return self._folder
 
     def _keep(self, owner: str, source: Source, folder: Path | None) -> Draft:
-        draft = Draft(secrets.token_urlsafe(12), owner, source, _sample(source), folder)
+        columns = _columns(source)
+        draft = Draft(secrets.token_urlsafe(12), owner, source, columns, _sample(source, columns), folder)
         # Nobody may ever come back: the draft ends all the same.
         timer = threading.Timer(self._life, self.end, [draft.id])
         timer.daemon = True

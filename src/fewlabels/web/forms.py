@@ -12,7 +12,7 @@ from fewlabels.errors import Argument, Call, FewlabelsError
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
@@ -74,7 +74,6 @@ _OTHER_NAMES |= {"compare": "a", "compare_models": "a", "certify": "line", "norm
 _OTHER_NAMES |= {"highest": "lowest", "stop_width": "overall", "only": "groups"}
 _OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =]([A-Z][A-Z,]*\b|'[^']*'|\"[^\"]*\"))?")
 _MOST_GROUPS = 1_000  # values of a column that is offered for groups
-_MOST_LISTED = 200  # columns that a list offers
 
 
 class WrongFieldError(Exception):
@@ -196,12 +195,6 @@ def groups_offered(pool: Pool, source: Source) -> dict[str, str]:
         if 2 <= values <= min(_MOST_GROUPS, len(pool) // 2):
             offered[f"column:{name}"] = f"by {name} ({counted(values, 'group')})"
     return offered
-
-
-def columns_offered(source: Source, scores: Iterable[str] = ()) -> list[str]:
-    """The columns that a list offers: all but the scores, if there are very many."""
-    names, hidden = source.columns, set(scores)
-    return names if len(names) <= _MOST_LISTED else [name for name in names if name not in hidden][:_MOST_LISTED]
 
 
 def lines(text: object) -> list[str]:

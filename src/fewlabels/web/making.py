@@ -180,7 +180,7 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     said = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
     notes = [f"{line.what or 'note'}: {line.text}" for line in lines if line.what in _ABOUT]
     notes += [] if pool is None else _doubts(service, pool)
-    offered = forms.columns_offered(draft.source)
+    offered = draft.columns
     seen = typed.get("content")
     if seen is None:
         seen = [pool.content] if pool is not None and pool.content in offered else []

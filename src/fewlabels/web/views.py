@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # The plots for the owner while labels come in: about the answer, and about the work. The report has all the others.
 _SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
 _FOLDED = ("allocation",)
+_TALL = 15  # groups: plots with more are higher than the column beside them
 _MOST_ROWS = 30  # groups that the dashboard lists; a page of its own has all of them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model"}
@@ -83,6 +84,7 @@ class Dashboard:
     rows: int
     judged: Judged | None
     plots: tuple[Plot, ...]
+    below: tuple[Plot, ...]
     folded: tuple[Plot, ...]
 
 
@@ -126,6 +128,13 @@ def dashboard(audit: Assessment) -> Dashboard:
 
     sought = audit.spec.task.sought is not None
     groups = _columns(finding)
+    rows = len(groups[0].cells) if groups else 0
+    beside, folded = drawn([name for name in _SHOWN if name != "chances" or sought]), drawn(_FOLDED)
+    below: tuple[Plot, ...] = ()
+    if rows > _TALL and len(beside) > 1:  # high plots stand side by side, and none alone in its row
+        beside, below = beside[:1], beside[1:]
+        if len(below) % 2:
+            below, folded = below + folded, ()
     return Dashboard(
         finding=finding,
         certainty=certainty(finding) if finding.labels.labelled else None,
@@ -136,10 +145,11 @@ def dashboard(audit: Assessment) -> Dashboard:
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
         groups=groups,
-        rows=len(groups[0].cells) if groups else 0,
+        rows=rows,
         judged=_judged(audit, reading.level),
-        plots=drawn([name for name in _SHOWN if name != "chances" or sought]),
-        folded=drawn(_FOLDED),
+        plots=beside,
+        below=below,
+        folded=folded,
     )
 
 

@@ -174,11 +174,11 @@ def ago(at: float | None, now: float) -> str:
     """How long ago something was; empty if it never was.
 
     >>> ago(0.0, 30.0), ago(0.0, 120.0), ago(None, 1.0)
-    ('just now', '2 minutes ago', '')
+    ('just now', '2 min ago', '')
     """
     if at is None:
         return ""
-    return "just now" if now - at < 60 else f"{lasting(now - at)} ago"
+    return "just now" if now - at < 60 else f"{lasting(now - at, short=True)} ago"
 
 
 @dataclass(frozen=True)
