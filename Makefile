@@ -4,10 +4,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 CORE := .venv/.core
 LOWEST := .venv-lowest
-DIST := .venv-dist
 AUDIT := .venv-audit
 
-.PHONY: env demo quick test long lowest audit lint format docs bench dist container clean
+.PHONY: env demo quick test long lowest audit lint format docs bench dist container smoke clean
 
 env: $(READY)
 
@@ -69,29 +68,27 @@ format: env
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The documentation site, in build/site: links checked, the gallery drawn and the API written by the current code.
+# The documentation site, in build/site: links checked; gallery, notebooks and API by the current code.
 docs: env
 	$(BIN)/python scripts/cli_reference.py
-	$(BIN)/python scripts/site.py
+	$(BIN)/python -m scripts.site
 
 bench: env
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-# Builds the sdist and the wheel, then tries the wheel where there is nothing else. See docs/releasing.md.
+# Builds the sdist and the wheel into dist/, and tries the wheel where there is nothing else. See docs/releasing.md.
 dist:
-	rm -rf dist
-	$(PYTHON) -m venv --clear $(DIST)
-	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check build
-	$(DIST)/bin/python -m build --outdir dist
-	$(PYTHON) -m venv --clear $(DIST)
-	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	folder=$$(mktemp -d) && cd $$folder && $(CURDIR)/$(DIST)/bin/fewlabels demo && rm -rf $$folder
+	$(PYTHON) scripts/smoke.py --only wheel
 
-# Builds the image and runs the demo in it. Needs a container engine: make container ENGINE=podman.
+# Builds the image and runs the demo in it: make container ENGINE=podman. Where no engine answers, that is said, and the
+# Dockerfile is followed in a folder.
 ENGINE ?= docker
 container:
-	$(ENGINE) build --tag fewlabels .
-	$(ENGINE) run --rm fewlabels demo
+	$(PYTHON) scripts/smoke.py --only container --engine $(ENGINE)
+
+# Wheel, sdist and image, each built and tried where there is nothing else.
+smoke:
+	$(PYTHON) scripts/smoke.py --engine $(ENGINE)
 
 clean:
-	rm -rf .venv $(LOWEST) $(DIST) $(AUDIT) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf .venv $(LOWEST) $(AUDIT) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -128,6 +128,7 @@ def killed(folder: Path, kills: int, address: str | None) -> str:
             done += 1
         reports.check(here)
         told += len(reports.told)
+        print(f"killed: {done:,} of {kills:,} so far, {told:,} labels told, 0 lost, 0 doubled", flush=True)
         if address:
             break  # a server has one database; start again with another one
     return f"killed: {done:,} kills, {told:,} labels told, 0 lost, 0 doubled"

@@ -1,12 +1,13 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,compare,honest] [--pools models_emotion,models_sst2]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,compare,pairs,honest] [--pools NAMES]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
 --data: worlds that are made here (--what worlds), of which the pools know nothing.
 
 best: percent of runs in which the chosen model is the best, on 1,000 items drawn at random, beside the baselines.
 compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
+pairs: the same for two pairs of public models that have confidences, as they are, said in five words, and left out.
 honest: how often "95% sure" is right, at the moment it is first said.
 worlds: the same on made worlds: 2 to 100 models, 2 to 50 classes, independent or relatives, one good among bad, models
 that nobody can tell apart, a rare class, with confidences.
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fewlabels as fl
+from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest import simulate_models
 
 if TYPE_CHECKING:
@@ -77,6 +79,55 @@ def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
         )  # fmt: skip
         scores = ("error", "sd", "coverage", "sure", "sure-right")
         show(f"{name}, {title}: {task.a} against {task.b} at 50, 100, 200 labels", table, scores)
+
+
+# Two files of one model each, in the same order.
+PAIRS = {"imagenet": ("imagenet", "imagenet_resnet101"), "cifar100": ("cifar100", "cifar100_wrn")}
+# What a language model says instead of a number: unlikely, perhaps, probably, very probably, certainly.
+VERBAL = np.array([0.2, 0.5, 0.7, 0.9, 0.99])
+
+
+def pairs(folder: Path, runs: int, budgets: tuple[int, ...] = (50, 100, 200)) -> None:
+    """The difference of two models on all of their items, from labels at random where they differ, as the product asks.
+
+    The belief is read at the budgets only, which is all that error, stated sd and coverage need.
+    """
+    for name, files in PAIRS.items():
+        both = [np.load(folder / f"{file}.npz", allow_pickle=False) for file in files]
+        said = [one["predicted"] if "predicted" in one else one["scores"].argmax(axis=1) for one in both]
+        sure = [one["confidence"] if "confidence" in one else one["scores"].max(axis=1) for one in both]
+        true, given = both[0]["labels"].astype(np.int64), np.column_stack(sure).astype(float)
+        arrays = {
+            "predicted": np.column_stack(said),
+            "models": ["a", "b"],
+            "classes": [str(c) for c in both[0]["classes"]],
+        }
+        in_words = VERBAL[np.abs(given[..., None] - VERBAL).argmin(axis=2)]
+        for how, known in (("as they are", given), ("in five words", in_words), ("left out", None)):
+            pool = fl.read_pool(arrays if known is None else arrays | {"confidence": known})
+            found = np.array([_pair(pool, true, budgets, run) for run in range(runs)])
+            error, sd, covered = np.sqrt((found[..., 0] ** 2).mean(axis=0)), found[..., 1].mean(axis=0), found[..., 2]
+            print(
+                f"{name}, confidences {how}, at {budgets} labels: rmse {np.round(100 * error, 2)}, stated sd "
+                f"{np.round(100 * sd, 2)}, covered {np.round(100 * covered.mean(axis=0))}%", flush=True,
+            )  # fmt: skip
+
+
+def _pair(pool: Pool, true: Any, budgets: tuple[int, ...], run: int) -> list[tuple[float, float, bool]]:
+    """Error, stated sd and whether the interval holds, at each budget of one run."""
+    task, rng = fl.CompareModels(fl.Accuracy(), "a", "b"), np.random.default_rng(run)
+    cells = task.cells(pool, fl.whole(pool))
+    right = pool.answers == true[:, None]
+    exact = float(right[:, 0].mean() - right[:, 1].mean())
+    order, prior = rng.permutation(np.flatnonzero(task.asks(cells))), fl.Learned().on(cells, "pool")
+    found = []
+    for budget in budgets:
+        items = order[:budget]
+        draws = prior.belief(Outcomes.of(cells, items, true[items])).draws(rng, 400)[..., 0]
+        apart = draws[:, 0] - draws[:, 1]
+        low, high = np.quantile(apart, [0.025, 0.975])
+        found.append((float(apart.mean()) - exact, float(apart.std()), bool(low <= exact <= high)))
+    return found
 
 
 # Made worlds: models, classes, and the range of their accuracies.
@@ -149,7 +200,9 @@ def main() -> None:
     what = given.what.split(",") if given.what else (["best", "compare"] if given.data else ["worlds"])
     if "worlds" in what:
         worlds(given.runs)
-    for name in given.pools.split(",") if given.data else ():
+    if "pairs" in what:
+        pairs(given.data, given.runs)
+    for name in given.pools.split(",") if given.data and {"best", "honest", "compare"} & set(what) else ():
         pool, labels = read(given.data, name)
         if "best" in what or "honest" in what:
             best(pool, labels, name, given.runs)

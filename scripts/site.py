@@ -1,10 +1,10 @@
 """Build the documentation site into build/site: the pages of docs/, a gallery of every plot, and the API.
 
-    python scripts/site.py [--out build]
+    python -m scripts.site [--out build]
 
 The pages are copied to build/docs, and links that leave docs/ are put right there, so that the originals read well on a
-code host too. The pictures of the gallery are drawn by the current code. MkDocs checks every link (--strict), and needs
-no network.
+code host too. The pictures of the gallery are drawn, and the notebooks are run, by the current code. MkDocs checks
+every link (--strict), and needs no network.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import fewlabels as fl
 from fewlabels import plots
+from scripts import notebooks
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")  # pages beside docs/
@@ -61,6 +63,7 @@ def prepare(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shutil.copytree(ROOT / "docs" / "pictures", folder / "pictures")
+    shutil.copy(ROOT / "docs" / "site.css", folder)
     pages = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
     pages |= {name: ROOT / name for name in OTHERS} | {"index.md": ROOT / "README.md"}
     for name, path in pages.items():
@@ -68,6 +71,11 @@ def prepare(folder: Path) -> None:
     code = (ROOT / "examples" / "mini.py").read_text(encoding="utf-8")
     (folder / "mini.md").write_text(f"# The method in a page of NumPy\n\n```python\n{code}```\n", encoding="utf-8")
     (folder / "gallery.md").write_text(gallery(folder / "gallery"), encoding="utf-8")
+    (folder / "notebooks").mkdir()
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        with tempfile.TemporaryDirectory() as work:
+            text = notebooks.page(notebooks.run(path, Path(work)), path.stem)
+        (folder / "notebooks" / f"{path.stem}.md").write_text(text, encoding="utf-8")
     api(folder / "api")
 
 
@@ -97,7 +105,8 @@ def _link(found: re.Match[str], folder: Path, pages: set[str]) -> str:
     path = (folder / file).resolve()
     inside = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else file
     name = {"README.md": "index.md", "examples/mini.py": "mini.md"}.get(inside, inside.removeprefix("docs/"))
-    if name in pages or name == "mini.md" or name.startswith("pictures/"):
+    name = re.sub(r"^(notebooks/.*)\.ipynb$", r"\1.md", name)
+    if name in pages or name == "mini.md" or name.startswith(("pictures/", "notebooks/")):
         return f"{picture}[{words}]({name}{mark}{anchor})"
     return words if words.strip("`") == inside else f"{words} (`{inside}`)"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tomllib
@@ -13,8 +14,10 @@ import pytest
 import yaml
 
 from fewlabels.cli.main import cli
+from scripts import smoke
 
 ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
@@ -62,6 +65,26 @@ def test_the_image_runs_without_rights_and_is_asked_for_its_health() -> None:
     assert instructions("USER") == ["fewlabels"]
     assert DOCKERFILE.index("USER fewlabels") > DOCKERFILE.rindex("RUN ")
     assert "/healthz" in " ".join(instructions("HEALTHCHECK"))
+
+
+def test_the_dockerfile_can_be_followed_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make smoke` does so for good; here without the index: what would be run, and what is copied."""
+    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+    assert {word for word, _ in smoke.instructions(TEXT)} <= known
+    ran: list[tuple[Any, Path]] = []
+    monkeypatch.setattr(smoke, "run", lambda command, folder, *_: ran.append((command, folder)))
+    monkeypatch.setattr(smoke, "serving", lambda *_: contextlib.nullcontext("http://127.0.0.1:9"))
+    monkeypatch.setattr(smoke, "look", lambda address: None)
+    smoke.follow(TEXT, tmp_path)
+    assert (tmp_path / "source/src/fewlabels/__init__.py").exists()
+    assert not list(tmp_path.rglob("__pycache__"))
+    built = ran[0][0][-1]
+    assert f"--wheel-dir {tmp_path}/wheels ." in built
+    assert f"{tmp_path}/opt/fewlabels/bin/python -m pip install" in ran[2][0][-1]
+    assert not any(word in str(command) for command, _ in ran for word in smoke.LEFT_OUT)
+    health, where = ran[-1]
+    assert where == tmp_path / "data"
+    assert "http://127.0.0.1:9/healthz" in health[-1]
 
 
 def test_the_services_fit_together() -> None:

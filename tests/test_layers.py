@@ -53,6 +53,7 @@ ORDER = (
     "planning",
     "findings",
     "gate",
+    "understanding",
     "plots",
     "report",
     "paper",
@@ -66,12 +67,11 @@ ORDER = (
 # Beside the order: what these may import of fewlabels. Only `web`, `cli` and the package's own __init__ import them.
 ASIDE = {"data": {"errors"}}
 # Those that point up, inside a method and for convenience: `pool.differences(...)`, `audit.plot()`, `audit.check(...)`,
-# `audit.report(...)` and `store.labels(name)`; `io.foreign`, which hands files of other programs to their readers; and
-# `web.making`, which reads predictions and questions as `fewlabels new` does.
+# `audit.report(...)` and `store.labels(name)`; and `io.foreign`, which hands files of other programs to their
+# readers.
 UPWARDS = {
     "pool": {"changes"},
     "io": {"interop"},
-    "web": {"cli"},
     "assessment": {"findings", "gate", "plots", "report"},
     "store": {"labelling"},
 }

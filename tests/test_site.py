@@ -7,30 +7,52 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 
 import fewlabels as fl
 from fewlabels import plots
-from scripts import site
+from scripts import notebooks, site
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_pages_are_made_ready() -> None:
     text = (
-        "See [the rules](SECURITY.md), [a page](docs/web.md#people), [code](src/fewlabels/pool.py), [it](#here).\n"
+        "See [the rules](SECURITY.md), [a page](docs/web.md#people), [code](src/fewlabels/pool.py), [it](#here),\n"
+        "[a notebook](docs/notebooks/quick-start.ipynb).\n"
         "Words:\n- one\n- two\n\n```csv answers.csv\na,[b](c)\n```\n\n```python no-run\nx\n```\n"
     )
     assert site.page(text, ROOT, {"SECURITY.md", "web.md"}) == (
-        "See [the rules](SECURITY.md), [a page](web.md#people), code (`src/fewlabels/pool.py`), [it](#here).\n"
+        "See [the rules](SECURITY.md), [a page](web.md#people), code (`src/fewlabels/pool.py`), [it](#here),\n"
+        "[a notebook](notebooks/quick-start.md).\n"
         'Words:\n\n- one\n- two\n\n```csv title="answers.csv"\na,[b](c)\n```\n\n```python\nx\n```\n'
+    )
+
+
+def test_notebooks_are_kept_without_output_and_shown_with_it() -> None:
+    files = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+    assert len(files) >= 2
+    for file in files:
+        notebook = nbformat.read(file, as_version=4)
+        nbformat.validate(notebook)
+        assert not any(cell.outputs or cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+    table = nbformat.v4.new_output("execute_result", {"text/plain": "t", "text/html": "<p>one</p>\n\n<p>two</p>"})
+    cells = [
+        nbformat.v4.new_markdown_cell("# Title\n\nWords."),
+        nbformat.v4.new_code_cell("x", outputs=[table, nbformat.v4.new_output("stream", text="said\n")]),
+    ]
+    assert notebooks.page(nbformat.v4.new_notebook(cells=cells), "one") == (
+        "# Title\n\n*This page is the notebook `docs/notebooks/one.ipynb`, run by the current code.*\n\nWords.\n\n"
+        '```python\nx\n```\n\n<div class="output">\n<p>one</p>\n<p>two</p>\n</div>\n\n```text\nsaid\n```\n'
     )
 
 
 def test_every_page_that_is_named_exists() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    named = set(re.findall(r"[\w-]+\.md", text)) - {"index.md", "gallery.md", "mini.md"}
+    named = set(re.findall(r"[\w/-]+\.md", text)) - {"index.md", "gallery.md", "mini.md"}
     there = {path.name for path in [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]}
+    there |= {f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
     assert named <= there
 
 
@@ -74,6 +96,9 @@ def test_the_site_is_built_and_needs_no_network(tmp_path: Path) -> None:
                 assert unquote(parts.fragment) in pages[target].places, f"{path.name}: {link}"
     gallery = (folder / "gallery.html").read_text(encoding="utf-8")
     assert all(f'src="gallery/{kind}.svg"' in gallery for kind in plots.PLOTS)
+    for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        shown = (folder / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
+        assert shown.count('<div class="output">') >= 3, notebook.name  # tables and pictures of cells that were run
     described = "".join(path.read_text(encoding="utf-8") for path in (folder / "api").glob("*.html"))
     for name in fl.__all__:
         thing = getattr(fl, name)

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Number = TypeVar("Number", bound=np.generic)
@@ -52,6 +54,18 @@ def column_of(values: NDArray[Any]) -> pa.Array[Any]:
     """
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values).data)])
+
+
+def text_column(texts: Sequence[str]) -> pa.Array[Any]:
+    """A column of texts.
+
+    >>> text_column(["Zoë", "", "Al"]).to_pylist()
+    ['Zoë', '', 'Al']
+    """
+    encoded = [text.encode(errors="replace") for text in texts]  # half a character is in no column
+    ends = np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.int32)
+    parts = [None, pa.py_buffer(ends.data), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(texts), parts)
 
 
 def texts_of(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> tuple[NDArray[np.int64], bytes]:

@@ -325,17 +325,25 @@ class Assessment(Views):
         kind = kind or plots.main_kind(self)
         return plots.display(plots.read_all(self, level, kinds=[kind])[kind])
 
-    def report(self, path: str | os.PathLike[str], *, level: float = 0.95, rules: Sequence[str | Rule] = ()) -> Path:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        level: float = 0.95,
+        rules: Sequence[str | Rule] = (),
+        content: str | os.PathLike[str] | None = None,
+    ) -> Path:
         """Write the report into one file, in the format that its name shows: .html, .md or .json. Returns its path.
 
-        With `rules`, such as ["accuracy >= 0.9"], it also says whether they pass; see `check`.
+        With `rules`, such as ["accuracy >= 0.9"], it also says whether they pass; see `check`. `content` is the folder
+        of the pictures that the items name: the report then has small versions of some of them.
         """
         from fewlabels.gate import Rule
         from fewlabels.report import format_of, read, write
 
         format_of(path)  # refuse a wrong name before the work, not after it
         put = [Rule(rule) if isinstance(rule, str) else rule for rule in rules]
-        return write(read(self, level, rules=put), path)
+        return write(read(self, level, rules=put, content=content), path)
 
     def close(self) -> None:
         """Close the database, unless it was passed in open."""

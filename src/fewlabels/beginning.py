@@ -81,7 +81,8 @@ def create(
     anchor
         The share of steps that take items at random from the whole pool, whatever the policy says, so that numbers over
         all items can be trusted. If neither this nor a policy is given, a tenth to find groups, and a fifth to estimate
-        all of them (half if there are more than thirty); see `policies.anchors`. 0 if a policy is given.
+        all of them (half if there are more than thirty); see `policies.anchors`. 0 if a policy is given, and
+        for several models, where it buys how often each is right.
     model
         The model that the question is about, if the pool has several and the task is about one. The labels serve the
         others too: `audit.estimates(model="old")`.

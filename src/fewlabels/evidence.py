@@ -26,13 +26,16 @@ _FAR = 3.0  # standard deviations from the mean, beyond which a number tells not
 
 
 def coded(
-    columns: Mapping[str, pa.ChunkedArray[Any]], predicted: NDArray[np.int32], choices: Sequence[str]
+    columns: Mapping[str, pa.ChunkedArray[Any]],
+    predicted: NDArray[np.int32],
+    choices: Sequence[str],
+    count: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
     """The evidence of each item, shape (items, numbers); a column that cannot be evidence is an InputError.
 
     Where there are two classes, a column may say which class is the true one rather than whether the prediction is
     right: then its meaning turns with the prediction, so each number is there a second time, with the other sign where
-    the second class is predicted.
+    the second class is predicted. `count` is how many items each row stands for, shape (items,), if not one.
 
     >>> import pyarrow as pa
     >>> judge = pa.chunked_array([["good", "good", "bad", None]])
@@ -42,12 +45,27 @@ def coded(
            [-1.33, -0.5 ],
            [ 0.  ,  1.5 ]])
     """
-    found = [values for name, column in columns.items() for values in _numbers(name, column, predicted, choices)]
+    n = np.ones(len(predicted)) if count is None else count.astype(float)
+    found = [values for name, column in columns.items() for values in _numbers(name, column, predicted, choices, n)]
     if len(choices) == 2:
         side = np.where(predicted == 1, -1.0, 1.0)
         turned = [values * side for values in found]
-        found += [values - values.mean() for values in turned if np.ptp(values) > 0]
+        found += [values - np.average(values, weights=n) for values in turned if np.ptp(values) > 0]
     return np.column_stack(found) if found else np.empty((len(predicted), 0))
+
+
+def middles(column: pa.ChunkedArray[Any], low: float, width: float) -> pa.ChunkedArray[Any]:
+    """Numbers that a table has as texts: the middles low + (k + ½)·width of steps k, or with the width 0 the k itself.
+
+    >>> import pyarrow as pa
+    >>> middles(pa.chunked_array([["0", None, "3"]]), 10.0, 2.0).to_pylist()
+    [11.0, None, 17.0]
+    """
+    import pyarrow as pa
+
+    known = (None if text is None else float(text) for text in column.to_pylist())
+    values = [None if k is None else low + (k + 0.5) * width if width else k for k in known]
+    return pa.chunked_array([pa.array(values, pa.float64())])
 
 
 def verdicts(column: pa.ChunkedArray[Any], choices: Sequence[str]) -> NDArray[np.int64] | None:
@@ -75,24 +93,28 @@ def verdicts(column: pa.ChunkedArray[Any], choices: Sequence[str]) -> NDArray[np
 
 
 def _numbers(
-    name: str, column: pa.ChunkedArray[Any], predicted: NDArray[np.int32], choices: Sequence[str]
+    name: str,
+    column: pa.ChunkedArray[Any],
+    predicted: NDArray[np.int32],
+    choices: Sequence[str],
+    n: NDArray[np.float64],
 ) -> list[NDArray[np.float64]]:
     """One column as numbers, each of shape (items,); none if it says the same of every item."""
     import pyarrow as pa
 
     missing = column.is_null().to_numpy()
-    gaps = [_apart(missing, np.ones_like(missing))] if 0 < missing.sum() < len(missing) else []
+    gaps = [_apart(missing, np.ones_like(missing), n)] if 0 < missing.sum() < len(missing) else []
     said = verdicts(column, choices)
     if said is not None:
-        return [*_some(_apart(said == predicted, ~missing)), *gaps]
+        return [*_some(_apart(said == predicted, ~missing, n)), *gaps]
     if pa.types.is_temporal(column.type):
         raise InputError(f"the column {name!r} holds times, and evidence is numbers or words. Turn them into numbers.")
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         values = column.cast(pa.float64(), safe=False).to_numpy()
         missing = missing | ~np.isfinite(values)
         if len(distinct := np.unique(values[~missing])) > 2:
-            return [_standardised(values, ~missing), *gaps]
-        return [*_some(_apart(values == distinct.max(initial=np.nan), ~missing)), *gaps]
+            return [_standardised(values, ~missing, n), *gaps]
+        return [*_some(_apart(values == distinct.max(initial=np.nan), ~missing, n)), *gaps]
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     words = [str(word).strip().casefold() for word in encoded.dictionary.to_pylist()]
     levels = sorted(set(words))
@@ -104,12 +126,15 @@ def _numbers(
     place = np.array([*(levels.index(word) for word in words), -1])
     said_so = place[encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]
     first = 1 if len(levels) == 2 else 0  # of two words, the one says what the other does
-    return [*(one for level in range(first, len(levels)) for one in _some(_apart(said_so == level, ~missing))), *gaps]
+    return [
+        *(one for level in range(first, len(levels)) for one in _some(_apart(said_so == level, ~missing, n))),
+        *gaps,
+    ]
 
 
-def _apart(yes: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _apart(yes: NDArray[np.bool_], known: NDArray[np.bool_], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """2·(yes − its share) where it is known, else 0; shape (items,)."""
-    share = yes[known].mean() if known.any() else 0.0
+    share = n[known & yes].sum() / max(float(n[known].sum()), 1.0)
     return np.where(known, 2 * (yes - share), 0.0)
 
 
@@ -118,8 +143,9 @@ def _some(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [values] if np.ptp(values) > 0 else []
 
 
-def _standardised(values: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _standardised(values: NDArray[np.float64], known: NDArray[np.bool_], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """Numbers in standard deviations from their mean, at most three; 0 where unknown."""
-    own = values[known]
-    scaled = (values - own.mean()) / max(float(own.std()), 1e-300)
+    own, weight = values[known], n[known]
+    mean = np.average(own, weights=weight)
+    scaled = (values - mean) / max(float(np.sqrt(np.average((own - mean) ** 2, weights=weight))), 1e-300)
     return np.clip(np.where(known, scaled, 0.0), -_FAR, _FAR)

@@ -81,10 +81,11 @@ class Index:
         return -1
 
     def _scanned(self, wanted: Sequence[str]) -> NDArray[np.int64]:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        unique = pa.array(wanted, self._ids.type).unique()
+        from fewlabels.arrow import text_column
+
+        unique = text_column([*dict.fromkeys(wanted)]).cast(self._ids.type)
         at: Any = pc.indices_nonzero(pc.is_in(self._ids, value_set=unique))
         place = dict(zip(self._ids.take(at).to_pylist(), at.to_pylist(), strict=True))
         return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.errors import Argument, InputError, LabelError, sentence
-from fewlabels.evidence import coded
+from fewlabels.evidence import coded, middles
 from fewlabels.hashing import column_bytes, framed
 from fewlabels.index import Index
 from fewlabels.wording import plural, some_of
@@ -128,9 +128,8 @@ class Pool:
         return None if self.confidence is None else float(np.average(self.confidence, weights=self.count))
 
     def __repr__(self) -> str:
-        has = (
-            "scores" if self.score_sums is not None else "confidence" if self.confidence is not None else "predictions"
-        )
+        told = "confidence" if self.confidence is not None else "predictions"
+        has = "scores" if self.score_sums is not None else told
         items, classes = f"{len(self):,} items", f"{len(self.choices):,} classes"
         models = f"{len(self.models):,} models, " if self.models else ""
         return f"<Pool: {items}, {models}{classes}, {has}, from {self.source}>"
@@ -149,7 +148,10 @@ class Pool:
         >>> fl.read_pool(said, evidence=["judge"]).known.ravel()
         array([ 0.5,  0.5, -1.5,  0.5])
         """
-        values = coded({name: self.column(name) for name in self.evidence}, self.predicted, self.choices)
+        steps = {} if self.reserve is None else self.reserve.steps
+        columns = {name: self.column(name) for name in self.evidence}
+        columns |= {name: middles(columns[name], *steps[name]) for name in self.evidence if name in steps}
+        values = coded(columns, self.predicted, self.choices, self.count)
         return values if values.shape[1] else None
 
     @cached_property
@@ -232,10 +234,8 @@ class Pool:
 
     def _no_model(self, model: str) -> str:
         if not self.models:
-            return (
-                f"the pool (from {self.source}) has one model without a name, so there is no model {model!r}. "
-                "Leave the name out, or read a pool of several models."
-            )
+            alone = f"the pool (from {self.source}) has one model without a name, so there is no model {model!r}."
+            return f"{alone} Leave the name out, or read a pool of several models."
         near = difflib.get_close_matches(str(model), self.models, 1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         return f"the pool (from {self.source}) has no model {model!r}. {hint}It has {some_of(self.models)}."
@@ -261,16 +261,14 @@ class Pool:
         if self.reserve is not None:
             for text in ("reserve", self.reserve.fingerprint, str(self.reserve.seed), self.content or ""):
                 digest.update(framed(text.encode()))
-            return digest.hexdigest()
+            return _with(digest, self._later_parts())
         for array in (self.predicted, self.confidence, self.score_sums):
             digest.update(framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
         digest.update(framed(column_bytes(self.ids)))
         digest.update(framed((self.content or "").encode()))
         for name in sorted(self.columns.column_names if self.columns is not None else []):
             digest.update(framed(name.encode()) + framed(column_bytes(self.column(name))))
-        for part in self._later_parts():
-            digest.update(part)
-        return digest.hexdigest()
+        return _with(digest, self._later_parts())
 
     def _later_parts(self) -> Iterator[bytes]:
         """The parts of the fingerprint that the first versions did not have; none where a pool has nothing of them."""
@@ -287,11 +285,10 @@ class Pool:
     def profile(self) -> NDArray[np.float64] | None:
         """The shares of the true classes that the classifier expects, given its prediction.
 
-        Row k is the mean score vector of the items predicted as k, scaled to sum to exactly 1 (scores may
-        be rounded), shape (classes, classes). Where only
-        a confidence s is known, the row has its mean s at k and the rest spread evenly. A class that is
-        never predicted has an even row, and so has a missing answer, over all that a label can be. None if the pool
-        has predicted classes only.
+        Row k is the mean score vector of the items predicted as k, scaled to sum to exactly 1 (scores may be rounded),
+        shape (classes, classes). Where only a confidence s is known, the row has its mean s at k and the rest spread
+        evenly. A class that is never predicted has an even row, and so has a missing answer, over all that a label can
+        be. None if the pool has predicted classes only.
         """
         k, choices = len(self.classes), len(self.choices)
         count = np.bincount(self.predicted, self.count, minlength=k).astype(float)
@@ -390,6 +387,12 @@ class Pool:
         from fewlabels.changes import changed
 
         return "" if self.fingerprint == other.fingerprint else changed(self, other)
+
+
+def _with(digest: hashlib._Hash, parts: Iterable[bytes]) -> str:
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _listed(noun: str, names: list[str]) -> str:

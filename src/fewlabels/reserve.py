@@ -123,6 +123,12 @@ class Reserve:
         """Items of each unit that are not named, shape (units,)."""
         return self.size - np.bincount(self.unit, minlength=self.units)
 
+    @property
+    def steps(self) -> dict[str, tuple[float, float]]:
+        """Low and width of the evidence columns that are numbers, by their names: see `engines/columns.py`."""
+        found = self.table.get("columns", {}).get("steps", ())
+        return {str(name): (float(low), float(width)) for name, low, width in found}
+
     def queue(self, group: NDArray[np.int32], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The named rows of each group in the order of their keys, as far as no item of the group is left out.
 

@@ -134,6 +134,15 @@ class Views(Record):
             return metric, read(items, each[0]), cells
         return metric, NoisyBelief.of([read(items, true) for true in each]), cells
 
+    def possible_labels(self) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
+        """The labelled items, and their true classes: once, or where labels may be wrong as often as they were drawn.
+
+        Shapes (labels,), and (labels,) each.
+        """
+        with self._current() as ledger:
+            items, *each = self._possible_labels(ledger)
+        return items, each
+
     def _possible_labels(self, ledger: Ledger, *, then: bool = False) -> list[NDArray[Any]]:
         """The labelled items and their true classes; several times their classes, where labels may be wrong."""
         if self._voting is None:

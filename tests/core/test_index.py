@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -26,3 +29,16 @@ def test_few_ids_and_many_are_found_alike(same: bool, monkeypatch: pytest.Monkey
     at = np.array([i for i, text in enumerate(IDS) if text is not None])
     np.testing.assert_array_equal(ids.find(everything), at)
     np.testing.assert_array_equal([ids.find([text])[0] for text in everything], at)
+
+
+def test_a_look_at_a_large_pool_does_not_load_pandas() -> None:
+    """Arrow's own `array` would, which takes a second of every command."""
+    code = """
+import sys
+from fewlabels import index
+from fewlabels.arrow import text_column
+index._LARGE = 0
+found = index.Index(text_column(["a", "b", "Zoë"])).find(["Zoë", "c", "Zoë", "\\ud800"])
+sys.exit("pandas" in sys.modules or found.tolist() != [2, -1, 2, -1])
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0

@@ -11,12 +11,13 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import parts
-from fewlabels.cli.parsing import policy_from, prior_from, task_from
+from fewlabels.cli.parsing import policy_from, prior_from
 from fewlabels.metrics import Metric
 from fewlabels.named import metric_from
 from fewlabels.simulation.methods import method
 from fewlabels.spec import Spec, from_json, to_json
 from fewlabels.testing.zoo import zoo
+from fewlabels.understanding.tasks import task_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable

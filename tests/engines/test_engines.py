@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import statistics
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fewlabels.engines import Columns
 from fewlabels.engines.queues import Queues
 from fewlabels.errors import InputError, PoolChangedError
 from tests.support import tables
@@ -89,6 +94,12 @@ def check(table: Table, rows: list[Row], seed: int = 7, wanted: int = 3) -> None
     content = table.content(PLAIN, ids, ["region", "predicted"])
     assert listed(content) == [(item, by_id[item].region, by_id[item].predicted) for item in ids]
     table.check_ids(PLAIN)
+    few = max(len(rows) // 2, 1)
+    drawn = table.sample("id", few, seed)
+    ids = sorted(by_id, key=lambda item: hashlib.md5(f"{seed}|{item}".encode(), usedforsecurity=False).hexdigest())
+    assert (drawn.rows["id"].to_pylist(), drawn.total) == (ids[:few], len(rows))
+    assert drawn.rows["predicted"].to_pylist() == [by_id[item].predicted for item in ids[:few]]
+    assert table.sample("id", 1, seed, drawn.upto).rows["id"].to_pylist() == ids[:few]
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -103,6 +114,23 @@ def test_many_items(make: Make) -> None:
     rows = many(3000)
     with make(rows) as table:
         check(table, rows, wanted=20)
+
+
+def test_numbers_in_steps(make: Make) -> None:
+    rows = many(600)
+    with make(rows) as table:
+        columns = Columns("id", "predicted", keep=("confidence",), steps=(("confidence", 0.2, 0.1),))
+        steps = {row.id: str(min(11, max(0, math.floor((row.confidence - 0.2) / 0.1)))) for row in rows}
+        summary = table.summary(columns)
+        found = {(row["predicted"], row["keep.confidence"]): row["count"] for row in summary.to_pylist()}
+        assert found == Counter((row.predicted, steps[row.id]) for row in rows)
+        for item in table.reserve(columns, summary, 1, 5).to_pylist():
+            assert item["keep.confidence"] == steps[item["id"]]
+        values = [row.confidence for row in rows]
+        moments = (min(values), max(values), statistics.fmean(values), statistics.pstdev(values))
+        assert table.spread(columns, "confidence") == pytest.approx(moments)
+        assert table.spread(columns, "region") is None
+        assert [table.different(columns, "region", most) for most in (2, 9)] == [2, 3]
 
 
 def test_a_limit_that_was_too_low_is_raised(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

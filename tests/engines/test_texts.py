@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,6 +57,11 @@ def written(dialect: str) -> str:
         "numbers that are not whole": texts.broken("50% off"),
         "lookup": texts.lookup(2),
         "content": texts.content(2, ["text"]),
+        "number of rows": texts.counted(),
+        "spread of numbers": texts.spread("50% off"),
+        "different values": texts.different("text", 22),
+        "steps": Texts(dialect, texts.source, replace(COLUMNS, steps=(("50% off", -1.5, 0.5),)), SCHEMA).summary(),
+        "sample": texts.sample(7, "8000000000000"),
     }
     return "\n".join(f"-- {name}\n{text};\n" for name, text in named.items())
 
@@ -69,7 +75,7 @@ def test_the_texts_are_the_stored_ones(dialect: str) -> None:
 def test_the_texts_can_be_read_back(dialect: str) -> None:
     import sqlglot
 
-    assert len(sqlglot.parse(written(dialect), read=dialect)) == 9
+    assert len(sqlglot.parse(written(dialect), read=dialect)) == 14
 
 
 @pytest.mark.parametrize(

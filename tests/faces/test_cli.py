@@ -14,10 +14,11 @@ from click.testing import CliRunner
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
-from fewlabels.cli.parsing import labels_from, task_from
+from fewlabels.cli.parsing import labels_from
 from fewlabels.io.opening import open_source
 from fewlabels.named import groups_from, metric_from
 from fewlabels.simulation.study import simulate
+from fewlabels.understanding.tasks import task_from
 
 CLASSES = ("ant", "bee", "cat")
 QUICK = ["--budgets", "5,10", "--runs", "4", "--jobs", "1"]

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from fewlabels.cli.main import _PLACES, cli
-from tests.test_docs import run_blocks
+from tests.test_docs import WALKED, blocks, run_blocks
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "pyarrow", "sqlalchemy", "numba", "matplotlib", "rich", "jinja2", "fastapi", "fewlabels.cli.new")
@@ -166,6 +166,32 @@ def test_the_commands_of_a_page_run(page: str, tmp_path, monkeypatch) -> None:
                 writer.writeheader()
                 label = "pass" if page == "judges.md" else "other"
                 writer.writerows(row | {"label": label} for row in rows)
+
+
+@pytest.mark.parametrize("page", WALKED)
+@pytest.mark.slow
+def test_a_page_is_one_path(page: str, tmp_path, monkeypatch) -> None:
+    """Code and commands in the order of the page; and what it shows is what the command before has printed."""
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {"__name__": "__main__"}
+    printed, shown = "", 0
+    for block in blocks((ROOT / "docs" / page).read_text(encoding="utf-8")):
+        if block.info[:1] == ("python",):
+            exec(compile("\n" * (block.line - 1) + block.text, page, "exec", dont_inherit=True), space)
+        elif block.info[:1] == ("sh",):
+            printed = ""
+            for line in block.text.splitlines():
+                command, _, target = line.partition(" > ")
+                result = CliRunner().invoke(cli, shlex.split(command)[1:])
+                assert result.exit_code == 0, f"{line}\n{result.output}"
+                printed += result.output
+                if target:
+                    (tmp_path / target).write_text(result.stdout, encoding="utf-8")
+        elif block.info[:1] == ("text",):
+            shown += 1
+            for line in block.text.splitlines():
+                assert line in printed, printed
+    assert shown
 
 
 def test_the_tutorial_shows_what_is_printed(tmp_path, monkeypatch) -> None:

@@ -114,13 +114,38 @@ def test_a_folder_is_asked_the_same_items_as_its_files_in_a_database(
     assert json.loads(run("list", tmp_path / "files.db", "--json").stdout)
 
 
+def test_evidence_of_a_table(parts: Path, tmp_path: Path) -> None:
+    database = tmp_path / "audit.db"
+    words = run("new", database, "known", parts / "*.parquet", "--evidence", "floor").stderr
+    assert "evidence    'floor'" in words
+    batch = list(csv.DictReader(io.StringIO(run("ask", database, "known", "-n", 12).stdout)))
+    told = "".join(f"{row['id']},ant\n" for row in batch)
+    run("tell", database, "known", "-", text=f"id,label\n{told}")
+    assert "floor, known of all 3,000 items" in run("show", database, "known").stderr
+    assert "more than 20 different texts" in refused("new", database, "x", parts / "*.parquet", "--evidence", "text")
+
+
+def test_a_sample_of_a_table_can_do_what_a_file_can(parts: Path, tmp_path: Path) -> None:
+    pattern, database = parts / "*.parquet", tmp_path / "audit.db"
+    words = run("new", database, "two", pattern, "--models", "predicted,floor", "--sample", 40).stderr
+    assert "40 of 3,000 rows, drawn at random by 'id'" in words
+    assert "--sample N" in words
+    run("ask", database, "two", "-n", 3)
+    found = run(
+        "simulate", pattern, "--labels", "predicted", "--runs", 2, "--methods", "uniform+items", "--budgets", 20,
+        "--sample", 500, "--json",
+    )  # fmt: skip
+    assert json.loads(found.stdout)["settings"]["items"] == 500
+    assert "500 of 3,000 rows" in found.stderr
+
+
 def test_a_table_that_cannot_be_used(parts: Path, tmp_path: Path) -> None:
     database = tmp_path / "audit.db"
     pattern = parts / "*.parquet"
     assert "no column 'flor'. Did you mean 'floor'?" in refused("new", database, pattern, "--groups", "column:flor")
     assert "--scores" in refused("new", database, pattern, "--scores", "p_*")
     assert "--models" in refused("new", database, pattern, "--models", "a,b")
-    assert "cannot be run on a table" in refused("simulate", pattern, "--labels", "text")
+    assert "--sample 100000" in refused("new", database, pattern, "--models", "a,b")
     assert "one column" in refused("new", database, pattern, "--content", "text,floor")
     pq.write_table(table().slice(0, 5), parts / "c.parquet")
     assert "'item " in refused("new", database, pattern), "an id that occurs twice"

@@ -45,8 +45,35 @@ def models() -> fl.Assessment:
     return audit
 
 
+def compared() -> fl.Assessment:
+    """How much two models differ in two groups: "new" is right where they differ in h0, and "old" in h1."""
+    said = {"old": ["a", "b"] * 30, "new": ["b", "a"] * 30, "half": ["h0"] * 30 + ["h1"] * 30}
+    pool = fl.read_pool(said, models=["old", "new"])
+    task = fl.CompareModels(fl.Accuracy(), "new", "old")
+    audit = fl.create(None, "compared", pool, fl.by_column(pool, "half"), task=task, seed=1)
+    audit.tell({item: said["new" if int(item) < 30 else "old"][int(item)] for item in audit.ask(50).ids})
+    return audit
+
+
+def test_differences_show_for_whom_a_model_is_better() -> None:
+    audit = compared()
+    assert plots.main_kind(audit) == "differences"
+    numbers: Any = audit.plot("differences").numbers
+    assert [row.where for row in numbers.rows] == ["all items", "h0", "h1"]
+    assert [row.region[0] for row in numbers.rows[1:]] == ["more", "less"]
+    for row, told in zip(numbers.rows, audit.answer().table.rows(), strict=True):
+        assert (row.mean, row.low, row.high, row.more) == (told["mean"], told["low"], told["high"], told["more"])
+    assert numbers.finding() == "Of 2 groups: new is better in 1, old is better in 1"
+    picture = plots.svg(numbers)
+    assert "better: " in picture
+    assert "worse: " in picture
+    assert plots.main_kind(models()) == "models"
+    with pytest.raises(fl.SpecError, match="it does not compare two models"):
+        models().plot("differences")
+
+
 def all_numbers() -> dict[str, plots.Plot]:
-    parts = (assessment("compare"), assessment("certify"), assessment(whole=True), assessment(), models())
+    parts = (assessment("compare"), assessment("certify"), assessment(whole=True), assessment(), models(), compared())
     found = {name: one for audit in parts for name, one in plots.read_all(audit, draws=200).items()}
     assert found.keys() == plots.PLOTS.keys()
     return found

@@ -75,6 +75,30 @@ def decided(page: Page) -> None:
     page.wait_for_selector("text=Decided: class 2.")
 
 
+def understood(page: Page) -> None:
+    """What was understood of the built-in example, with all that can be said about it."""
+    page.click('button:has-text("Try the example")')
+    page.wait_for_selector("text=What was understood in")
+    unfolded(page)
+
+
+def asking(page: Page) -> None:
+    """The form of a question, with a mistake in it."""
+    understood(page)
+    page.click('button:has-text("Next: the question")')
+    page.check("[value=compare]")
+    page.fill("[name=labels]", "many")
+    page.click("button.primary:visible")
+    page.wait_for_selector(".wrong")
+
+
+def refused(page: Page) -> None:
+    """A file that cannot be read."""
+    page.set_input_files("#file", {"name": "tickets.csv", "mimeType": "text/csv", "buffer": b"id\n1\n1\n"})
+    page.click("text=Upload and look at it")
+    page.wait_for_load_state()
+
+
 PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "home": ("/", None),
     "people": ("/people", invited),
@@ -82,8 +106,15 @@ PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "label, why skip": ("/label/{name}", asked_why),
     "label, keys": ("/label/{name}", helped),
     "label, many classes": ("/label/{many}", searching),
+    "answers": ("/answers/{name}", None),
+    "guide": ("/guide/{name}", None),
     "decide": ("/decide/{name}", decided),
     "dashboard": ("/dashboard/{name}", settled),
+    "groups": ("/groups/{name}", None),
+    "new": ("/new", None),
+    "new, a file that cannot be read": ("/new", refused),
+    "new, understood": ("/new", understood),
+    "new, question": ("/new", asking),
     "error": ("/dashboard/nothing of this name", None),
 }
 

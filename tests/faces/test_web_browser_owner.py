@@ -21,10 +21,14 @@ def test_the_dashboard_updates_by_itself(house: House, site: Site) -> None:
     page = house.come(site.owner, f"/dashboard/{quote(site.name)}")
     page.wait_for_selector(".tile >> text=labels")
     assert page.inner_text(".tile b >> nth=0") == "0"
-    assert page.locator("svg[role=img]").count() >= 2
+    assert page.locator("svg[role=img]").count() == 0  # guesses are not drawn as results
+    page.wait_for_selector("text=Nobody has labelled yet")
     audit = site.audit()
-    audit.tell(dict.fromkeys(audit.ask(7).ids, "class 0"))
+    audit.tell(dict.fromkeys(audit.ask(7, annotator="ann").ids, "class 0"), annotator="ann")
     page.wait_for_function("() => document.querySelector('.tile b').textContent === '7'")
+    page.wait_for_selector("text=Labelling now: ann")
+    assert page.locator("svg[role=img]:visible").count() >= 3
+    assert page.locator(".events li").count() == 7
     page.wait_for_selector("[data-part=forecast] p", timeout=3 * PATIENCE)  # the first one may have to compile
 
 

@@ -10,10 +10,10 @@ from starlette.testclient import TestClient
 import fewlabels as fl
 from fewlabels.assessment import Assessment
 from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.io.pictures import file_of
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
 from fewlabels.web import Settings, create_app
-from fewlabels.web.content import file_of
 from fewlabels.web.guard import Rates, csrf_token, seal
 from tests.support.web import bearer, client_of, events_of, make_site, streams
 

@@ -62,6 +62,16 @@ def test_the_link_has_the_port_that_was_found_and_is_shown_once(database: Path) 
     assert "invite" in again
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+def test_where_it_runs_in_a_container_localhost_is_said(database: Path, host: str) -> None:
+    """The link has a name or address of the machine, which nobody outside of a container knows."""
+    code, said = serve(database, "--port", "0", "--host", host)
+    link = re.search(r"http://([^:/]+):\d+/sign-in#", said)
+    assert code == 0
+    assert link is not None
+    assert (f"in a container, write localhost for {link[1]}" in said) == (host == "0.0.0.0")
+
+
 def test_a_port_in_use_is_said_before_a_link_is_made(database: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -9,6 +9,7 @@ import fewlabels as fl
 from fewlabels.findings.finding import find
 from fewlabels.findings.judges import PREDICTED, in_words, judge_rows
 from fewlabels.opposites import passing
+from fewlabels.web.views import dashboard
 
 NAMES = np.array(["fail", "pass"])
 
@@ -123,11 +124,27 @@ def test_the_words():
     assert [row[0] for row in rows] == ["the verdict", "other"]
 
 
+def test_the_dashboard_shows_judges_with_their_ranges():
+    good, _, _, _, columns = world(9)
+    audit = audit_of(columns)
+    assert dashboard(audit).judged is None  # without labels nothing is known
+    label(audit, good, 60)
+    shown = dashboard(audit).judged
+    assert shown.sentences == in_words(audit.judges())
+    assert [shown.head, *shown.rows] == judge_rows(audit.judges())
+    systems = fl.create(
+        None, "y", audit.pool, fl.by_column(audit.pool, "system"), task=fl.Estimate(fl.Prevalence("pass"))
+    )
+    label(systems, good, 60)
+    assert [row[1] for row in dashboard(systems).judged.rows] == ["all", "a", "b"] * 2
+
+
 def test_without_judges_there_is_nothing_to_say():
     pool = fl.read_pool({"predicted": ["a", "b", "c"], "stars": [1, 2, 3]}, evidence=["stars"])
     audit = fl.create(None, "x", pool)
     assert len(audit.judges()) == 0
     assert in_words(audit.judges()) == ()
+    assert dashboard(audit).judged is None
 
 
 def test_which_verdict_passes():
@@ -135,3 +152,27 @@ def test_which_verdict_passes():
     assert passing(["incorrect", "correct", "unsure"]) == "correct"
     assert passing(["0", "1", "2"]) is None
     assert passing(["pass"]) is None
+
+
+def test_a_judge_of_labels_that_may_be_wrong():
+    """People who are wrong in a tenth of their labels make a judge look bad: with the model, less so."""
+    good, first, _, _, columns = world(11, items=600)
+    rng, everything = np.random.default_rng([11, 4]), np.ones(600, bool)
+    audit = audit_of(columns, target="pool", noisy=True, labels_right=0.9)
+    plain = audit_of(columns, target="pool")
+    for item in audit.ask(250, annotator="ann").ids:
+        said = NAMES[int(good[int(item)] ^ (rng.random() < 0.1))]
+        audit.tell({item: said}, annotator="ann")
+        plain.tell({item: said}, adopt=True)
+    found, naive = (
+        {row["measure"]: row for row in each.judges().rows() if row["judge"] == PREDICTED and row["group"] == "all"}
+        for each in (audit, plain)
+    )
+    real_ones = real(good, first, everything)
+    assert naive["agreement"]["high"] < real_ones["agreement"]
+    for measure in ("agreement", "TNR", "kappa"):  # these are what wrong labels hide
+        off, more = (abs(each[measure]["mean"] - real_ones[measure]) for each in (found, naive))
+        assert off < more, measure
+        assert found[measure]["high"] > naive[measure]["high"], measure
+    assert found["true pass rate"]["low"] <= real_ones["true pass rate"] <= found["true pass rate"]["high"]
+    assert found["agreement"]["k"] == naive["agreement"]["k"]  # the counts are of labels as they were given

@@ -14,7 +14,7 @@ from fewlabels.findings.finding import find
 from fewlabels.findings.labels import count_labels, tally
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.report import read
-from fewlabels.web.views import dashboard
+from fewlabels.web.views import dashboard, done
 from tests.support.reports import QUESTIONS, pool, told
 
 
@@ -42,8 +42,10 @@ def test_a_dashboard_computes_each_number_once_and_reads_the_end_of_the_log(ques
     audit = QUESTIONS[question]()
     calls.clear()
     shown = dashboard(audit)
+    so_far = done(audit)
     assert set(calls.values()) == {1}, calls
-    assert [call for call in calls if call[0] == "log"] == [("log", "last=30")]
+    assert [call for call in calls if call[0] == "log"] == [("log", "last=200")]
+    assert so_far.events
     assert shown.finding.headline == find(audit).headline
     own = audit.estimates()
     assert {name: shown.finding.estimates[name] for name in own.columns} == {name: own[name] for name in own.columns}

@@ -8,9 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import fewlabels as fl
+from fewlabels.engines.columns import Columns
+from fewlabels.engines.opening import open_table
+from fewlabels.io import table_roles
 from fewlabels.io.table_roles import is_table
+from fewlabels.io.tables import read_table
+from fewlabels.reserve import keys_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +99,126 @@ def test_what_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["a"], "p_x": [0.5], "p_y": [0.5]}), tmp_path / "b.parquet")
     with pytest.raises(fl.InputError, match="scores of every class"):
         fl.read_pool(tmp_path / "b*.parquet")
+
+
+def test_a_sample_is_drawn_by_the_ids_and_read_like_a_file(tmp_path: Path) -> None:
+    table = rows(2_000)
+    pq.write_table(table, tmp_path / "old.parquet")
+    other = table.take(np.random.default_rng(2).permutation(2_000))
+    pq.write_table(other.set_column(1, "predicted", [["yes"] * 2_000]), tmp_path / "new.parquet")
+    one = fl.read_pool(tmp_path / "ol*.parquet", id="img", sample=300)
+    assert one.reserve is None
+    assert len(one) == 300
+    expected = sorted(map(str, table["img"].to_pylist()), key=lambda item: keys_of([item], 0)[0])[:300]
+    assert set(one.ids.to_pylist()) == set(expected)
+    both = fl.read_pool({"old": tmp_path / "ol*.parquet", "new": tmp_path / "ne*.parquet"}, id="img", sample=300)
+    assert both.models == ("old", "new")
+    assert set(both.ids.to_pylist()) == set(expected), "the same items of both tables"
+    assert not both.unanswered
+    whole = fl.read_pool(tmp_path / "ol*.parquet", id="img", sample=5_000)
+    assert len(whole) == 2_000
+    with pytest.raises(fl.InputError, match="is about tables"):
+        fl.read_pool({"predicted": ["a", "b"]}, sample=5)
+
+
+def test_a_sample_of_a_csv_file_has_numbers(tmp_path: Path) -> None:
+    csv.write_csv(rows(), tmp_path / "a.csv")
+    pool = fl.read_pool(tmp_path / "*.csv", id="img", sample=100)
+    assert pool.confidence is not None
+    by_id = dict(zip(map(str, rows()["img"].to_pylist()), rows()["confidence"].to_pylist(), strict=True))
+    assert pool.confidence.tolist() == pytest.approx([by_id[str(item)] for item in pool.ids.to_pylist()])
+
+
+def test_a_relation_stays_where_it_is_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = rows()
+    connection = duckdb.connect()
+    relation = connection.from_arrow(table).filter("img >= 1100")
+    in_memory = fl.read_pool(relation, id="img", columns=["sex"])
+    assert in_memory.reserve is None
+    monkeypatch.setattr(table_roles, "_RELATION", 100)
+    pool = fl.read_pool(relation, id="img", columns=["sex"])
+    assert pool.reserve is not None
+    assert len(pool) == len(in_memory) == 400
+    connection.register("later", table.slice(100))
+    assert pool.fingerprint == fl.read_pool(connection, table="later", id="img", columns=["sex"]).fingerprint
+    audit = fl.create(None, "sexes", pool, fl.by_column(pool, "sex"))
+    audit.tell({"1200": "yes"}, adopt=True)
+    audit.tell(dict.fromkeys(audit.ask(150).ids, "yes"))
+    assert sum(audit.estimates()["labelled"]) >= 150
+    audit.close()
+    connection.close()
+
+
+def judged(items: int = 800) -> pa.Table:
+    """Rows with a judge's verdicts, stars from 1 to 5 and a length, some of them missing; no confidences."""
+    rng = np.random.default_rng(4)
+    stars = rng.integers(1, 6, items).tolist()
+    return (
+        rows(items)
+        .drop_columns("confidence")
+        .append_column("judge", pa.array([["pass", "fail", None][k] for k in rng.choice(3, items, p=[0.6, 0.3, 0.1])]))
+        .append_column("stars", pa.array([None if k % 7 == 0 else star for k, star in enumerate(stars)]))
+        .append_column("length", pa.array([None if k % 9 == 0 else n for k, n in enumerate(rng.normal(50, 10, items))]))
+    )
+
+
+def test_evidence_of_a_table_is_that_of_the_items_in_memory(tmp_path: Path) -> None:
+    table = judged()
+    connection = duckdb.connect()
+    connection.register("answers", table)
+    evidence = ["judge", "stars"]
+    full = fl.read_pool(table, id="img", evidence=evidence)
+    short = read_table(
+        open_table(connection, table="answers"), Columns("img", "predicted"), named=60, evidence=evidence
+    )
+    named = [item for item in short.ids.to_pylist() if item is not None]
+    assert len(named) < 700
+    assert full.known is not None
+    assert short.known is not None
+    np.testing.assert_allclose(short.known[short.positions(named)], full.known[full.positions(named)], atol=1e-12)
+    rng = np.random.default_rng(1)
+    told, true = rng.permutation(named)[:60], rng.integers(0, 2, 60).astype(np.int32)
+    metric, beliefs = fl.Accuracy(), []
+    for pool in (full, short):
+        cells = metric.cells(pool, fl.by_predicted(pool))
+        outcomes = metric.outcomes(pool, cells, pool.positions(told), true)
+        beliefs.append(fl.Learned().on(cells, "population").belief(outcomes))
+    np.testing.assert_allclose(beliefs[0].mean(), beliefs[1].mean(), atol=1e-9)
+    np.testing.assert_allclose(beliefs[0].variance(), beliefs[1].variance(), rtol=1e-7)
+    audit = fl.create(tmp_path / "a.db", "judged", short)
+    audit.tell(dict.fromkeys(audit.ask(300).ids, "yes"))
+    assert len(audit.pool.ids) > len(short.ids), "more items were named on the way"
+    audit.close()
+    again = fl.load(tmp_path / "a.db", "judged")
+    assert again.pool.evidence == ("judge", "stars")
+    assert again.pool.fingerprint == short.fingerprint
+    assert again.pool.fingerprint != fl.read_pool(connection, table="answers", id="img").fingerprint
+    again.close()
+
+
+def test_numbers_are_evidence_in_steps_of_half_a_standard_deviation() -> None:
+    table = judged()
+    connection = duckdb.connect()
+    connection.register("answers", table)
+    full = fl.read_pool(table, id="img", evidence=["length"])
+    short = fl.read_pool(connection, table="answers", id="img", evidence=["length"])
+    assert full.known is not None
+    assert short.known is not None
+    named = [item for item in short.ids.to_pylist() if item is not None]
+    exact, steps = full.known[full.positions(named), 0], short.known[short.positions(named), 0]
+    np.testing.assert_array_equal(exact == 0, steps == 0, "missing ones stay missing")
+    inside = np.abs(exact) < 2.5
+    assert np.abs(exact - steps)[inside].max() < 0.35  # a quarter for the step, and the moments of steps for all
+    assert np.corrcoef(exact, steps)[0, 1] > 0.98
+    for wrong, why in (
+        ("img", "the prediction itself"),
+        ("sex2", "no column 'sex2'"),
+        ("text", "more than 20 different texts"),
+    ):
+        connection.register("answers", table.append_column("text", pa.array([f"t{k}" for k in range(800)])))
+        with pytest.raises(fl.InputError, match=why):
+            fl.read_pool(connection, table="answers", id="img", evidence=[wrong])
+    connection.register("answers", table.set_column(5, "length", pa.array([1.5] * 800)))
+    with pytest.raises(fl.InputError, match="one value only"):
+        fl.read_pool(connection, table="answers", id="img", evidence=["length"])
+    connection.close()

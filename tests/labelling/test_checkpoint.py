@@ -12,7 +12,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.labelling import checkpoint
-from fewlabels.labelling.checkpoint import catch_up, packed, unpacked
+from fewlabels.labelling.checkpoint import catch_up, packed
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.progress import agreed, answers, by_group, by_person, disputes
 from fewlabels.store import Event, Kind, Mark, Store
@@ -82,7 +82,9 @@ def state(ledger: Ledger) -> dict[str, Any]:
 
 def restored(ledger: Ledger, overlap: int, metric: fl.Metric = METRIC) -> Ledger:
     other = ledger_of(overlap, metric)
-    assert unpacked(other, packed(ledger))
+    kept = checkpoint._opened(packed(ledger))
+    assert kept is not None
+    assert checkpoint._restored(other, kept)
     other.seen = dict(ledger.seen)
     return other
 

@@ -7,6 +7,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.errors import InputError, PoolChangedError, SpecError
+from fewlabels.findings import phrases
 from fewlabels.findings.outlook import is_quick, outlook
 from fewlabels.spec import Spec
 
@@ -158,3 +159,25 @@ def test_a_forecast_is_made_where_it_takes_seconds():
     audit = fl.create(None, "best", large, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
     assert not is_quick(audit)
     assert outlook(audit) == ""
+
+
+def test_a_share_of_anchors_asks_where_the_models_agree_too():
+    """By default no label goes there; with anchors some do, and how often each is right is known far better."""
+    pool, labels = made(items=600)
+    agree = dict(zip(pool.ids.to_pylist(), (pool.answers[:, 0] == pool.answers[:, 1]).tolist(), strict=True))
+    widths = {}
+    for share in (0.0, 0.5):
+        audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()), target="pool", anchor=share)
+        asked = audit.ask(120).ids
+        audit.tell({item: labels[item] for item in asked})
+        there = sum(agree[item] for item in asked)
+        # 60 anchors, of which as many as of all items are agreed (61%); four standard deviations.
+        assert there == 0 if share == 0 else 20 <= there <= 54
+        assert ("drawn at random from all items" in phrases.policy(audit)) == (share > 0)
+        row = next(audit.answer().table.rows())
+        widths[share] = row["high"] - row["low"]
+        rest = audit.ask(600).ids  # in the end everything on which they differ is asked about
+        assert {item for item, same in agree.items() if not same} <= {*asked, *rest}
+    assert widths[0.5] < widths[0.0] / 2
+    ahead = fl.forecast(audit, runs=2, stop=fl.Stop(probability=0.9999))
+    assert ahead.words

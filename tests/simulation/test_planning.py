@@ -18,6 +18,7 @@ from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import asking, forecast, plan
+from fewlabels.planning.doubtful import worth_of_label
 from fewlabels.planning.words import ONLY_THESE
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies.step import Queue
@@ -311,3 +312,48 @@ def test_many_items_of_a_group_are_taken_at_random() -> None:
         count[second] += 1
     expected = runs * 5 / 11
     assert np.abs(count[[0, 1, *range(3, 12)]] - expected).max() < 5 * np.sqrt(expected * 6 / 11)
+
+
+def test_a_label_that_may_be_wrong_is_worth_its_information() -> None:
+    """Against the slope of the log likelihood, counted out over what a label can say."""
+    for right, wrong, classes in ((0.9, 0.05, 10), (0.6, 0.2, 2), (0.97, 0.1, 3)):
+        step = 1e-5
+
+        def says(theta: float, wrong: float = wrong, classes: int = classes) -> np.ndarray:
+            agrees = theta * (1 - wrong) + (1 - theta) * wrong / (classes - 1)
+            return np.array([agrees, 1 - agrees])
+
+        slope = (np.log(says(right + step)) - np.log(says(right - step))) / (2 * step)
+        information = float(says(right) @ slope**2)
+        assert worth_of_label(right, wrong, classes) == pytest.approx(information * right * (1 - right), rel=1e-6)
+
+
+def test_labels_that_may_be_wrong_take_more_of_them() -> None:
+    pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
+    plain, doubtful = (
+        plan(pool, stop=fl.Stop(overall=0.1), expect=0.85, runs=24, budgets=(100, 400), labels_right=right)
+        for right in (None, 0.85)
+    )
+    assert plain.recommended is not None
+    assert doubtful.recommended is not None
+    # 0.85 right and 0.15 wrong: a label is worth 0.32 of a right one.
+    assert 2 < doubtful.recommended / plain.recommended < 5
+    assert "labels of which 15% are wrong" in doubtful.words
+    assert "labels of which" not in plain.words
+
+
+def test_a_forecast_knows_that_labels_may_be_wrong() -> None:
+    rng = np.random.default_rng(4)
+    pool = fl.read_pool({"predicted": ["a", "b"] * 600})
+    more = []
+    for right in (None, 0.85):
+        audit = fl.create(None, f"{right}", pool, labels_right=right, policy=fl.UniformItems())
+        for _ in range(2):
+            batch = audit.ask(60, annotator="ann").ids
+            guess = [pool.classes[k] for k in pool.predicted[pool.positions(batch)]]
+            other = {"a": "b", "b": "a"}
+            told = {i: g if rng.random() < 0.8 else other[g] for i, g in zip(batch, guess, strict=True)}
+            audit.tell(told, annotator="ann")
+        found = forecast(audit, stop=fl.Stop(overall=0.08), runs=9)
+        more.append(found.more or found.most)
+    assert more[1] > 1.5 * more[0]

@@ -13,7 +13,7 @@ import fewlabels as fl
 from fewlabels.cells import model_cells
 from fewlabels.findings.finding import find
 from fewlabels.learned.models import Features, ModelsBelief, Panel, compare_answers, draw_chances, fit_sets, listen
-from fewlabels.learned.models.voices import ALONE, CROWD, NONE, PAIR, SPREADS
+from fewlabels.learned.models.voices import ALONE, CROWD, CROWD_SLOPE, NONE, PAIR, SPREADS, VOICE_SLOPE
 from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest_baselines import selector
 from fewlabels.simulation.contest_learned import field_of
@@ -327,6 +327,38 @@ def test_differences_are_calibrated_in_worlds_drawn_from_the_model() -> None:
         items = rng.permutation(np.flatnonzero(said[:, 0] != said[:, 1]))[:25]
         draws = compared(pool_of(said, 3), true, items).draws(rng, 199)[..., 0]
         exact = ((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) / 250
+        ranks.append(rank_of(draws[:, 0] - draws[:, 1], exact, rng))
+    assert is_uniform(ranks)
+
+
+VERBAL = np.array([0.2, 0.5, 0.7, 0.9, 0.99])  # unlikely, perhaps, probably, very probably, certainly
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verbal", [False, True])
+def test_differences_are_calibrated_with_confidences(verbal: bool) -> None:
+    """The same for two models that say how sure they are, as a number or in one of five words."""
+    rng, ranks = np.random.default_rng(28 + verbal), []
+    for _ in range(90):
+        said, _ = made(200, (0.75, 0.7), 3, seed=int(rng.integers(2**31)))
+        sure = rng.choice(VERBAL, said.shape) if verbal else rng.uniform(0.3, 0.99, said.shape)
+        x = compare_answers(said, 3, sure).x
+        assert x is not None
+        voice, crowd, none = rng.normal(0, PAIR[int(rng.integers(2))], 2), rng.normal(*CROWD), rng.normal(*NONE)
+        slope, own = rng.normal(*CROWD_SLOPE), rng.normal(*VOICE_SLOPE, 2)
+        true = np.empty(len(said), dtype=np.int32)
+        for i, row in enumerate(said):
+            eta = np.full(3, none - np.log(3 - len(set(row.tolist()))))
+            for c in set(row.tolist()):
+                says = row == c
+                eta[c] = crowd * says.mean() + slope * (x[i] * says).sum() / 2 + (voice + own * x[i]) @ says
+            p = np.exp(eta - eta.max())
+            true[i] = rng.choice(3, p=p / p.sum())
+        items = rng.permutation(np.flatnonzero(said[:, 0] != said[:, 1]))[:25]
+        classes = [f"c{k}" for k in range(3)]
+        pool = fl.read_pool({"predicted": said, "confidence": sure, "models": ["a", "b"], "classes": classes})
+        draws = compared(pool, true, items).draws(rng, 199)[..., 0]
+        exact = ((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) / len(said)
         ranks.append(rank_of(draws[:, 0] - draws[:, 1], exact, rng))
     assert is_uniform(ranks)
 

@@ -10,8 +10,9 @@ from scipy.special import expit, logit
 
 import fewlabels as fl
 from fewlabels.noise import Ballots, NoisyBelief, Usual, impute, worth
-from fewlabels.noise.chain import _MISLED, class_chances
+from fewlabels.noise.likelihood import _MISLED, class_chances
 from fewlabels.noise.people import BOTH, Errors, Votes
+from fewlabels.noise.starts import starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,8 +58,8 @@ def test_the_sampler_is_calibrated_by_simulation() -> None:
     for _ in range(runs):
         theta, wrong, ballots = world(rng, items=60, people=3, usual=0.9)
         coin = Coin(np.zeros(60, dtype=np.int64))
-        imputed = impute(ballots, coin.predicted, coin, None, Usual(0.9), rng, kept=60, burn=15)
-        draws = np.array(coin.theta[15::3])  # every third, which are nearly independent
+        imputed = impute(ballots, coin.predicted, coin, None, Usual(0.9), rng, kept=60, burn=6, chains=12)
+        draws = imputed.overall[::3]
         theta_bins[int((draws < theta).mean() * (bins - 1e-9))] += 1
         first = expit(np.array([errors.person[0] for errors in imputed.errors[::3]]))
         grid = np.diff(np.linspace(-7.0, 1.1, 82))[0]  # a person's log-odds are on a grid: ranks within it are random
@@ -67,6 +68,30 @@ def test_the_sampler_is_calibrated_by_simulation() -> None:
     for counts in (theta_bins, error_bins):
         chi = float(((counts - runs / bins) ** 2 / (runs / bins)).sum())
         assert chi < 24.3, counts  # the 99.9% point of chi² with 7 degrees of freedom
+
+
+def test_the_sampler_begins_all_along_the_ridge() -> None:
+    """Single votes cannot tell a good classifier with bad people from the reverse: beginnings are spread over both."""
+    rng, items = np.random.default_rng(12), 150
+    true = (rng.random(items) >= 0.85).astype(int)  # class 0 is predicted for all
+    said = {item: {"ann": int(true[item] ^ (rng.random() < 0.2))} for item in range(items)}
+    even = 1 - np.eye(2)
+
+    def begun(ballots: Ballots) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The share right and the log-odds of people in each of 40 beginnings."""
+        coin = Coin(np.zeros(items, dtype=np.int64))
+        nothing = np.zeros(items)
+        found = starts(ballots, coin.predicted, coin, (even, even), Usual(0.8), nothing, rng, 40)
+        return np.array([(labels == 0).mean() for labels, _ in found]), np.array([e.general for _, e in found])
+
+    right, odds = begun(Ballots.of(said, classes=2))
+    assert right.std() > 0.03
+    assert np.corrcoef(right, odds)[0, 1] > 0.4  # the worse people are, the better the classifier must be
+    assert right.mean() > (Ballots.of(said, classes=2).majority() == 0).mean() + 0.03
+    known = Ballots.of(said, classes=2, known=dict(enumerate(true.tolist())))
+    right, odds = begun(known)
+    assert np.ptp(right) == 0  # every class is known
+    assert abs(expit(odds).mean() - 0.2) < 0.07  # 150 votes, as a tenth of them are about what the classifier misses
 
 
 def test_classes_are_those_of_bayes_rule_counted_out() -> None:

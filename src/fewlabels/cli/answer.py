@@ -100,9 +100,9 @@ def _put_other(
 ) -> None:
     """Put another question to the labels that are there, in the words of its task."""
     from fewlabels.cli.common import emit, emit_json, talk
-    from fewlabels.cli.question import question
     from fewlabels.findings.phrases import asked
     from fewlabels.findings.tables import readable
+    from fewlabels.understanding.question import question
 
     pool = audit.pool_of(model)
     same = dict.fromkeys(("task", "rope", "by", "sure", "guarantee", "compare_models", "verdict"))

@@ -117,8 +117,8 @@ def _summary(
 ) -> str:
     """Say what happened and what to type next, and list the classes for the person who fills in the labels."""
     from fewlabels.cli.common import quoted, shown
-    from fewlabels.cli.predictions import MOST_NAMES
     from fewlabels.io.source import listed
+    from fewlabels.understanding.words import MOST_NAMES
 
     where = f"{shown(address)} {quoted(audit.name)}"
     if not batch:

@@ -36,7 +36,7 @@ def list_(address: str, *, as_json: bool) -> None:
             record = store.open(name)
             row: dict[str, object] = {"name": name}
             try:
-                with closing(load(address, name)) as audit:
+                with closing(load(store, name)) as audit:
                     row |= {
                         "question": question(audit),
                         "items": len(audit.pool),

@@ -215,4 +215,7 @@ def main() -> None:
     """Run the command line of this process."""
     # Importing makes many objects, none of which is garbage. Looking for some all the time takes a sixth of a command.
     gc.set_threshold(100_000)
-    cli.main(prog_name="fewlabels")
+    try:
+        cli.main(prog_name="fewlabels")
+    finally:
+        gc.freeze()  # the process ends: looking for garbage in all of them once more takes a fifth of a command

@@ -10,16 +10,16 @@ import click
 
 from fewlabels.cli.common import json_option
 from fewlabels.cli.guide import guide_options
-from fewlabels.cli.predictions import NOTHING, pool_options
+from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import method_options, question_options, stop_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fewlabels.cli.predictions import Understood
     from fewlabels.partition import Partition
     from fewlabels.stopping import Stop
     from fewlabels.tasks import Task
+    from fewlabels.understanding.words import Understood
 
 _HELP = """Begin an assessment.
 
@@ -56,7 +56,10 @@ Examples:
   fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
 _SMALL = 5  # a group with fewer items is too small to look for
-_ANCHOR = "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy]"
+_ANCHOR = (
+    "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy and "
+    "for several models]"
+)
 _NOISY = "Labels may be wrong: learn how often people err, and let every number know."
 _RIGHT = "How often labels are right, if you know it. It implies --noisy."
 _GOLD = "Labels that you are sure of (id, label), mixed in unseen to check people. It implies --noisy."
@@ -87,8 +90,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.common import emit_json, open_store, shown, talk
     from fewlabels.cli.guide import read_guide, write_guide
     from fewlabels.cli.parsing import policy_from, prior_from
+    from fewlabels.cli.pictures import pictures_shown
     from fewlabels.cli.predictions import read_predictions
-    from fewlabels.cli.question import asked_about, question, stop_rule
+    from fewlabels.understanding.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
 
     name, files = _name_and_files(address, words, options["table"])
@@ -123,6 +127,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
+    serving, about_pictures = pictures_shown(pool, files)
+    for sentence in about_pictures:
+        talk(sentence)
     if known:
         talk(
             f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}. They "
@@ -131,7 +138,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     talk(
         f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
         if dry_run
-        else _next(address, name, options["overlap"])
+        else _next(address, name, serving, options["overlap"])
     )
     if as_json:
         about = {line.what: line.text for line in understood}
@@ -188,6 +195,8 @@ def _is_file(word: str) -> bool:
 
 
 def _content(text: str | None) -> list[str] | None:
+    from fewlabels.understanding.predictions import NOTHING
+
     if text is None:
         return None
     return [] if text == NOTHING else [part.strip() for part in text.split(",")]
@@ -195,9 +204,9 @@ def _content(text: str | None) -> list[str] | None:
 
 def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list[Understood]:
     """Describe the groups, the question and the stopping rules in words."""
-    from fewlabels.cli.predictions import Understood
     from fewlabels.findings.phrases import asked
     from fewlabels.planning.words import aim
+    from fewlabels.understanding.words import Understood
     from fewlabels.wording import counted
 
     sizes = groups.sizes[groups.sizes > 0]
@@ -245,7 +254,7 @@ def _say(head: str, lines: Sequence[Understood]) -> None:
             talk(f"{'':14}{more}")
 
 
-def _next(address: str, name: str, people: int) -> str:
+def _next(address: str, name: str, serving: str, people: int) -> str:
     """What to type next; where several people label each item, every sheet is one person's."""
     from fewlabels.cli.common import quoted, shown
 
@@ -253,7 +262,7 @@ def _next(address: str, name: str, people: int) -> str:
     sheet, whose = ("ann.csv", ", for each person") if who else ("batch.csv", "")
     typed = {
         f"fewlabels label {where}{who}": "label here, one item at a time",
-        f"fewlabels serve {shown(address)}": "or in the browser, alone or with others",
+        f"fewlabels serve {shown(address)} {serving}".rstrip(): "or in the browser, alone or with others",
         f"fewlabels ask {where} -n 20{who} > {sheet}": f"or write 20 items to a file to fill in{whose}",
     }
     wide = max(map(len, typed))

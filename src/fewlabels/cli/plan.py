@@ -51,6 +51,7 @@ _POLICY = (
 )
 _TARGET = "The classifier on items like these, or on exactly these."
 _EXPECT = "The accuracy that you expect over the pool, if you have a rough idea."
+_RIGHT = "How often labels are right, if you know it. It implies --noisy."
 _WORLDS = "Prior of the simulated worlds.  [default: learned]"
 
 
@@ -68,6 +69,8 @@ _WORLDS = "Prior of the simulated worlds.  [default: learned]"
     "--budgets", default="50,100,200,500", metavar="LIST", show_default=True, help="Numbers of labels to try."
 )
 @click.option("--expect", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="A", help=_EXPECT)
+@click.option("--noisy", is_flag=True, help="Labels may be wrong: plan for one in twenty that is.")
+@click.option("--labels-right", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), metavar="P", help=_RIGHT)
 @click.option("--worlds", metavar="NAME", help=_WORLDS)
 @click.option(
     "--runs", type=click.IntRange(1), metavar="N", help="Number of worlds.  [default: as many as take some seconds]"
@@ -104,8 +107,8 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
     from fewlabels.cli.common import progress
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
-    from fewlabels.cli.question import asked_about, question, stop_rule
     from fewlabels.planning import plan as play
+    from fewlabels.understanding.question import asked_about, question, stop_rule
 
     pool, _ = read_predictions(files, options, content=[])
     pool = asked_about(options, pool)
@@ -124,6 +127,8 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
             worlds=None if options["worlds"] is None else prior_from(options["worlds"]),
             runs=options["runs"],
             seed=options["seed"],
+            noisy=options["noisy"],
+            labels_right=options["labels_right"],
             progress=bar,
         )
     return made, task

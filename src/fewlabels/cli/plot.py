@@ -29,6 +29,7 @@ PLOT_NAMES = (
     "allocation",
     "curve",
     "models",
+    "differences",
 )
 _HELP = """Draw a picture of an assessment.
 
@@ -39,6 +40,7 @@ _HELP = """Draw a picture of an assessment.
   reliability  confidence against accuracy             allocation   where the labels went
   calibration  the calibration error                   curve        what the labels bought
   models       each model with its interval            verdicts     each group beside the line
+  differences  of two models, in each group
 
 Without --kind, the picture shows the answer. The ending of the file name is the format: .svg (shows values where you
 point, and needs no other package), .png or .pdf. Without -o the file is named after the assessment and the picture;

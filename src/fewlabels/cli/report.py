@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from fewlabels.cli.common import assessment_arguments, level_option
@@ -29,6 +31,12 @@ Examples:
 @click.option("--examples", default=12, type=click.IntRange(0), show_default=True, help="Labelled mistakes to show.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
 @click.option("--rules", metavar="FILE", help="Say whether the rules of this TOML file pass; see `fewlabels check`.")
+@click.option(
+    "--content",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder of the pictures that items name.  [default: found beside the predictions]",
+)
 @click.option("--open", "show", is_flag=True, help="Open the file in the browser.")
 def report(
     address: str,
@@ -40,10 +48,12 @@ def report(
     examples: int,
     forecast: bool,
     rules: str | None,
+    content: Path | None,
     show: bool,
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import open_assessment, progress, talk
+    from fewlabels.cli.pictures import folder_beside
     from fewlabels.gate import read_rules
     from fewlabels.io.saving import save
     from fewlabels.report import format_of, read, rendered
@@ -54,7 +64,8 @@ def report(
         output = output or f"{_file_name(audit.name)}.{form or 'html'}"
         form = form or format_of(output)
     with progress("making the report") as bar:
-        made = read(audit, level, examples=examples, foresee=forecast, rules=put, progress=bar)
+        content = content or folder_beside(audit.pool)
+        made = read(audit, level, examples=examples, foresee=forecast, rules=put, content=content, progress=bar)
     text = rendered(made, form or "html")
     if output == "-":
         click.echo(text, nl=False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
-from fewlabels.wording import harmless
+from fewlabels.wording import harmless, shortened
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -46,15 +48,22 @@ Examples:
 @click.argument("database")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--content", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.option(
+    "--content",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder of the pictures and files that the items name.",
+)
 @click.option("--columns", metavar="LIST", help="Columns of the pool that annotators see.  [default: its content]")
 @click.option(
     "--image-host", "image_hosts", multiple=True, metavar="ORIGIN", help="Show images from this host. Repeatable."
 )
 @click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
+@click.option("--plain", is_flag=True, help="Show texts as they are written, not Markdown, JSON and code formatted.")
 @click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
 @click.option("--upload", default=100.0, show_default=True, type=click.FloatRange(0), metavar="MB", help=_UPLOAD)
 @click.option("--secure", is_flag=True, help="People reach the server by https: send cookies only that way.")
+@click.option("--address", default="", metavar="URL", help="Where people reach the server, for the links you send.")
 @click.option("--root-path", default="", metavar="PATH", help="The path under which a proxy shows the server: /lab.")
 @click.option(
     "--proxy",
@@ -77,11 +86,14 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         raise InputError(needs("serving", f"the package {error.name}", "web")) from error
     for name in ("columns", "show"):
         options[name] = tuple(part.strip() for part in (options[name] or "").split(",") if part.strip())
-    options["root_path"] = options["root_path"].rstrip("/")
+    options["root_path"], options["address"] = options["root_path"].rstrip("/"), options["address"].rstrip("/")
     options["proxies"] = options["proxies"] or Settings.proxies
     options["upload"] = round(options["upload"] * 10**6)
     settings = Settings(**options)
     with _opened(database) as store:
+        if host not in _LOOPBACK:
+            nearby = _address(host, port, secure=settings.secure) + settings.root_path
+            settings = replace(settings, nearby=nearby if port else "")
         app = create_app(store, settings)
         _check_shown(app.state.service)
         listening = _listen(host, port)
@@ -91,7 +103,8 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         config.limit_concurrency = 2 * MOST  # idle connections make room long before
         server = uvicorn.Server(config)
         app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
-        address = _address(host, listening, secure=settings.secure) + settings.root_path
+        port = listening.getsockname()[1]
+        address = settings.address or _address(host, port, secure=settings.secure) + settings.root_path
         _greet(People(store), database, address, host, secure=settings.secure)
         # Pools and ledgers are millions of objects that live as long as the server: none of them is ever rubbish.
         gc.collect()
@@ -123,6 +136,15 @@ def _check_shown(service: Service) -> None:
         raise InputError(next(iter(blind.values())))
     for name, why in blind.items():
         click.echo(harmless(f"fewlabels: annotators cannot see the items of {name!r}: {why}"), err=True)
+    for name in service.names():
+        if name not in blind and (value := service.unseen(name)) is not None:
+            click.echo(
+                harmless(
+                    f"fewlabels: annotators of {name!r} will see names of pictures instead of pictures, such as "
+                    f"{shortened(value, 60)}. Name their folder with --content DIR, or their host with --image-host."
+                ),
+                err=True,
+            )
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -139,11 +161,21 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _address(host: str, listening: socket.socket, *, secure: bool) -> str:
+def _address(host: str, port: int, *, secure: bool) -> str:
     """Return the address at which people reach the server, as far as it can know."""
-    name = "localhost" if host in _LOOPBACK else socket.gethostname() if host in _EVERYWHERE else host
+    name = "localhost" if host in _LOOPBACK else _this_computer() if host in _EVERYWHERE else host
     shown = f"[{name}]" if ":" in name else name
-    return f"{'https' if secure else 'http'}://{shown}:{listening.getsockname()[1]}"
+    return f"{'https' if secure else 'http'}://{shown}:{port}"
+
+
+def _this_computer() -> str:
+    """Return the address of this computer in its network: a phone beside it rarely knows it by name."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        try:
+            route.connect(("192.0.2.1", 9))  # nothing is sent: it only chooses the way there
+            return str(route.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 def _greet(people: People, database: str, address: str, host: str, *, secure: bool) -> None:
@@ -167,5 +199,11 @@ def _greet(people: People, database: str, address: str, host: str, *, secure: bo
         click.echo(
             "fewlabels: without https, others on the network can read everything. Use an https proxy and --secure.",
             err=True,
+        )
+    at = urlsplit(address)
+    if host in _EVERYWHERE and at.port is not None:
+        # In a container, its own name and address are known to nobody outside.
+        click.echo(
+            f"fewlabels: on this computer, or if it runs in a container, write localhost for {at.hostname}.", err=True
         )
     click.echo("Press Ctrl-C to stop. Nothing is lost: every answer is saved at once.", err=True)

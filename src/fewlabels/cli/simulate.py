@@ -50,11 +50,13 @@ _SCORES = {
     "sure-right": "sure-right: percent of these that were right when they became sure.",
 }
 _ITEMS = "Of several models: each run on this many items, drawn at random.  [default: all]"
+_SAMPLED = 100_000  # items of a table that stays where it is, if --sample does not say how many
 _PICTURES = (".png", ".svg", ".pdf")
 
 _HELP = """Try methods on a pool whose labels are all known.
 
-FILE has the predictions and, unless --labels names another place, the labels: .npz, .csv, .parquet and so on. In each
+FILE has the predictions and, unless --labels names another place, the labels: .npz, .csv, .parquet and so on. Of a
+table that stays where it is, such as 'predictions/*.parquet', 100,000 random items are read (or --sample N). In each
 run, a method starts without labels, asks as it would in real life, and is scored at each budget. The scores are, for
 --task estimate, the error of the groups (rmse) and of the average over the pool (overall-error), and how often the 95%
 intervals of both contain the true value (coverage, overall-coverage), all in percent; for identify, the mean reciprocal
@@ -117,25 +119,27 @@ def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **option
 
 def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
-    from fewlabels.cli.parsing import group_columns, labels_from
-    from fewlabels.cli.predictions import opened, read_predictions
-    from fewlabels.cli.question import asked_about, question
-    from fewlabels.errors import InputError, SpecError
-    from fewlabels.io.table_roles import is_table
+    from fewlabels.cli.parsing import labels_from
+    from fewlabels.cli.predictions import opened, read_predictions, stays_put
+    from fewlabels.cli.tables import drawn
+    from fewlabels.errors import SpecError
     from fewlabels.simulation.kernels.jit import need_compiler
     from fewlabels.simulation.methods import methods_from
     from fewlabels.simulation.study import simulate as run
     from fewlabels.simulation.truth import truth
+    from fewlabels.understanding.predictions import group_columns
+    from fewlabels.understanding.question import asked_about, question
 
     need_compiler()
-    if any(is_table(file, options.get("table")) for file in files):
-        raise InputError(
-            "a simulation needs the label of every item, so it cannot be run on a table that stays where it is. "
-            "Write some hundred thousand of its rows to a file, with their labels, and name that."
-        )
-    source = opened(files[0], any_size=options["any_size"])
+    if any(stays_put(file, options) for file in files):
+        options = options | {"sample": options["sample"] or _SAMPLED}
+    sources = drawn(files, options) if options["sample"] else [opened(files[0], any_size=options["any_size"])]
+    source = sources[0]
+    if options["sample"]:
+        talk(source.told)
     columns = group_columns(options["groups"] or "", source)
-    pool, _ = read_predictions(source if len(files) == 1 else files, options, content=[], columns=columns)
+    given = source if len(files) == 1 else sources if options["sample"] else files
+    pool, _ = read_predictions(given, options | {"sample": None}, content=[], columns=columns)
     labels = labels_from(options["labels"], source)
     pool = asked_about(options, pool)
     groups, task = question(options, pool)

@@ -13,11 +13,11 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fewlabels.cli.predictions import Understood
     from fewlabels.engines.table import Step, Table
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.words import Understood
 
 # What only a pool in memory has, by the name of its option.
 _IN_MEMORY = {
@@ -25,7 +25,6 @@ _IN_MEMORY = {
     "scores": "--scores",
     "normalize": "--normalize",
     "logits": "--logits",
-    "evidence": "--evidence",
     "never_right": "--never-right",
     "positive": "--positive",
     "verdict": "--verdict",
@@ -36,13 +35,13 @@ def read_table_predictions(
     address: str, options: dict[str, Any], *, content: Sequence[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read the summary and the reserve of a table, and report how its columns were understood."""
-    from fewlabels.cli.parsing import group_columns
-    from fewlabels.cli.predictions import NOTHING, class_list, unclear
     from fewlabels.engines.opening import open_table
     from fewlabels.errors import InputError
     from fewlabels.io.finder import find_roles, guess
     from fewlabels.io.table_roles import columns_from, sample_of
     from fewlabels.io.tables import read_table
+    from fewlabels.understanding.predictions import NOTHING, class_list, group_columns, split_names
+    from fewlabels.understanding.words import unclear
 
     _refuse(options, content)
     table = open_table(address, table=options.get("table"))
@@ -50,6 +49,7 @@ def read_table_predictions(
         context.call_on_close(table.close)
     sample = sample_of(table)
     groups = group_columns(options.get("groups") or "", sample)
+    evidence = list(dict.fromkeys(split_names(options["evidence"]) or []))
     confidence = None if options["confidence"] == NOTHING else options["confidence"]
     guessed = guess(
         sample,
@@ -58,6 +58,7 @@ def read_table_predictions(
         confidence=confidence,
         content=content[0] if content else None,
         not_content=groups,
+        evidence=evidence,
     )
     if guessed.predicted is None:
         raise InputError(unclear(sample, guessed))
@@ -83,8 +84,26 @@ def read_table_predictions(
             classes=roles.classes,
             content=None if shown == columns.id else shown,
             seed=options.get("seed", 0),
+            evidence=evidence,
         )
-    return pool, _understood(sample, guessed, pool, columns.confidence, groups)
+    return pool, _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
+
+
+def drawn(files: Sequence[str | Source], options: dict[str, Any]) -> list[Source]:
+    """Items of tables, drawn at random, as sources in memory; of several tables the same items."""
+    from fewlabels.io.source import Source
+    from fewlabels.io.table_roles import sampled
+
+    found: list[Source] = []
+    upto = None
+    for file in files:
+        if isinstance(file, Source):
+            found.append(file)
+            continue
+        seed, column = options.get("seed") or 0, options["id_"]
+        source, upto = sampled(file, options.get("table"), options["sample"], id=column, seed=seed, upto=upto)
+        found.append(source)
+    return found
 
 
 def _refuse(options: dict[str, Any], content: Sequence[str] | None) -> None:
@@ -93,12 +112,14 @@ def _refuse(options: dict[str, Any], content: Sequence[str] | None) -> None:
     for name, option in _IN_MEMORY.items():
         if options.get(name):
             raise InputError(
-                f"a table that stays where it is cannot be read with {option}. Make a view of it that has the "
-                "predicted class and a confidence from 0 to 1, and name that; or read a file of some of its rows."
+                f"a table that stays where it is cannot be read with {option}. Add --sample 100000 to read that many "
+                "items, drawn at random, into memory; or make a view that has the predicted class and a confidence "
+                "from 0 to 1, and name that."
             )
     if options.get("unlisted") == "wrong":
         raise InputError(
-            "--unlisted wrong is for files that are read into memory. Make a view with a class for the rest."
+            "--unlisted wrong is for what is read into memory. Add --sample 100000, or make a view with a class for "
+            "the rest."
         )
     if content is not None and len(content) > 1:
         raise InputError(
@@ -134,13 +155,12 @@ def _watched(table: Table) -> Iterator[None]:
 def _understood(
     sample: Source, guessed: Guess, pool: Pool, confidence: str | None, groups: Sequence[str]
 ) -> list[Understood]:
-    from fewlabels.cli.predictions import MOST_NAMES, Understood, left_over
     from fewlabels.io.source import listed_pieces
+    from fewlabels.understanding.words import MOST_NAMES, Understood, content_words, left_over
 
     assert pool.reserve is not None
     named = f"{len(pool.reserve.unit):,} of them are named; the rest stay in the table"
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
-    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
     lines = [
         Understood("items", named, ""),
         Understood("id", f"column {guessed.id!r}", "--id NAME"),
@@ -148,8 +168,13 @@ def _understood(
         Understood(
             "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
         ),
+        *(
+            [Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence)))]
+            if pool.evidence
+            else ()
+        ),
         Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
-        Understood("content", shown, "--content NAME"),
+        Understood("content", content_words(pool), "--content NAME"),
     ]
     if guessed.truth is not None and guessed.truth != guessed.predicted:
         lines.append(Understood("labels", f"column {guessed.truth!r} looks like labels: not used", "tell FILE --adopt"))

@@ -12,6 +12,9 @@ from fewlabels.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+STEPS = 12
+"""Steps of half a standard deviation, from three below the mean to three above: beyond, numbers tell nothing more."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -34,6 +37,9 @@ class Columns:
     carried
         Columns that come along with the items of a reserve and make no groups: the confidences of other models,
         other scores. They keep their types.
+    steps
+        Columns of `keep` that are numbers: name, low and width. The value is the step k = floor((x − low)/width) as
+        text, from 0 to 11; with the width 0 the number itself.
     gaps
         Whether a prediction may be missing: this model did not answer that item. It is null, and its confidence too.
 
@@ -51,6 +57,7 @@ class Columns:
     keep: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     gaps: bool = False
+    steps: tuple[tuple[str, float, float], ...] = ()
 
     def __post_init__(self) -> None:
         for names in (self.keep, self.carried):
@@ -61,6 +68,11 @@ class Columns:
         """The names of all columns that are read, each once."""
         named = (self.id, self.predicted, self.confidence, *self.keep, *self.carried)
         return iter(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def stepped(self) -> dict[str, tuple[float, float]]:
+        """Low and width of the steps, by the names of the columns that have steps."""
+        return {name: (low, width) for name, low, width in self.steps if width}
 
     @property
     def strata(self) -> tuple[str, ...]:

@@ -25,6 +25,9 @@ _MEMORY = "600MB"  # beyond that DuckDB works on disk: the search for repeated i
 _EVERY = 0.2  # seconds between two looks at the progress
 
 
+_RELATION = "fl_relation"
+
+
 class DuckDBTable(Table):
     """A table that DuckDB reads: files by their address, or a table or view of a connection.
 
@@ -131,6 +134,41 @@ class DuckDBTable(Table):
             raise StoreError(f"{self.name}: {said(error)} Try again.") from error
         except duckdb.Error as error:
             raise InputError(f"{self.name} cannot be read: {said(error)}") from error
+
+
+class RelationTable(DuckDBTable):
+    """A relation of DuckDB: a query of the user's that is put into every one of ours.
+
+    Parameters
+    ----------
+    relation
+        The relation. It brings its connection along, which stays as it is.
+    """
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+        self._lock = threading.RLock()
+        self._address, self._own = None, False
+        self._relation: Any = relation
+        self._limits: pa.Table | None = None
+        self.name, self.source = "the relation of DuckDB", _RELATION
+
+    def _ask(self, step: str, text: str, bound: Sequence[str | int] = ()) -> pa.Table:
+        values = [str(value) if isinstance(value, int) else literal(value) for value in bound]
+        if self.progress is not None:
+            self.progress(Step(step))
+        with self._lock, self._plain_errors():
+            fl_limits = self._limits  # DuckDB finds it here by its name
+            found: pa.Table = self._relation.query(_RELATION, with_bound(text, values.__getitem__)).to_arrow_table()
+            del fl_limits
+            return found
+
+    def _sent(self, limits: pa.Table) -> Generator[str]:
+        with self._lock:
+            self._limits = limits
+            try:
+                yield "fl_limits"
+            finally:
+                self._limits = None
 
 
 def _connect() -> duckdb.DuckDBPyConnection:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fewlabels.engines.dbapi import DbapiTable
-from fewlabels.engines.duckdb import DuckDBTable
+from fewlabels.engines.duckdb import DuckDBTable, RelationTable
 from fewlabels.engines.files import is_remote
 from fewlabels.engines.spark import SparkTable
 from fewlabels.errors import Argument, InputError, StoreError
 
 if TYPE_CHECKING:
+    import duckdb
+
     from fewlabels.engines.table import Table
 
 
@@ -24,18 +26,20 @@ def open_table(source: object, *, table: str | None = None, dialect: str | None 
     source
         A file, a pattern of files, a folder, or an address in an object store (DuckDB reads them); the address of a
         database (postgresql://..., or what SQLAlchemy knows) or of a Spark Connect server (sc://...); a connection of
-        DuckDB, of any DB-API driver or of ADBC; an engine of SQLAlchemy; a session of Spark.
+        DuckDB, of any DB-API driver or of ADBC; a relation of DuckDB; an engine of SQLAlchemy; a session of Spark.
     table
-        The name of the table or view, for all but files.
+        The name of the table or view, for all but files and relations.
     dialect
         The dialect of a connection whose driver is not known.
     """
     if isinstance(source, (str, Path)):
         return _by_address(str(source), table, dialect)
     package = type(source).__module__.partition(".")[0]
+    if package in {"duckdb", "_duckdb"} and not hasattr(source, "register"):
+        return RelationTable(cast("duckdb.DuckDBPyRelation", source))
     name = _needed(table, f"a connection of {package}")
     if package in {"duckdb", "_duckdb"}:
-        return DuckDBTable(connection=_connection_of_duckdb(source), table=name)
+        return DuckDBTable(connection=cast("duckdb.DuckDBPyConnection", source), table=name)
     if package == "pyspark":
         return SparkTable(name, session=source)
     if package == "sqlalchemy":
@@ -77,15 +81,6 @@ def _needed(table: str | None, what: str) -> str:
     if table is None:
         raise InputError(f"{what} needs the name of a table. Give it with ", Argument("table"), ".")
     return table
-
-
-def _connection_of_duckdb(source: Any) -> Any:
-    if not hasattr(source, "register"):
-        raise InputError(
-            "a relation of DuckDB does not give its connection. Pass the connection, and the name of a view that you "
-            "make with relation.create_view(name)."
-        )
-    return source
 
 
 def _with_sqlalchemy(source: Any, table: str, dialect: str | None) -> Table:

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from fewlabels.engines import trouble
+from fewlabels.engines.columns import Columns
 from fewlabels.engines.queues import Queues, first_of_each
-from fewlabels.engines.texts import Texts
+from fewlabels.engines.texts import Texts, is_fraction
+from fewlabels.engines.texts import upto as key_limit
 from fewlabels.errors import PoolChangedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
-
-    from fewlabels.engines.columns import Columns
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,15 @@ class Step:
     name: str
     share: float | None = None
     rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of a table that were drawn by their keys: how many there were in all, and the key below which all are."""
+
+    rows: pa.Table
+    total: int
+    upto: str
 
 
 class Table(ABC):
@@ -101,6 +110,20 @@ class Table(ABC):
         found = found.select(columns.summary.names).cast(columns.summary)
         return found.sort_by([(name, "ascending") for name in (*columns.strata, "bin")])
 
+    def spread(self, columns: Columns, name: str) -> tuple[float, float, float, float] | None:
+        """Lowest, highest, mean and standard deviation of a column of numbers; None if it has none, or no numbers."""
+        texts = self._texts(columns)
+        trouble.need(self.name, self.schema, name, "evidence")
+        kind = self.schema.field(name).type
+        if not (pa.types.is_integer(kind) or is_fraction(kind)):
+            return None
+        low, high, mean, sd = (column[0].as_py() for column in self._ask("evidence", texts.spread(name)).columns)
+        return None if mean is None else (float(low), float(high), float(mean), float(sd))
+
+    def different(self, columns: Columns, name: str, most: int) -> int:
+        """How many different values a column has, counted up to `most`; a missing one counts too."""
+        return int(self._ask("evidence", self._texts(columns).different(name, most)).column(0)[0].as_py())
+
     def check_ids(self, columns: Columns) -> None:
         """InputError if two rows have the same id, with how many and an example."""
         found = self._ask("ids", self._texts(columns).repeated())
@@ -134,6 +157,29 @@ class Table(ABC):
             return _named(_nothing(len(columns.items) + 1), [*columns.items, "key"])
         rows = stacked(parts)
         return first_of_each(rows, pa.array(np.concatenate(queues)), whole.wanted)
+
+    def sample(self, id: str, rows: int, seed: int, upto: str | None = None) -> Sample:  # noqa: A002  (as in read_pool)
+        """Rows with all columns, drawn at random by their ids: those whose keys are the smallest.
+
+        The rows of an id come all or not at all, so there may be some fewer. With `upto`, a key, they are those below
+        it: of two tables with the same ids the same ones are drawn.
+        """
+        texts = self._texts(Columns(id, id))
+        total, with_id = (int(column[0].as_py()) for column in self._ask("rows", texts.counted()).columns)
+        trouble.check_ids_there(self.name, id, total - with_id)
+        share = (rows + 6 * rows**0.5) / max(total, 1)
+        while True:
+            found = self._ask("sample", texts.sample(seed, key_limit(share) if upto is None else upto))
+            if upto is not None or found.num_rows >= rows or share >= 1:
+                break
+            share *= 2
+        found = found.sort_by([(found.column_names[-1], "ascending")])
+        keys = found.column(found.num_columns - 1).to_pylist()
+        last = upto or "g"
+        if upto is None and len(keys) > rows:
+            last = str(keys[rows])
+            found = found.slice(0, max(keys.index(last), 1))
+        return Sample(found.drop_columns(found.column_names[-1]), total, last)
 
     def _below(self, texts: Texts, queues: Queues, seed: int) -> tuple[pa.Table, Any]:
         """The items below the limits of some queues, and the queue of each, shape (items,)."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from fewlabels.engines.columns import STEPS
 from fewlabels.errors import InputError, StoreError, needs
 from fewlabels.reserve import FINE, WIDE
 
@@ -164,6 +165,27 @@ class Texts:
             f"GROUP BY fl_id HAVING COUNT(*) > 1) AS fl_repeated"
         )
 
+    def counted(self) -> str:
+        """How many rows there are, and how many of them have an id."""
+        return self.written(f"SELECT COUNT(*) AS fl_n, COUNT({quoted(self.columns.id)}) AS fl_ids FROM {self.source}")
+
+    def sample(self, seed: int, limit: str) -> str:
+        """All columns of the rows whose key is below a limit, and the key as the last column."""
+        key = f"MD5({literal(f'{int(seed)}|')} || {self._text(self.columns.id)})"
+        return self.written(f"SELECT *, {key} AS fl_key FROM {self.source} WHERE {key} < {literal(limit)}")
+
+    def spread(self, name: str) -> str:
+        """Lowest, highest, mean and standard deviation of the numbers in a column."""
+        number = self._number(name)
+        named = (("MIN", "low"), ("MAX", "high"), ("AVG", "mean"), ("STDDEV_POP", "sd"))
+        values = ", ".join(f"{function}({number}) AS fl_{what}" for function, what in named)
+        return self.written(f"SELECT {values} FROM {self.source}")
+
+    def different(self, name: str, most: int) -> str:
+        """How many different values a column has, counted up to `most`; a missing one counts too."""
+        values = f"SELECT {quoted(name)} AS fl_value FROM {self.source} GROUP BY {quoted(name)} LIMIT {int(most)}"
+        return self.written(f"SELECT COUNT(*) AS fl_n FROM ({values}) AS fl_values")
+
     def example(self, trouble: str) -> str:
         """One item that has a trouble: "id", "predicted" or "confidence"."""
         wrong = {
@@ -212,8 +234,10 @@ class Texts:
     def _confidence(self) -> str:
         """The confidence as a number; NULL where it is none."""
         name = self.columns.confidence
-        if name is None:
-            return "CAST(NULL AS DOUBLE)"
+        return "CAST(NULL AS DOUBLE)" if name is None else self._number(name)
+
+    def _number(self, name: str) -> str:
+        """A column as a number; NULL where it is none."""
         kind, column = self.schema.field(name).type, quoted(name)
         if is_text(kind):
             # Without TRIM, DuckDB moves the cast into its reader of CSV, which fails where it cannot be done.
@@ -263,6 +287,12 @@ class Texts:
     def _text(self, name: str) -> str:
         """A column as text, in the same words as `read_pool`: 7.0 is "7", true is "True"."""
         kind, column = self.schema.field(name).type, quoted(name)
+        if name in self.columns.stepped:
+            low, width = self.columns.stepped[name]
+            number = self._number(name)
+            place = f"LEAST({STEPS - 1}, GREATEST(0, FLOOR(({number} - ({low!r})) / {width!r})))"
+            # Engines differ in what the larger one of 0 and NULL is.
+            column, kind = f"CAST(CASE WHEN {number} IS NULL THEN NULL ELSE {place} END AS BIGINT)", pa.int64()
         if pa.types.is_boolean(kind):
             return f"CASE WHEN {column} THEN 'True' WHEN NOT {column} THEN 'False' END"
         if is_fraction(kind):

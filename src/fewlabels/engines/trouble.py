@@ -74,7 +74,7 @@ def check_whole(name: str, texts: Texts, ask: Callable[[str], pa.Table]) -> None
     """InputError if a column of numbers that is to be text has numbers that are not whole."""
     columns = texts.columns
     for column in dict.fromkeys((columns.id, columns.predicted, *columns.keep)):
-        if is_fraction(texts.schema.field(column).type):
+        if column not in columns.stepped and is_fraction(texts.schema.field(column).type):
             count, first = _first(ask(texts.broken(column)))
             if count:
                 raise InputError(
@@ -88,13 +88,7 @@ def check_summary(name: str, columns: Columns, found: pa.Table, example: Callabl
     """InputError if rows have no id, no prediction, or a confidence that is not between 0 and 1."""
     if not found.num_rows:
         raise InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
-    if missing := _total(found, "no_id"):
-        raise InputError(
-            f"{name}: {counted(missing, 'row')} without an id, in the column {columns.id!r}. Every item needs one; "
-            "leave such rows out in a view, or name another column with ",
-            Argument("id"),
-            ".",
-        )
+    check_ids_there(name, columns.id, _total(found, "no_id"))
     gaps = found.filter(pc.is_null(found["predicted"]))
     if not columns.gaps and (missing := _total(gaps, "count")):
         raise InputError(
@@ -108,6 +102,17 @@ def check_summary(name: str, columns: Columns, found: pa.Table, example: Callabl
             f"{name}: {counted(wrong, 'confidence')} in the column {columns.confidence!r} "
             f"{'does' if wrong == 1 else 'do'} not lie between 0 and 1, such as that of the item "
             f"{quoted(item)} ({_number(value)}). Correct them, or divide percentages by 100 in a view."
+        )
+
+
+def check_ids_there(name: str, column: str, missing: int) -> None:
+    """InputError if rows have no id."""
+    if missing:
+        raise InputError(
+            f"{name}: {counted(missing, 'row')} without an id, in the column {column!r}. Every item needs one; "
+            "leave such rows out in a view, or name another column with ",
+            Argument("id"),
+            ".",
         )
 
 

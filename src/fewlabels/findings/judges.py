@@ -16,6 +16,7 @@ import pyarrow as pa
 from fewlabels.estimates import affordable, interval, value_draws
 from fewlabels.evidence import verdicts
 from fewlabels.metrics import Prevalence
+from fewlabels.noise import NoisyBelief
 from fewlabels.opposites import passing
 from fewlabels.partition import Partition, whole
 from fewlabels.pool import NO_ANSWER, Pool
@@ -138,12 +139,17 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
     """The measures of a judge in each group that has verdicts, with the name of the group."""
     used, piece = np.unique(part.group.astype(np.int64) * 3 + judge.verdict + 1, return_inverse=True)
     names = tuple(f"{part.names[code // 3]} {code % 3 - 1}" for code in used.tolist())
-    pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name})
+    pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name}, count=part.count)
     yes, labelled = _labels(audit)
     mirror, metric = _mirrored(audit, judge)
     cells = metric.cells(mirror, pieces)
-    outcomes = metric.outcomes(mirror, cells, labelled, (~yes[labelled]).astype(np.int32))
-    belief = Learned().across(cells, audit.spec.target, audit.groups).belief(outcomes)
+    prior = Learned().across(cells, audit.spec.target, audit.groups)
+    items, each = audit.possible_labels()
+    beliefs = [
+        prior.belief(metric.outcomes(mirror, cells, items, (~_passed_by(audit, items, true)).astype(np.int32)))
+        for true in each
+    ]
+    belief = NoisyBelief.of(beliefs) if audit.spec.noisy else beliefs[0]
     rng = np.random.default_rng([audit.spec.seed, 0, _STREAM])
     values = value_draws(metric, belief, cells, rng, affordable(draws, belief))
     place = {code: i for i, code in enumerate(used.tolist())}
@@ -157,13 +163,19 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
 
 
 def _labels(audit: Assessment) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Whether people pass each item, by its label, shape (items,); and the items that have one."""
-    pool, metric, labels = audit.pool, audit.spec.task.metric, audit.labels()
-    items, true = pool.positions(labels), pool.class_positions(labels.values())
-    yes = np.zeros(len(pool), dtype=bool)
-    passed = pool.choices.index(metric.positive) if isinstance(metric, Prevalence) else pool.predicted[items]
-    yes[items] = true == passed
+    """Whether people pass each item, by its label as it was given, shape (items,); and the items that have one."""
+    items, true = audit.labelled_items()
+    yes = np.zeros(audit.pool.rows, dtype=bool)
+    yes[items] = _passed_by(audit, items, true)
     return yes, items
+
+
+def _passed_by(audit: Assessment, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether items of these true classes pass, shape (labels,)."""
+    pool, metric = audit.pool, audit.spec.task.metric
+    passed = pool.choices.index(metric.positive) if isinstance(metric, Prevalence) else pool.predicted[items]
+    found: NDArray[np.bool_] = true == passed
+    return found
 
 
 def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
@@ -186,7 +198,15 @@ def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
     predicted = np.where(silent, 2, 1 - judge.verdict).astype(np.int32)
     classes = (*names, NO_ANSWER) if silent.any() else names
     further = pa.Table.from_arrays(list(columns.values()), names=list(columns)) if columns else None
-    mirror = Pool(pool.ids, predicted, classes, columns=further, unanswered=bool(silent.any()), evidence=tuple(columns))
+    mirror = Pool(
+        pool.ids,
+        predicted,
+        classes,
+        columns=further,
+        unanswered=bool(silent.any()),
+        evidence=tuple(columns),
+        reserve=pool.reserve,
+    )
     return mirror, Prevalence(names[0])
 
 

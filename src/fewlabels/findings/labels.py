@@ -186,7 +186,7 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
     for (item, label), content in zip(wrong[:most], contents, strict=True):
         seen = next(iter(content.values()), None)
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
-        text = None if seen is None or str(seen).startswith("data:") else _cut(str(seen))
+        text = None if seen is None or str(seen).startswith("data:") else cut(str(seen))
         name, sure = str(pool.ids[item].as_py()), pool.confidence_of(item)
         mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], pool.classes[label], sure, text, image))
     return tuple(mistakes)
@@ -200,6 +200,7 @@ def _contents(audit: Assessment, items: Sequence[int]) -> list[dict[str, Any]]:
         return [{} for _ in items]
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """A text on one line, cut to what a report has room for."""
     text = " ".join(text.split())
     return text if len(text) <= _TEXT else text[: _TEXT - 1].rstrip() + "…"

@@ -116,7 +116,8 @@ def policy(audit: Assessment) -> str:
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
     if audit.spec.task.of_models:
-        return f"{words} Only items on which models differ were asked about: a label of any other tells nothing."
+        words += " Only items on which models differ were asked about: a label of any other tells nothing."
+        return f"{words} {_ANCHORS.format(share=percent(audit.spec.anchor))}" if audit.spec.anchor else words
     if audit.spec.strips:
         words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
     elif audit.spec.policy.ignorable or len(audit.groups) == 1:

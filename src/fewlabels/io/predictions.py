@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.errors import Argument, InputError
@@ -14,7 +15,7 @@ from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
 from fewlabels.io.positive import of_one_class
 from fewlabels.io.source import Source
-from fewlabels.io.table_roles import is_table, read_from
+from fewlabels.io.table_roles import is_table, read_from, sampled
 from fewlabels.pool import Pool
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def read_pool(
     evidence: Sequence[str] = (),
     any_size: bool = False,
     table: str | None = None,
+    sample: int | None = None,
     seed: int = 0,
 ) -> Pool:
     """Read the predictions of a classifier, or of several, and check them.
@@ -110,6 +112,9 @@ def read_pool(
         Lift the limits on a file: 12,000 columns, and unpacked 1 GB or 100 times its own size, whichever is more.
     table
         The name of the table or view that a database, connection or session has.
+    sample
+        Of a table: read this many items into memory, drawn at random by their ids. With them everything works that does
+        with a file: several models, vectors of scores, simulations. All results are about these items.
     seed
         Of a table: the order in which its items are asked for depends on the seed and their ids alone.
 
@@ -144,10 +149,12 @@ def read_pool(
     }
     if isinstance(evidence, str):
         raise InputError(Argument("evidence"), " must be a list. Write ", Argument("evidence", [evidence]), ".")
-    if is_table(source, table):
+    if sample is not None:
+        source = _drawn(source, table, asked, sample, seed)
+    elif is_table(source, table):
         refused = {"models": models, "normalize": normalize, "logits": logits, "unlisted": unlisted == "wrong"}
-        refused |= {"never_right": tuple(never_right), "evidence": tuple(evidence), "positive": positive}
-        return read_from(source, table, asked, seed, refused)
+        refused |= {"never_right": tuple(never_right), "positive": positive}
+        return read_from(source, table, asked, seed, refused, tuple(dict.fromkeys(evidence)))
     manner = Manner(normalize, logits, unlisted == "wrong", patterns_of(never_right))
     if (sources := by_model(source)) is not None:
         check_one_model(evidence, positive)
@@ -162,6 +169,19 @@ def read_pool(
     if positive is not None:
         opened, asked = of_one_class(opened, asked, positive, percent=normalize)
     return _read_with_evidence(opened, asked, manner, tuple(evidence))
+
+
+def _drawn(source: object, table: str | None, asked: dict[str, Any], sample: int, seed: int) -> object:
+    """Items of a table, drawn at random, as a source in memory; of tables of several models the same items."""
+    if (sources := by_model(source)) is None:
+        if not is_table(source, table) and not isinstance(source, (str, Path)):
+            raise InputError(Argument("sample"), " is about tables that stay where they are. Leave it out.")
+        return sampled(source, table, sample, id=asked["id"], seed=seed)[0]
+    found: dict[str, object] = {}
+    upto = None
+    for name, one in sources.items():
+        found[name], upto = sampled(one, table, sample, id=asked["id"], seed=seed, upto=upto)
+    return found
 
 
 def check_one_model(evidence: Sequence[str], positive: str | None = None) -> None:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.finder import find_roles
 from fewlabels.io.source import check_names, table_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fewlabels.engines.columns import Columns
     from fewlabels.engines.table import Table
     from fewlabels.io.finder.roles import Roles
-    from fewlabels.io.source import Source
+    from fewlabels.io.source import Batches, Source
     from fewlabels.pool import Pool
 
 _SAMPLE = 1_000  # rows by which columns are recognised
+_RELATION = 1_000_000  # rows from which on a relation of DuckDB stays where it is
 _SESSIONS = {"pyspark", "sqlalchemy"}
 _MARKS = "*?["
 
@@ -38,8 +44,12 @@ def is_table(source: object, table: str | None = None) -> bool:
         return "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
-        return hasattr(source, "register")  # a relation is a frame
+        return hasattr(source, "register") or _rows_of(source) > _RELATION  # a smaller relation is a frame
     return package in _SESSIONS or (callable(getattr(source, "cursor", None)) and not hasattr(source, "__array__"))
+
+
+def _rows_of(relation: Any) -> int:
+    return int(relation.count("*").fetchall()[0][0])
 
 
 def _of_files(path: Path) -> bool:
@@ -59,8 +69,10 @@ def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
 
     if roles.scores:
         raise InputError(
-            f"{source.name} has scores of every class, and a table needs the predicted class and its score. Add two "
-            "columns to it, or a view that has them, and name them with ",
+            f"{source.name} has scores of every class, and a table needs the predicted class and its score. Add ",
+            Argument("sample", 100_000),
+            " to read that many items, drawn at random, into memory; or make a view that has the two, and name them "
+            "with ",
             Argument("predicted"),
             " and ",
             Argument("confidence"),
@@ -76,7 +88,62 @@ def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
     return Columns(roles.id, roles.predicted, roles.confidence, keep=tuple(dict.fromkeys(keep)))
 
 
-def read_from(source: object, table: str | None, asked: dict[str, Any], seed: int, refused: dict[str, Any]) -> Pool:
+def sampled(
+    source: object,
+    table: str | None,
+    rows: int,
+    *,
+    id: str | None = None,  # noqa: A002  (as in read_pool)
+    seed: int = 0,
+    upto: str | None = None,
+) -> tuple[Source, str]:
+    """Items of a table, drawn at random by their ids, as a source in memory; and the key below which all ids are.
+
+    With them everything can be done that a file can. They are a random sample of the table, so what is found with them
+    about the population behind it is what would be found with all; what is found about "the pool" is about the sample.
+    """
+    from fewlabels.engines.opening import open_table
+    from fewlabels.io.finder import guess
+
+    with open_table(source, table=table) as opened:
+        first = sample_of(opened)
+        column = id or guess(first).id
+        if column is None:
+            raise InputError(
+                f"{first.name} needs a column of ids, since rows are drawn by their ids. Name it with ",
+                Argument("id"),
+                ".",
+            )
+        drawn = opened.sample(column, whole_number(rows, "The 'sample' of read_pool()"), seed, upto)
+        part = f"{drawn.rows.num_rows:,} of {drawn.total:,} rows, drawn at random by {column!r}"
+        told = "a table; everything is about these rows" if drawn.rows.num_rows < drawn.total else "a table, all of it"
+        made = table_source(f"{opened.name} ({part})", drawn.rows)
+        if opened.untyped:
+            made = replace(made, untyped=True, reader=partial(_as_numbers, made.reader))
+        return replace(made, told=f"{part}, of {told}"), drawn.upto
+
+
+def _as_numbers(reader: Batches, columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
+    """The batches of a file without types; where numbers are wanted, the columns that are numbers as such."""
+    for batch in reader(columns, False):
+        yield pa.record_batch([_number(column) for column in batch.columns], batch.schema.names) if numbers else batch
+
+
+def _number(column: pa.Array[Any]) -> pa.Array[Any]:
+    try:
+        return pc.utf8_trim_whitespace(column).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
+
+
+def read_from(
+    source: object,
+    table: str | None,
+    asked: dict[str, Any],
+    seed: int,
+    refused: dict[str, Any],
+    evidence: Sequence[str] = (),
+) -> Pool:
     """Read a pool from a table, with the arguments of `read_pool`; what only files have is refused."""
     from fewlabels.engines.opening import open_table
     from fewlabels.io.tables import read_table
@@ -86,7 +153,10 @@ def read_from(source: object, table: str | None, asked: dict[str, Any], seed: in
             raise InputError(
                 "a table that stays where it is cannot be read with ",
                 Argument(name),
-                ". Make a view of it that has the predicted class and a confidence from 0 to 1, and read that.",
+                ". Add ",
+                Argument("sample", 100_000),
+                " to read that many items, drawn at random, into memory; or make a view that has the predicted class "
+                "and a confidence from 0 to 1.",
             )
     opened = open_table(source, table=table)
     sample = sample_of(opened)
@@ -98,4 +168,5 @@ def read_from(source: object, table: str | None, asked: dict[str, Any], seed: in
         classes=roles.classes,
         content=asked["content"],
         seed=seed,
+        evidence=evidence,
     )

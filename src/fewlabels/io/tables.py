@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 
 from fewlabels.engines.columns import Columns
 from fewlabels.errors import Argument, InputError, PoolChangedError
+from fewlabels.evidence import MOST_WORDS
 from fewlabels.hashing import column_bytes, framed
 from fewlabels.pool import Pool
 from fewlabels.reserve import BINS, EDGES, END, Reserve, bin_of, keys_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 NAMED = 100_000
 """How many items are named at first, in all strata together; fewer if some strata are small."""
 _MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
-_EXACT = 5_000_000  # items up to which every id is compared with all others: that takes memory
 _UNITS = 1_000_000  # more of them would make every command slow
 _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
@@ -43,6 +42,7 @@ def read_table(
     content: str | None = None,
     seed: int = 0,
     named: int = NAMED,
+    evidence: Sequence[str] = (),
 ) -> Pool:
     """Read the summary of a table and the first items of every queue. Its rows are never all in memory.
 
@@ -60,35 +60,55 @@ def read_table(
         The order in which items are asked for depends on it, and on the ids.
     named
         How many items to name at first.
+    evidence
+        Columns from which the learned prior may learn. Their values make strata too, and numbers are put into steps.
     """
     if content is not None and content not in table.schema.names:
         raise InputError(f"{table.name} has no column {content!r}, named by ", Argument("content"), ".")
+    columns = with_evidence(table, columns, evidence)
     summary = table.summary(columns)
     if not summary.num_rows:
         raise InputError(f"{table.name} has columns but no rows. A pool needs at least one item.")
-    pool = _of_summary(summary, columns, table, classes, content, seed)
+    pool = replace(_of_summary(summary, columns, table, classes, content, seed), evidence=tuple(evidence))
+    _ = pool.known  # refuse what cannot be evidence here, and not at the first label
+    table.check_ids(columns)
     assert pool.reserve is not None
     strata = pool.reserve.strata
     k = max(_LEAST, min(_MOST, named // strata))
     items = table.reserve(columns, summary, seed, k)
-    _check_ids(table, columns, items, len(pool))
     return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
 
 
-def _check_ids(table: Table, columns: Columns, items: pa.Table, size: int) -> None:
-    """InputError if ids are not all different: of a large table, by the items that are named."""
-    if size <= _EXACT:
-        table.check_ids(columns)
-    ids = items["id"].combine_chunks()
-    if len(ids.unique()) < len(ids):
-        (twice, _), *_ = Counter(ids.to_pylist()).most_common(1)
-        raise InputError(
-            f"{table.name} has more than one row with the id {twice!r}, and an item can be in a pool once. Name a "
-            "column whose values all differ, or a view with one row for each item, with ",
-            Argument("id"),
-            ".",
-            items=[str(twice)],
-        )
+def with_evidence(table: Table, columns: Columns, names: Sequence[str]) -> Columns:
+    """The columns with those of evidence: words as they are, numbers in steps of half a standard deviation."""
+    steps = []
+    for name in dict.fromkeys(names):
+        if name in (columns.id, columns.predicted, columns.confidence):
+            raise InputError(
+                f"{name!r} is the prediction itself, its confidence or the id, so it is not further evidence. Leave it "
+                "out of ",
+                Argument("evidence"),
+                ".",
+            )
+        spread = table.spread(columns, name)
+        if spread is None:
+            if table.different(columns, name, MOST_WORDS + 2) > MOST_WORDS + 1:
+                raise InputError(
+                    f"the column {name!r} of {table.name} has more than {MOST_WORDS} different texts, and evidence is "
+                    "numbers or a few words, such as pass and fail. Name another column."
+                )
+            continue
+        low, high, mean, sd = spread
+        if pa.types.is_integer(table.schema.field(name).type) and high - low < MOST_WORDS:
+            steps.append((name, 0.0, 0.0))
+        elif np.isfinite(mean) and np.isfinite(sd) and sd > 0:
+            steps.append((name, float(f"{mean - 3 * sd:.6g}"), float(f"{sd / 2:.3g}")))
+        else:
+            raise InputError(
+                f"the column {name!r} of {table.name} cannot be evidence: it has one value only, or numbers that are "
+                "not finite. Leave such values out in a view, or name another column."
+            )
+    return replace(columns, keep=tuple(dict.fromkeys([*columns.keep, *names])), steps=tuple(steps))
 
 
 def fingerprint_of(summary: pa.Table) -> str:
@@ -156,7 +176,8 @@ def columns_of(pool: Pool) -> Columns:
     """The columns of the table that a pool was read from."""
     assert pool.reserve is not None
     written = dict(pool.reserve.table["columns"])
-    return Columns(**written | {"keep": tuple(written["keep"])})
+    steps = tuple((str(name), float(low), float(width)) for name, low, width in written.get("steps", ()))
+    return Columns(**written | {"keep": tuple(written["keep"]), "steps": steps})
 
 
 def _described(table: Table) -> str:
@@ -168,7 +189,8 @@ def _described(table: Table) -> str:
 
 
 def _written(columns: Columns) -> dict[str, Any]:
-    return {"id": columns.id, "predicted": columns.predicted, "confidence": columns.confidence, "keep": columns.keep}
+    written: dict[str, Any] = {name: getattr(columns, name) for name in ("id", "predicted", "confidence", "keep")}
+    return written | ({"steps": columns.steps} if columns.steps else {})
 
 
 def check_same(pool: Pool, table: Table, summary: pa.Table) -> None:

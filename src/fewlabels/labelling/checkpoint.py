@@ -9,7 +9,7 @@ depend on metric and groups are not in it: they are computed from the labels whe
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -67,9 +67,10 @@ def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
     if found is None:
         return False
     mark, data = found
-    about = _about(data)
-    if about is None:
+    kept = _opened(data)
+    if kept is None:
         return False
+    about = kept.about
     seen = {of: Mark(seq, bytes.fromhex(last)) for of, seq, last in about["seen"]}
     if seen.get(name, _NOTHING) != mark or any(ledger.drawn.reads(of) != read for of, read in about["reads"].items()):
         return False
@@ -77,7 +78,7 @@ def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
         new = store.shared(name, seen)
     except StoreError:
         return False  # it does not fit: what is wrong is said when the whole log is read
-    if not unpacked(ledger, data):
+    if not _restored(ledger, kept):
         return False
     ledger.seen = seen
     ledger.kept = ledger.events
@@ -118,12 +119,27 @@ def packed(ledger: Ledger) -> bytes:
     return f"{_FORM}\n{len(body)}\n".encode() + small
 
 
-def unpacked(ledger: Ledger, data: bytes) -> bool:
-    """Put what `packed` wrote into an empty ledger; False, and the ledger is empty, if another version wrote it."""
-    if (about := _about(data)) is None:
-        return False
-    body = _body(data)
-    at = body.index(b"\n") + 1
+class _Kept(NamedTuple):
+    """What `packed` wrote: the line about the columns, and the columns, which begin at a place in the bytes."""
+
+    about: dict[str, Any]
+    body: bytes
+    at: int
+
+
+def _opened(data: bytes) -> _Kept | None:
+    """What `packed` wrote; None if another version wrote it."""
+    if not data.startswith(f"{_FORM}\n".encode()):
+        return None
+    _, size, small = data.split(b"\n", 2)
+    body: bytes = pa.decompress(small, int(size), codec="zstd", asbytes=True)
+    end = body.index(b"\n")
+    return _Kept(json.loads(body[:end]), body, end + 1)
+
+
+def _restored(ledger: Ledger, kept: _Kept) -> bool:
+    """Put what was kept into an empty ledger; False, and the ledger is empty, if it is of another pool."""
+    about, body, at = kept
     columns: Columns = {}
     for name, dtype, length in about["columns"]:
         columns[name] = np.frombuffer(body, dtype, length, at)
@@ -143,29 +159,15 @@ def unpacked(ledger: Ledger, data: bytes) -> bool:
     ledger.drawn.last = None if about["last_step"] is None else (about["last_step"][0], about["last_step"][1])
     ledger.skips, ledger.decisions = dict(about["skips"]), dict(about["decisions"])
     ledger.shared = set(about["shared"])
-    askers = np.array(texts, dtype=object)[columns["asker"]].tolist()
-    taken = [ledger.drawn.reads(asker) for asker in askers]
-    items = columns["item"].tolist()
-    ledger.drawn.elsewhere = {
-        item: asker for item, asker, here in zip(items, askers, taken, strict=True) if here and asker != ledger.name
-    }
-    ledger.place_all(columns["labelled"], columns["true"], columns["item"][np.array(taken, dtype=bool)])
+    asker = columns["asker"]
+    drew = {number: texts[number] for number in np.unique(asker).tolist()}
+    counts = [number for number, name in drew.items() if name is not None and ledger.drawn.reads(name)]
+    others = [number for number in counts if drew[number] != ledger.name]
+    taken, away = np.isin(asker, counts), np.flatnonzero(np.isin(asker, others))
+    askers = [str(drew[number]) for number in asker[away].tolist()]
+    ledger.drawn.elsewhere = dict(zip(columns["item"][away].tolist(), askers, strict=True))
+    ledger.place_all(columns["labelled"], columns["true"], columns["item"][taken])
     return True
-
-
-def _body(data: bytes) -> bytes:
-    _, size, small = data.split(b"\n", 2)
-    body: bytes = pa.decompress(small, int(size), codec="zstd", asbytes=True)
-    return body
-
-
-def _about(data: bytes) -> dict[str, Any] | None:
-    """The first line of what `packed` wrote; None if another version wrote it."""
-    if not data.startswith(f"{_FORM}\n".encode()):
-        return None
-    body = _body(data)
-    about: dict[str, Any] = json.loads(body[: body.index(b"\n")])
-    return about
 
 
 def _put(columns: Columns, names: Names, what: str, rows: dict[Who, tuple[Iterable[int], Any]]) -> None:

@@ -52,7 +52,7 @@ class VoteBook:
         self._row: dict[int, int] = {}
         self._columns = _columns((), Names())
         self._names = Names()
-        self._start: dict[str, list[int]] = {}
+        self._start: dict[str, NDArray[np.int64]] = {}
 
     def __contains__(self, item: object) -> bool:
         return item in self._warm or item in self._row
@@ -110,8 +110,9 @@ class VoteBook:
         self._index()
 
     def _index(self) -> None:
-        self._row = {item: row for row, item in enumerate(self._columns["item"].tolist())}
-        self._start = {many: np.concatenate([[0], np.cumsum(self._columns[f"{many}_n"])]).tolist() for many in _MANY}
+        items = self._columns["item"].tolist()
+        self._row = dict(zip(items, range(len(items)), strict=True))
+        self._start = {many: np.concatenate([[0], np.cumsum(self._columns[f"{many}_n"])]) for many in _MANY}
 
     def _thawed(self, row: int) -> Votes:
         columns, texts = self._columns, self._names.texts

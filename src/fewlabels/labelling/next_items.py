@@ -36,7 +36,8 @@ def choose(
     `askable` says which of the groups of asking the task asks in, shape (groups,). `unseen` are labels of each cell
     that the belief does not know yet, shape (cells,): they count in the same way.
     """
-    free, waiting = _Free(ledger, ledger.room * askable), ledger.waiting + (0 if unseen is None else unseen)
+    free = _Free(ledger, askable, widely=spec.task.of_models and spec.anchor > 0)
+    waiting = ledger.waiting + (0 if unseen is None else unseen)
     chosen: dict[int, int] = {}
     step = ledger.drawn.step
     while len(chosen) < n:
@@ -56,17 +57,24 @@ def choose(
 class _Free:
     """The free items of an assessment while some are being chosen.
 
-    They are found by trial in the ledger: lining up a million items for each request would take too long.
+    They are found by trial in the ledger: lining up a million items for each request would take too long. `widely`:
+    anchors are drawn outside the groups that the task asks in too.
     """
 
-    def __init__(self, ledger: Ledger, room: NDArray[np.int64]) -> None:
-        self.room = room
+    def __init__(self, ledger: Ledger, askable: NDArray[np.bool_], *, widely: bool) -> None:
+        self.room = ledger.room * askable
+        self._beyond = ledger.room * (~askable if widely else False)
         self._ledger = ledger
         self._taken: set[int] = set()
+
+    @property
+    def everywhere(self) -> NDArray[np.int64]:
+        """The number of free items in each group that an anchor may be, shape (groups,)."""
+        return self.room + self._beyond
 
     def take(self, group: int, rng: np.random.Generator) -> int:
         """Take a free item of a group that has room, uniformly at random."""
         item = self._ledger.pick(group, rng, self._taken)
         self._taken.add(item)
-        self.room[group] -= 1
+        (self.room if self.room[group] else self._beyond)[group] -= 1
         return item

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +42,8 @@ class Dispute:
         The reason of each person who gave none.
     since
         The time since which it waits.
+    notes
+        The note that a person wrote beside their label, for those who did.
     """
 
     id: str
@@ -50,6 +52,7 @@ class Dispute:
     votes: Mapping[str, str]
     skips: Mapping[str, str]
     since: datetime | None
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def disputes(ledger: Ledger, pool: Pool, groups: Partition, contents: Sequence[Any] | None = None) -> list[Dispute]:
@@ -68,6 +71,7 @@ def disputes(ledger: Ledger, pool: Pool, groups: Partition, contents: Sequence[A
                 votes={who: pool.classes[vote.true] for who, vote in given.items() if vote.true >= 0},
                 skips={who: vote.note or "" for who, vote in given.items() if vote.true < 0},
                 since=since,
+                notes={who: vote.note for who, vote in given.items() if vote.true >= 0 and vote.note},
             )
         )
     return waiting

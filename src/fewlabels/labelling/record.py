@@ -8,6 +8,7 @@ import numpy as np
 
 from fewlabels.arrow import texts_at
 from fewlabels.errors import InputError, SpecError
+from fewlabels.io.cards import columns_of_card, opened_card
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.partition import columns_of
@@ -57,10 +58,15 @@ class Record(Labelling):
     def item(self, item: str, *, columns: Sequence[str] | None = None) -> dict[str, Any]:
         """The parts of an item that an annotator may see, by column: its content, or the columns named.
 
+        A content that is a card of several columns is shown as these columns.
+
         They never include the prediction and its scores, nor a column that makes the groups.
         """
         position = int(self.pool.positions([item])[0])
         shown = columns if columns is not None else [self.pool.content] if self.pool.content is not None else []
+        if columns is None and (card := columns_of_card(self.pool)):
+            (row,) = self.shown([position], [*card, *shown])
+            return opened_card(self.pool.content, row) or {name: row[name] for name in shown}
         if telling := sorted({*shown} & columns_of(self.groups.recipe) - {self.pool.content}):
             raise InputError(f"{telling[0]!r} makes the groups: an annotator who sees it is not blind. Leave it out.")
         return self.shown([position], shown)[0]

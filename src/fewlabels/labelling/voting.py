@@ -13,6 +13,7 @@ from fewlabels.learned.items import TrustBelief
 from fewlabels.metrics import Accuracy
 from fewlabels.noise import Ballots, Imputed, Usual, Worth, impute, worth
 from fewlabels.outcomes import Outcomes
+from fewlabels.partition import by_predicted, cross
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,8 +34,10 @@ _NOISE, _GOLD = 0x6E6F69, 0x676F6C
 _MOST = 3
 # Events that a server need not look at yet.
 _FEW = 8
+# Groups are split by the predicted class if there are no more of both together.
+_MOST_CELLS = 200
 # Rounds of the sampler where an earlier state of the log is looked at, for a point of a curve.
-_BURN_THEN, _KEPT_THEN = 6, 12
+_THEN = {"kept": 12, "burn": 3, "chains": 4}
 
 
 class Told(NamedTuple):
@@ -58,7 +61,7 @@ class Voting:
 
     def __init__(self, spec: Spec, pool: Pool, asking: Partition, prepared: Callable[[Cells], Prepared]) -> None:
         self._spec, self._pool, self._prepared = spec, pool, prepared
-        self._cells = Accuracy().cells(pool, asking)
+        self._cells = Accuracy().cells(pool, _by_class_too(asking, pool))
         self._told: Told | None = None
         self._then: tuple[int, Imputed] | None = None
         # What is not one of the classes that a label can be is never right.
@@ -100,7 +103,7 @@ class Voting:
         if self._told is not None and self._told.events == ledger.events:
             return self._told.imputed
         if self._then is None or self._then[0] != ledger.events:
-            self._then = ledger.events, self._imputed(ledger, kept=_KEPT_THEN, burn=_BURN_THEN)
+            self._then = ledger.events, self._imputed(ledger, **_THEN)
         return self._then[1]
 
     def _imputed(self, ledger: Ledger, **rounds: int) -> Imputed:
@@ -150,6 +153,13 @@ class Voting:
             return None
         unseen = [item for item in sorted(self.gold) if not _handed(ledger, item, who)]
         return int(rng.choice(unseen)) if unseen else None
+
+
+def _by_class_too(asking: Partition, pool: Pool) -> Partition:
+    """The groups of asking, split by the predicted class: what a vote means depends on how good that prediction is."""
+    if asking.recipe.get("by") == "predicted" or len(asking) * len(pool.classes) > _MOST_CELLS:
+        return asking
+    return cross(asking, by_predicted(pool))
 
 
 class Chance:

@@ -7,6 +7,10 @@ mistaken for y. The item's class is not seen. Gibbs' sampler draws in turn
     the class of each item        given its chances, its votes, and how often these people are wrong: exactly;
     how often people are wrong    given the classes: exactly, on a grid (see `people`).
 
+Where people are seldom compared, a classifier that is better and people who are worse explain the votes as well as the
+reverse, and such a sampler moves along that ridge only slowly. So it begins several times, each time at a level of the
+classifier and of people that is drawn from what the votes say of the two, with the classes summed over (`starts`).
+
 Each round leaves labels that may all be true. The belief is the mixture of the beliefs that these give: so a label that
 may be wrong widens intervals, and is never counted as a fraction of a right one.
 """
@@ -19,7 +23,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fewlabels.noise.people import BOTH, Errors, Usual, Votes, pick
+from fewlabels.noise.likelihood import class_chances, even_mistakes, mistakes_drawn, rows_of
+from fewlabels.noise.people import Errors, Usual, Votes, pick
+from fewlabels.noise.starts import starts
 from fewlabels.special import logit
 
 if TYPE_CHECKING:
@@ -27,17 +33,10 @@ if TYPE_CHECKING:
 
     from fewlabels.noise.ballots import Ballots
 
-# Rounds that are thrown away, because they remember where the sampler began, and rounds that are kept.
-_BURN, _KEPT = 10, 32
+# Rounds that are thrown away after each beginning, because they remember it; rounds that are kept; and beginnings.
+_BURN, _KEPT, _CHAINS = 3, 32, 16
 # Classes and people depend on each other, so they are drawn in turn this often in a round, for each fit of the chances.
 _INNER = 4
-# How many mistakes the expected ones count for, of people and of the classifier.
-_EXPECTED = 3.0
-# How often people who are wrong, about an item that the classifier gets wrong too, say the same as it does, beyond what
-# they mistake for each other anyway: what misleads one misleads the other. Measured on CIFAR-10H.
-_MISLED = 0.35
-# With more classes, the expected kind of mistake is used and not a draw of it.
-_MANY = 100
 # Confidences nearer to 0 or 1 than this tell nothing more.
 _EDGE = 1e-4
 
@@ -113,6 +112,7 @@ def impute(
     confidence: NDArray[np.float64] | None = None,
     kept: int = _KEPT,
     burn: int = _BURN,
+    chains: int = _CHAINS,
 ) -> Imputed:
     """Draw the true classes of items that people voted about, `kept` times.
 
@@ -125,24 +125,31 @@ def impute(
         classes); None if nothing is known.
     confidence
         Of each item of the pool, shape (pool,); None if there is none.
+    kept, burn, chains
+        The sampler begins `chains` times, and forgets the first `burn` rounds each time.
     """
     doubt = doubts(confidence, ballots.items)
     guess, evidence = predicted[ballots.items], ballots.evidence
-    even = _even(ballots.classes)
-    base = even if confused is None else (even + _rows(confused * (even > 0), even)) / 2
-    of_guess = even if confused is None else (even + _rows(confused.T * (even > 0), even)) / 2
-    true, errors = ballots.majority(), Errors.start(usual, len(ballots.people), ballots.classes)
+    even = even_mistakes(ballots.classes)
+    base = even if confused is None else (even + rows_of(confused * (even > 0), even)) / 2
+    of_guess = even if confused is None else (even + rows_of(confused.T * (even > 0), even)) / 2
     trues, found, overall = [], [], []
     chances, probability = np.zeros(len(predicted)), np.zeros((len(ballots.items), ballots.classes))
-    for turn in range(burn + kept):
+    begun = starts(ballots, guess, chance, (of_guess, base), usual, doubt, rng, chains)
+    turns = [
+        (start, turn) for start, own in zip(begun, _shared(kept, chains), strict=True) for turn in range(-burn, own)
+    ]
+    for start, turn in turns:
+        if turn == -burn:
+            true, errors = start
         right = chance(rng, ballots.items[evidence], true[evidence])
         for _ in range(_INNER):
-            mistakes = _mistakes(rng, guess, true, of_guess)
-            slips = _mistakes(rng, true[ballots.row], ballots.label, base)
+            mistakes = mistakes_drawn(rng, guess, true, of_guess)
+            slips = mistakes_drawn(rng, true[ballots.row], ballots.label, base)
             weight = class_chances(ballots, guess, right[ballots.items], mistakes, slips, errors, doubt)
             true = pick(rng, weight)
             errors = errors.drawn(rng, votes_of(ballots, true, doubt, guess), usual)
-        if turn >= burn:
+        if turn >= 0:
             trues.append(true)
             found.append(errors)
             overall.append(right.mean())
@@ -151,40 +158,9 @@ def impute(
     return Imputed(ballots, np.array(trues), tuple(found), chances, np.array(overall), probability, doubt, guess)
 
 
-def class_chances(
-    ballots: Ballots,
-    guess: NDArray[np.int64],
-    right: NDArray[np.float64],
-    mistakes: NDArray[np.float64],
-    slips: NDArray[np.float64],
-    errors: Errors,
-    doubt: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """How probable each class is for each item: P(y) ∝ P(y | prediction) Π_r P(vote of r | y), (items, classes)."""
-    rows = np.arange(len(guess))
-    right = np.clip(np.where(guess >= 0, right, 0.0), 1e-9, 1 - 1e-9)
-    with np.errstate(divide="ignore"):
-        log = np.log1p(-right)[:, None] + np.log(mistakes[guess])
-        log[rows[guess >= 0], guess[guess >= 0]] = np.log(right[guess >= 0])
-        odds = errors.log_odds(ballots.person, doubt[ballots.row])
-        odds += BOTH * (np.arange(ballots.classes) != guess[ballots.row][:, None])
-        vote = -np.logaddexp(0, -odds) + np.log(_instead(ballots, guess, slips))
-    places = np.arange(len(ballots.label))
-    vote[places, ballots.label] = -np.logaddexp(0, odds[places, ballots.label])
-    np.add.at(log, ballots.row, vote)
-    sure = ballots.known >= 0
-    log[sure] = np.where(np.arange(ballots.classes) == ballots.known[sure, None], 0.0, -np.inf)
-    weight = np.exp(log - log.max(axis=1, keepdims=True))
-    chances: NDArray[np.float64] = weight / weight.sum(axis=1, keepdims=True)
-    return chances
-
-
-def _instead(ballots: Ballots, guess: NDArray[np.int64], slips: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How probably each vote is what it is, if it is wrong and its item is of each class: shape (votes, classes)."""
-    said, plain = guess[ballots.row], slips[:-1, ballots.label].T
-    # Where the prediction is right, or there is none, nobody can be misled by what misled the classifier.
-    misled = np.where((said[:, None] >= 0) & (np.arange(ballots.classes) != said[:, None]), _MISLED, 0.0)
-    return (1 - misled) * plain + misled * (ballots.label == said)[:, None]
+def _shared(kept: int, chains: int) -> list[int]:
+    """How many rounds each beginning keeps: as equal as can be."""
+    return [kept * (i + 1) // chains - kept * i // chains for i in range(chains)]
 
 
 def votes_of(ballots: Ballots, true: NDArray[np.int64], doubt: NDArray[np.float64], guess: NDArray[np.int64]) -> Votes:
@@ -204,31 +180,3 @@ def doubts(confidence: NDArray[np.float64] | None, items: NDArray[np.int64]) -> 
     x = -logit(np.clip(confidence, _EDGE, 1 - _EDGE))
     found: NDArray[np.float64] = ((x - x.mean()) / max(float(x.std()), 1e-9))[items]
     return found
-
-
-def _mistakes(
-    rng: np.random.Generator, of: NDArray[np.int64], into: NDArray[np.int64], base: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Draw which class it is instead, where it is not the one: Dirichlet(expected + those found) in each row.
-
-    One more row, the last, is that of items without an answer.
-    """
-    classes = len(base)
-    found = np.zeros((classes, classes))
-    other = (of != into) & (of >= 0)
-    np.add.at(found, (of[other], into[other]), 1)
-    alpha = _EXPECTED * base + found
-    draw = rng.standard_gamma(alpha) + 1e-12 * (base > 0) if classes <= _MANY else alpha
-    none = np.full((1, classes), 1 / classes)
-    return np.concatenate([draw / np.maximum(draw.sum(axis=1, keepdims=True), 1e-300), none])
-
-
-def _even(classes: int) -> NDArray[np.float64]:
-    """Every other class alike."""
-    return (1 - np.eye(classes)) / max(classes - 1, 1)
-
-
-def _rows(values: NDArray[np.float64], instead: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows that add up to 1; those without any value are as in `instead`."""
-    total = values.sum(axis=1, keepdims=True)
-    return np.where(total > 0, values / np.maximum(total, 1e-300), instead)

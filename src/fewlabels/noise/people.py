@@ -19,8 +19,8 @@ from fewlabels.special import expit, logit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Log-odds of being wrong, from 1 in 1,000 to 3 in 4.
-_GRID = np.linspace(-7.0, 1.1, 82)
+GRID = np.linspace(-7.0, 1.1, 82)
+"""Log-odds of being wrong, from 1 in 1,000 to 3 in 4."""
 # What people differ by, and how probable that is beforehand.
 _SIGMAS = np.array([0.15, 0.4, 0.8])
 _SIGMA_PRIOR = np.array([0.3, 0.4, 0.3])
@@ -47,7 +47,7 @@ class Usual:
     def log_prior(self) -> NDArray[np.float64]:
         """The log prior of m on the grid, shape (grid,)."""
         middle, sd = (_USUAL, _USUAL_SD) if self.right is None else (1 - self.right, _STATED_SD)
-        return -((_GRID - logit(middle)) ** 2) / (2 * sd**2)
+        return -((GRID - logit(middle)) ** 2) / (2 * sd**2)
 
 
 class Votes(NamedTuple):
@@ -69,9 +69,8 @@ class Votes(NamedTuple):
         """
         odds = odds + BOTH * self.missed[:, None]
         each = -np.logaddexp(0, np.where(self.wrong[:, None], -odds, odds))
-        found = np.zeros((count, odds.shape[1]))
-        np.add.at(found, by, each)
-        return found
+        whose = (by == np.arange(count)[:, None]).astype(float)
+        return np.asarray(whose @ each)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ class Errors:
     @classmethod
     def start(cls, usual: Usual, people: int, classes: int) -> Errors:
         """What is expected before any vote."""
-        general = float(_GRID[int(usual.log_prior.argmax())])
+        general = float(GRID[int(usual.log_prior.argmax())])
         return cls(general, np.full(people, general), np.zeros(classes), _HARDER)
 
     def log_odds(self, person: NDArray[np.int64], doubt: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,20 +110,20 @@ class Errors:
         First (m, σ) with the people integrated out, then each person given those, then each class, then h.
         """
         rest = (self.by_class[votes.true] + self.harder * votes.doubt)[:, None]
-        fits = votes.fits(_GRID + rest, votes.person, len(self.person))
+        fits = votes.fits(GRID + rest, votes.person, len(self.person))
         prior = _people_prior()  # (grid of m, sigmas, grid)
         top = fits.max(axis=1, keepdims=True)
-        each = np.log(np.exp(fits - top) @ prior.reshape(-1, len(_GRID)).T)
-        both = each.sum(axis=0).reshape(len(_GRID), -1) + usual.log_prior[:, None] + np.log(_SIGMA_PRIOR)
+        each = np.log(np.exp(fits - top) @ prior.reshape(-1, len(GRID)).T)
+        both = each.sum(axis=0).reshape(len(GRID), -1) + usual.log_prior[:, None] + np.log(_SIGMA_PRIOR)
         m, s = np.unravel_index(pick(rng, _from_log(both.reshape(1, -1)))[0], both.shape)
-        person = _GRID[pick(rng, _from_log(fits) * prior[m, s])]
+        person = GRID[pick(rng, _from_log(fits) * prior[m, s])]
         rest = (person[votes.person] + self.harder * votes.doubt)[:, None]
         fits = votes.fits(_CLASS_GRID + rest, votes.true, len(self.by_class)) - (_CLASS_GRID / _CLASS_SD) ** 2 / 2
         by_class = _CLASS_GRID[pick(rng, _from_log(fits))]
         rest = (person[votes.person] + by_class[votes.true])[:, None]
         fits = votes.fits(_HARD_GRID * votes.doubt[:, None] + rest, np.zeros_like(votes.person), 1)
         fits = fits - ((_HARD_GRID - _HARDER) / _HARDER_SD) ** 2 / 2
-        return Errors(float(_GRID[m]), person, by_class, float(_HARD_GRID[pick(rng, _from_log(fits))[0]]))
+        return Errors(float(GRID[m]), person, by_class, float(_HARD_GRID[pick(rng, _from_log(fits))[0]]))
 
     def wrong(self, votes: Votes) -> NDArray[np.float64]:
         """ε of each vote, if its item is of the class given there, shape (votes,)."""
@@ -136,7 +135,7 @@ class Errors:
 @cache
 def _people_prior() -> NDArray[np.float64]:
     """N(log-odds of a person | m, σ²) on the grid, shape (grid of m, sigmas, grid)."""
-    gap = (_GRID - _GRID[:, None, None]) / _SIGMAS[:, None]
+    gap = (GRID - GRID[:, None, None]) / _SIGMAS[:, None]
     weight: NDArray[np.float64] = np.exp(-(gap**2) / 2)
     return np.maximum(weight / weight.sum(axis=-1, keepdims=True), 1e-300)
 

@@ -68,7 +68,7 @@ class Game:
         """The items that are neither known nor asked for; every world begins with a copy."""
         taken = (self.known.items, self.pending)
         if self.spec.task.of_models:
-            return Queue.of_items(self.spec.task.asks(self.cells), taken)
+            return Queue.of_items(self.spec.task.asks(self.cells), taken, anchors=self.spec.anchor > 0)
         return Queue.of(self.cells.partition, self.spec.task.askable(self.cells), taken)
 
     @cached_property
@@ -138,7 +138,9 @@ class _Run:
         self._asked = np.concatenate([self._asked, np.asarray(items, dtype=np.int64)])
 
     def belief(self) -> Belief:
-        return self._game.prior.belief(self._world.outcomes(self._game.cells, self._asked))
+        heard = self._world.heard
+        told = self._asked if heard is None else self._asked[heard[self._asked]]
+        return self._game.prior.belief(self._world.outcomes(self._game.cells, told))
 
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator, *, beyond: bool) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""

@@ -13,6 +13,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
+from fewlabels.planning.doubtful import USUAL, heard, worth_of_label
 from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, several, too_soon
 from fewlabels.planning.worlds import draw_world
@@ -24,6 +25,7 @@ from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
 from fewlabels.tasks.snapshot import LEVEL, Snapshot
+from fewlabels.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -127,6 +129,8 @@ def plan(
     worlds: Prior | None = None,
     runs: int | None = None,
     seed: int = 0,
+    noisy: bool = False,
+    labels_right: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
     """Play an assessment in many worlds before any label, to see the results that each budget gives.
@@ -149,6 +153,8 @@ def plan(
         The number of worlds; if not given, as many as take some seconds.
     seed
         The same seed gives the same plan.
+    noisy, labels_right
+        Whether labels may be wrong, and how often they are right; a twentieth of them is wrong if nothing is said.
     progress
         A function that is called with the worlds done and the worlds in all.
 
@@ -169,25 +175,32 @@ def plan(
         )
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     cells = spec.cells(pool, partition)
-    if policy is None:
+    if policy is None and not task.of_models:
         spec = replace(spec, anchor=default_anchor(task, prior, spec.policy, cells))
     game = Game(spec, cells, Outcomes.none(cells))
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()
     source.check(cells)
-    _check(expect)
+    _check(expect, labels_right)
     blank = source.on(cells, target).blank()
     runs = runs_of_plan(game) if runs is None else runs
     runs = whole_number(runs, "The 'runs' of plan()")
     goal = spec.stop if spec.stop.rules.keys() - {"labels"} else usual_stop(task)
+    wrong = 1 - labels_right if labels_right is not None else USUAL * noisy
     courses = []
     for run in range(runs):
         rng = generator(seed, run)
         world = draw_world(blank, cells, game.known, rng, expect)
+        if wrong:
+            world = heard(world, worth_of_label(world.right(cells), wrong, len(pool.choices)), rng)
         courses.append(_course(game, world, goal, at, rng))
         if progress is not None:
             progress(run + 1, runs)
-    return _plan(game, goal, at, courses, source, expect)
+    made = _plan(game, goal, at, courses, source, expect)
+    if not wrong:
+        return made
+    note = f"The plan reckons with labels of which {percent(wrong)} are wrong, as if that were known."
+    return replace(made, words=f"{made.words} {note}", table=made.table.with_settings(labels_right=1 - wrong))
 
 
 def runs_of_plan(game: Game) -> int:
@@ -195,7 +208,9 @@ def runs_of_plan(game: Game) -> int:
     return int(np.clip(_WORK // (game.prior.blank().numbers + 20), _FEWEST, _MOST))
 
 
-def _check(expect: float | None) -> None:
+def _check(expect: float | None, labels_right: float | None) -> None:
+    if labels_right is not None:
+        number_in(labels_right, "The 'labels_right' of plan()", low=0.5, high=1, hint="such as 0.95")
     if expect is not None:
         number_in(expect, "The 'expect' of plan()", high=1, hint="such as 0.9")
 

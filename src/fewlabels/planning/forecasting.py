@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.checks import whole_number
 from fewlabels.planning.asking import Game
+from fewlabels.planning.doubtful import Doubtful, heard
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import ONLY_THESE, End, aim, more_labels
 from fewlabels.planning.worlds import draw_world
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fewlabels.assessment import Assessment
-    from fewlabels.belief import Belief
     from fewlabels.planning.worlds import World
-    from fewlabels.priors import Prior
+    from fewlabels.priors import Prepared, Prior
     from fewlabels.spec import Spec
     from fewlabels.tasks import Task
 
@@ -127,18 +127,26 @@ def forecast(
     Probably ... more labels until the interval of the average is at most 10 points wide (80%: ... to ...).
     """
     game = _game(audit, task)
-    goal, is_set, now = _goal(audit, game, stop, seed)
+    doubtful = Doubtful.of(audit, game) if audit.spec.noisy else None
+    game = game if doubtful is None else doubtful.game
+    goal, is_set, now = _goal(audit, game, stop, seed, doubtful)
     labels = len(game.known.items)  # one label of several models counts in a row of each
     ahead = _ahead(game, goal, labels, most)
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
         return _known(goal, is_set, now, ahead, game.spec)
-    belief = _believed(worlds or Learned(), game)
+    prior = _prepared(worlds or Learned(), game)
+    belief = prior.belief(game.known)
     runs = runs_of_forecast(audit.belief().numbers) if runs is None else runs
     runs = whole_number(runs, "The 'runs' of forecast()")
+    worth = 1.0 if doubtful is None else doubtful.worth(generator(seed, runs), overall="overall" in goal.rules)
     needed: list[float] = []
     for run in range(runs):
         rng = generator(seed, run)
-        world = draw_world(belief, game.cells, game.known, rng)
+        if doubtful is None:
+            world = draw_world(belief, game.cells, game.known, rng)
+        else:
+            known = doubtful.known(rng)
+            world = heard(draw_world(prior.belief(known), game.cells, known, rng), worth, rng)
         needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
         if progress is not None:
             progress(run + 1, runs)
@@ -172,13 +180,15 @@ def _game(audit: Assessment, task: Task | None) -> Game:
     return Game(spec, cells, known, pool.positions(audit.pending()))
 
 
-def _believed(prior: Prior, game: Game) -> Belief:
-    """The belief of a prior after the labels so far."""
+def _prepared(prior: Prior, game: Game) -> Prepared:
+    """A prior for the cells of the question."""
     prior.check(game.cells)
-    return prior.on(game.cells, game.spec.target).belief(game.known)
+    return prior.on(game.cells, game.spec.target)
 
 
-def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[Stop, bool, Standing]:
+def _goal(
+    audit: Assessment, game: Game, stop: Stop | None, seed: int, doubtful: Doubtful | None
+) -> tuple[Stop, bool, Standing]:
     """The rule, whether it was set, and the progress towards it."""
     task, rule = game.spec.task, audit.spec.stop if stop is None else stop
     rule.check(task)
@@ -186,7 +196,7 @@ def _goal(audit: Assessment, game: Game, stop: Stop | None, seed: int) -> tuple[
         return rule, True, audit.standing()
 
     def at(goal: Stop) -> Standing:
-        belief = game.prior.belief(game.known)
+        belief = game.prior.belief(game.known) if doubtful is None else doubtful.belief
         return standing(goal, task, belief, game.cells, lambda: generator(seed, 0), draws=_DRAWS)
 
     goal = rule if rule.rules else usual_stop(task, at(rule).rules[1].now)

@@ -40,11 +40,14 @@ class World:
         Whether the prediction of each item is right, shape (items,).
     shares
         The share of each outcome in the population behind each cell, shape (cells, outcomes).
+    heard
+        Whether the label of each item would tell anything, shape (items,); None if all do.
     """
 
     outcome: NDArray[np.int64]
     is_right: NDArray[np.bool_]
     shares: NDArray[np.float64]
+    heard: NDArray[np.bool_] | None = None
 
     def outcomes(self, cells: Cells, items: NDArray[np.int64]) -> Outcomes:
         """The outcomes that the labels of some items show."""

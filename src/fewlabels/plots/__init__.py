@@ -12,6 +12,7 @@ from fewlabels.plots.calibration import Calibration
 from fewlabels.plots.chances import Chances
 from fewlabels.plots.confusion import Confusions
 from fewlabels.plots.curve import Curve
+from fewlabels.plots.differences import Differences
 from fewlabels.plots.drawing.display import Display, display
 from fewlabels.plots.drawing.markup import figure, standalone, svg
 from fewlabels.plots.drawing.style import script, stylesheet
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _KINDS = (
     *(Verdicts, Forest, Ranking, Chances, Reliability, Calibration, Confusions, Scatter, Rope, Allocation),
-    *(Curve, Models),
+    *(Curve, Models, Differences),
 )
 PLOTS: Mapping[str, type[Plot]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name to plot, in the order in which a report shows them."""
@@ -86,9 +87,7 @@ def main_kind(audit: Assessment) -> str:
     >>> main_kind(fl.create(None, "pets", pool))
     'forest'
     """
-    if audit.spec.task.of_models:
-        return "models"
-    first = (audit.spec.task.main_plot, "forest", "confusion")
+    first = (audit.spec.task.main_plot, "models", "forest", "confusion")
     return next((name for name in first if name in PLOTS and PLOTS[name].suits(audit)), "allocation")
 
 

@@ -105,16 +105,20 @@ class Models(Plot):
     def picture(self) -> Picture:
         """Draw a row for each model."""
         x = scale(min(row.low for row in self.rows), max(row.high for row in self.rows), share=True, label="right")
-        keys = (Key("the best so far", "accent"), Key("other models"))
+        keys = (
+            Key("the best so far", "accent"),
+            Key("other models"),
+            Key("at the edge: chance to be best", "ink", "none"),
+        )
         return Picture((rows_panel([self._entry(row) for row in self.rows], x, keys=keys),))
 
     def _entry(self, row: ModelRow) -> Entry:
         style, first = Style(share=True), row.name in self.named
-        sure = f"best: {probability(row.chance)}"
+        sure = probability(row.chance)
         ends = f"{style.difference(row.behind_low)} to {style.difference(row.behind_high)}"
         behind = "" if first else f", behind by {style.change(row.behind)} ({ends})"
         tip = (
-            f"{shortened(row.name)}: right {style.value(row.mean)} ({style.range(row.low, row.high)}); {sure}{behind}; "
-            f"{row.right:,} of {counted(row.labelled, 'label')} right"
+            f"{shortened(row.name)}: right {style.value(row.mean)} ({style.range(row.low, row.high)}); "
+            f"best: {sure}{behind}; {row.right:,} of {counted(row.labelled, 'label')} right"
         )
         return Entry(row.name, row.mean, row.low, row.high, tip, "accent" if first else "main", aside=sure)

@@ -28,6 +28,10 @@ class FreeItems(Protocol):
     def room(self) -> NDArray[np.int64]:
         """The number of free items in each group, shape (groups,)."""
 
+    @property
+    def everywhere(self) -> NDArray[np.int64]:
+        """The number of free items in each group that an anchor may be, shape (groups,)."""
+
     def take(self, group: int, rng: np.random.Generator) -> int:
         """Take an item of a group that has room, uniformly at random; it is then no longer free."""
 
@@ -46,11 +50,13 @@ def ask_step(
 
     A step may be about several groups: the m worst. If fewer items are wanted, they come from the best of these
     groups, or with `best_first=False` from a random part of them, so that batches of any size ask everywhere alike.
-    With `anchor` as many items as that are taken, each with equal probability from all that are free.
+    With `anchor` as many items as that are taken, each with equal probability from all that are free: of several
+    models also those on which they agree, which the policy never asks about.
     """
     groups = policy.choose(rewards, free.room, rewards.task.plays, rng)
     if anchor:
-        return [free.take(anywhere(free.room, rng), rng) for _ in range(min(len(groups), most, int(free.room.sum())))]
+        wanted = min(len(groups), most, int(free.everywhere.sum()))
+        return [free.take(anywhere(free.everywhere, rng), rng) for _ in range(wanted)]
     if len(groups) > most and not best_first:
         groups = rng.permutation(groups)
     return [free.take(group, rng) for group in groups[:most].tolist()]
@@ -74,11 +80,14 @@ class Queue:
         Where the free items of each group begin in that order, shape (groups,).
     room
         How many can be asked about from there on, shape (groups,).
+    beyond
+        How many more an anchor may be, in groups without room, shape (groups,); None where that is nowhere.
     """
 
     order: NDArray[np.int64]
     start: NDArray[np.int64]
     room: NDArray[np.int64]
+    beyond: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, partition: Partition, askable: NDArray[np.bool_], taken: Sequence[NDArray[np.int64]] = ()) -> Queue:
@@ -101,20 +110,35 @@ class Queue:
         return cls(np.lexsort((free, partition.group)), np.cumsum(rows) - rows + used, (rows - used) * askable)
 
     @classmethod
-    def of_items(cls, askable: NDArray[np.bool_], taken: Sequence[NDArray[np.int64]] = ()) -> Queue:
-        """Line up items that are asked for one by one, each a group of its own; which can be, shape (items,)."""
-        free = askable.copy()
+    def of_items(
+        cls, askable: NDArray[np.bool_], taken: Sequence[NDArray[np.int64]] = (), *, anchors: bool = False
+    ) -> Queue:
+        """Line up items that are asked for one by one, each a group of its own; which can be, shape (items,).
+
+        With `anchors` the other items can be anchors.
+        """
+        free = np.ones(len(askable), dtype=bool)
         for items in taken:
             free[items] = False
-        return cls(np.arange(len(free)), np.arange(len(free)), free.astype(np.int64))
+        beyond = (free & ~askable).astype(np.int64) if anchors else None
+        return cls(np.arange(len(free)), np.arange(len(free)), (free & askable).astype(np.int64), beyond)
+
+    @property
+    def everywhere(self) -> NDArray[np.int64]:
+        """The number of free items in each group that an anchor may be, shape (groups,)."""
+        return self.room if self.beyond is None else self.room + self.beyond
 
     def copy(self) -> Queue:
         """Line up the same items for another run."""
-        return Queue(self.order.copy(), self.start.copy(), self.room.copy())
+        beyond = None if self.beyond is None else self.beyond.copy()
+        return Queue(self.order.copy(), self.start.copy(), self.room.copy(), beyond)
 
     def take(self, group: int, rng: np.random.Generator) -> int:
         """Take an item of a group that has room, uniformly at random: it changes places with the first free one."""
         here = int(self.start[group])
+        if self.beyond is not None and self.beyond[group]:
+            self.beyond[group] -= 1
+            return int(self.order[here])  # a group of one item
         other = here + int(rng.integers(self.room[group]))
         item = int(self.order[other])
         self.order[other] = self.order[here]

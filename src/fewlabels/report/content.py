@@ -19,9 +19,11 @@ from fewlabels.findings.next_steps import next_steps
 from fewlabels.findings.outlook import More, more_labels
 from fewlabels.findings.reading import Reading
 from fewlabels.gate import check
+from fewlabels.report.pictures import with_pictures
 from fewlabels.table import Table
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.assessment import Assessment
@@ -121,6 +123,7 @@ def read(
     examples: int = 12,
     foresee: bool = True,
     rules: Sequence[Rule] = (),
+    content: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Read the content of a report.
@@ -139,6 +142,8 @@ def read(
         Whether to say how many more labels it will probably take, which can take some seconds.
     rules
         Rules to put to the labels, such as `Rule("accuracy >= 0.9")`; the report shows their verdicts.
+    content
+        The folder of the pictures that items name: the report then has small versions of those it shows.
     progress
         A function that is called with the work done so far and the total, during that time.
 
@@ -159,7 +164,7 @@ def read(
         made=datetime.now(UTC),
         version=version("fewlabels"),
         next=next_steps(audit.spec.task, finding.grounds, more.forecast),
-        mistakes=find_mistakes(audit, finding.answer.groups, examples),
+        mistakes=with_pictures(find_mistakes(audit, finding.answer.groups, examples), audit, content),
         chosen=(phrases.policy(audit), phrases.prior(audit), phrases.TARGETS[audit.spec.target], *labels.sentences()),
         more=more,
         learned=bands(audit, level),

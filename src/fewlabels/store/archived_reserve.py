@@ -53,6 +53,7 @@ def pack_units(pool: Pool) -> bytes:
         "seed": reserve.seed,
         "fingerprint": reserve.fingerprint,
         "table": reserve.table,
+        "evidence": pool.evidence,
         "score_sums": None if pool.score_sums is None else pool.score_sums.tolist(),
     }
     units = pa.Table.from_arrays(arrays, names=names).replace_schema_metadata({_ABOUT: json.dumps(about)})
@@ -108,6 +109,7 @@ def _of_units(units: pa.Table) -> Pool:
         columns=others if about["columns"] else None,
         content=about["content"],
         source=about["source"],
+        evidence=tuple(about.get("evidence", ())),
         reserve=Reserve(
             size=size,
             stratum=numbers_of(units.column(2)).astype(np.int64),

@@ -96,7 +96,9 @@ def _alike(others: list[Mapping[str, Any]]) -> str:
 
 
 def _between(style: Style, row: Mapping[str, Any]) -> str:
-    return style.apart(row["behind_low"], row["behind_high"])
+    """By how much it is behind, without signs if both ends say that it is."""
+    ends = style.apart(row["behind_low"], row["behind_high"])
+    return ends.replace("+", "") if row["behind_low"] >= 0 else ends
 
 
 def _short(row: Mapping[str, Any]) -> str:

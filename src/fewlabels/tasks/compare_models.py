@@ -181,6 +181,11 @@ class CompareModels(ModelsTask):
         """A sentence on whether the comparison is settled enough to act on."""
         return compare_models_words.next_steps(grounds, ahead)
 
+    @property
+    def main_plot(self) -> str:
+        """The name of the plot of the differences."""
+        return "differences"
+
     def legend(self) -> str:
         """The meaning of the columns less, equal and more."""
         return compare_models_words.legend(self)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
-from fastapi.responses import FileResponse, Response, StreamingResponse
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response, Security
+from fastapi.responses import FileResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from fewlabels.errors import quoted
 from fewlabels.findings.finding import find
 from fewlabels.findings.tables import other_table
+from fewlabels.io.pictures import file_of
 from fewlabels.store.people import Person
 from fewlabels.web import messages as m
-from fewlabels.web.content import file_of, media_type
+from fewlabels.web.content import media_type
 from fewlabels.web.errors import ErrorBody
-from fewlabels.web.guard import SIGN_IN, is_sealed
+from fewlabels.web.guard import MONTH, SIGN_IN, cookie_name, csrf_token, is_sealed
+from fewlabels.web.invitations import link_of, qr_of
 from fewlabels.web.live import stream
 from fewlabels.web.service import Service, Visit
 
@@ -104,7 +106,7 @@ def people(service: Here, _owner: Owner) -> list[m.Member]:
 
 
 @router.post("/people", tags=["people"], status_code=201)
-def invite(body: m.Invite, service: Here, _owner: Owner) -> m.Invited:
+def invite(body: m.Invite, request: Request, service: Here, _owner: Owner) -> m.Invited:
     """Make a personal token for somebody. It is shown once; only its hash is stored."""
     if body.name in _valid(service):
         raise HTTPException(
@@ -112,7 +114,38 @@ def invite(body: m.Invite, service: Here, _owner: Owner) -> m.Invited:
         )
     token = service.people.invite(body.name, body.role)
     service.known.forget()
-    return m.Invited(name=body.name, token=token)
+    return invited(service, _visit(request), body.name, token, body.origin)
+
+
+@router.post("/people/again", tags=["people"])
+def invite_again(body: m.InviteAgain, request: Request, response: Response, service: Here, owner: Owner) -> m.Invited:
+    """Make a new token for somebody who was invited; the old one is no longer valid. They keep role and answers.
+
+    Owners who do it for themselves stay signed in here, with a new cookie.
+    """
+    if body.name not in {person.name for person in service.people.list()}:
+        raise HTTPException(409, f"nobody called {body.name!r} was invited. Invite them.")
+    token = service.people.invite(body.name, again=True)
+    service.known.forget()
+    made = invited(service, _visit(request), body.name, token, body.origin)
+    if body.name == owner.name and request.state.by_cookie:
+        made.csrf = csrf_token(keep_signed_in(request, response, token))
+    return made
+
+
+def invited(service: Service, visit: Visit, name: str, token: str, origin: str | None) -> m.Invited:
+    """Return an invitation, with the link at the address where people really reach the server."""
+    link = link_of(service.settings, token, origin, visit.root)
+    return m.Invited(name=name, token=token, link=link, qr=qr_of(link))
+
+
+def keep_signed_in(request: Request, response: Response, token: str) -> str:
+    """Give the browser of a person a new session, and return it."""
+    service = _service(request)
+    name, session = cookie_name(request.headers, request.scope, service.settings), service.sessions.begin(token)
+    secure = service.settings.secure
+    response.set_cookie(name, session, max_age=MONTH, httponly=True, samesite="lax", secure=secure, path="/")
+    return session
 
 
 @router.post("/people/revoke", tags=["people"])
@@ -142,8 +175,23 @@ def assessments(service: Here, _person: Anyone) -> list[m.Summary]:
 
 @router.get(ONE + "/classes", tags=["labelling"])
 def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
-    """List the classes to choose from."""
-    return m.Classes(classes=list(service.audit(name).pool.choices))
+    """List the classes to choose from, with what the owner says they mean."""
+    choices, means = service.audit(name).pool.choices, service.guide(name).descriptions
+    return m.Classes(classes=list(choices), descriptions={one: means[one] for one in choices if one in means})
+
+
+@router.get(ONE + "/guide", tags=["labelling"])
+def guide(name: str, service: Here, _person: Anyone) -> m.Guide:
+    """Return what annotators are told."""
+    told = service.guide(name)
+    return m.Guide(guidelines=told.guidelines, descriptions=dict(told.descriptions), version=told.version)
+
+
+@router.post(ONE + "/guide", tags=["owner"])
+def write_guide(name: str, body: m.WriteGuide, service: Here, owner: Owner) -> m.Guide:
+    """Write a new version of what annotators are told."""
+    told = service.write_guide(name, owner, body.guidelines, body.descriptions, body.over)
+    return m.Guide(guidelines=told.guidelines, descriptions=dict(told.descriptions), version=told.version)
 
 
 # The next three are called for every label. They look into the request and write the answer themselves: FastAPI takes

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
-from fewlabels.web import api, making, pages
+from fewlabels.web import api, making, pages, plain
 from fewlabels.web.errors import add_handlers
 from fewlabels.web.guard import Headed, SignedIn, Sized
 from fewlabels.web.proxies import Proxied
@@ -65,5 +65,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     app.include_router(api.router)
     app.include_router(pages.router, include_in_schema=False)
     app.include_router(making.router, include_in_schema=False)
+    app.include_router(plain.router, include_in_schema=False)
+    app.include_router(plain.door, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return app

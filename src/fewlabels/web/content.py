@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import mimetypes
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
+
+from fewlabels.io.pictures import PICTURES, file_of, names_picture, origin_of
+from fewlabels.web.rich import CODE_ENDINGS, is_web, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fewlabels.web.settings import Settings
 
-_IMAGES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".svg"}
-_TEXTS = {".txt", ".md", ".csv", ".json", ".log"}
+_TEXTS = {".txt", ".md", ".csv", ".json", ".jsonl", ".log", *CODE_ENDINGS}
 _MOST_TEXT = 200_000  # characters of a text file that a page shows
 
 
 class Part(BaseModel):
-    """One thing to look at: a text, an image (by its address), or a link."""
+    """One thing to look at: a text, an image (by its address), or a link.
+
+    A text that is Markdown, JSON or code also has a tree of elements, by which pages show it: see `web/rich.py`. An
+    image has the words that name it, for those who do not see it.
+    """
 
     kind: Literal["text", "image", "link"]
     value: str
     name: str | None = None
+    rich: list[Any] | None = None
+    alt: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _brief(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if name not in {"rich", "alt"} or value}
 
 
 def parts_of(item: Mapping[str, Any], settings: Settings, address: Callable[[], str]) -> list[Part]:
@@ -45,7 +58,8 @@ def parts_of(item: Mapping[str, Any], settings: Settings, address: Callable[[], 
     for name, value in item.items():
         if value is None or value == "":
             continue
-        part = _part(str(value), settings, partial(_column_of, address, name))
+        text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list)) else str(value)
+        part = _part(text, name, settings, partial(_column_of, address, name))
         parts.append(part.model_copy(update={"name": name}) if named else part)
     return parts
 
@@ -54,57 +68,39 @@ def _column_of(address: Callable[[], str], column: str) -> str:
     return f"{address()}&column={quote(column, safe='')}"
 
 
-def _part(value: str, settings: Settings, address: Callable[[], str]) -> Part:
+def _part(value: str, name: str, settings: Settings, address: Callable[[], str]) -> Part:
     file = file_of(value, settings.content)
-    if file is not None and file.suffix.lower() in _IMAGES:
-        return Part(kind="image", value=address())
+    if file is not None and file.suffix.lower() in PICTURES:
+        return Part(kind="image", value=address(), alt=file.name)
     if file is not None and file.suffix.lower() in _TEXTS:
         with file.open(encoding="utf-8", errors="replace") as text:
-            return Part(kind="text", value=text.read(_MOST_TEXT))
+            return _text(text.read(_MOST_TEXT), name, settings, file.name)
     if value.startswith("data:image/"):
         return Part(kind="image", value=value)
-    parts = _address(value)
-    if parts is None:
-        return Part(kind="text", value=value)
-    shown = f"{parts[0]}://{parts[1]}" in settings.image_hosts
-    return Part(kind="image" if shown else "link", value=value)
+    origin = origin_of(value)
+    if origin is None or not is_web(value):
+        return _text(value, name, settings)
+    # What does not end like a picture may be one all the same: many addresses end in a number.
+    return Part(kind="image" if origin in settings.image_hosts else "link", value=value)
 
 
-def _address(value: str) -> tuple[str, str] | None:
-    """Return the scheme and host of a text that is only a web address; None for other texts."""
-    if not value.startswith(("http://", "https://")) or any(c.isspace() for c in value):
-        return None
-    try:
-        parts = urlsplit(value)
-    except ValueError:
-        return None
-    return (parts.scheme, parts.netloc) if parts.netloc else None
+def _text(value: str, name: str, settings: Settings, file: str = "") -> Part:
+    return Part(kind="text", value=value, rich=None if settings.plain else tree_of(value, name, file=file))
 
 
-def file_of(value: str, folder: Path | None) -> Path | None:
-    """Return the file in the content folder that a value of the pool names; None if there is none.
-
-    Whatever the pool says, the file is never outside the folder: not by `..`, not by an absolute path, and not through
-    a symbolic link that leads out.
-
-    >>> file_of("../secret.txt", Path(".")) is None
-    True
-    """
-    if folder is None or not value or len(value) > 1000 or "\0" in value or "\\" in value:
-        return None
-    path = PurePosixPath(value)
-    if path.is_absolute() or ".." in path.parts or Path(value).is_absolute():
-        return None
-    inside = folder.resolve()
-    try:
-        file = (inside / path).resolve(strict=True)
-    except (OSError, RuntimeError):  # missing, or links in a circle
-        return None
-    return file if file.is_relative_to(inside) and file.is_file() else None
+def unseen_pictures(item: Mapping[str, Any], settings: Settings) -> str | None:
+    """The first value of an item that names a picture which the settings do not let annotators see; None if all do."""
+    for value in item.values():
+        if not isinstance(value, str) or not names_picture(value):
+            continue
+        origin = origin_of(value)
+        if origin not in settings.image_hosts if origin else file_of(value, settings.content) is None:
+            return value
+    return None
 
 
 def media_type(file: Path) -> str | None:
     """Return the media type of an image file; None for any other file, which is never sent."""
-    if file.suffix.lower() not in _IMAGES:
+    if file.suffix.lower() not in PICTURES:
         return None
     return mimetypes.guess_type(file.name)[0] or "application/octet-stream"

@@ -22,9 +22,9 @@ from fewlabels.io.limits import Limits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fewlabels.cli.predictions import Understood
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.words import Understood
 
 _LIFE = 3600.0  # seconds
 _MOST = 8  # drafts at once: each may hold a file and a pool
@@ -54,13 +54,13 @@ class Draft:
 
     def read(self, options: Mapping[str, Any], content: list[str] | None) -> tuple[Pool, list[Understood]]:
         """Read the pool as the options say, and how it was understood; once for the same options."""
-        from fewlabels.cli.predictions import read_predictions
+        from fewlabels.understanding.predictions import understood_in
 
         key = (sorted(options.items(), key=lambda item: item[0]), content)
         with self._lock:
             if self._read is None or self._read[0] != key:
                 self._read = None
-                self._read = (key, *read_predictions(self.source, dict(options), content=content))
+                self._read = (key, *understood_in(self.source, dict(options), content=content))
             return self._read[1], self._read[2]
 
 

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from fewlabels.web.settings import Settings
 
 CSRF_HEADER = "x-csrf-token"
+MONTH = 30 * 24 * 3600
+"""Seconds for which a browser keeps a cookie."""
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 # Open without signing in: the sign-in page itself, its script and style, and the description of the API. These are
 # paths below the prefix of the app, wherever it is mounted.
-_OPEN = {"/sign-in", "/sign-out", "/api/v1/openapi.json"}
+_OPEN = {"/sign-in", "/sign-in/form", "/sign-out", "/api/v1/openapi.json"}
 _FILES = "/static/"
 _HEALTH = "/healthz"
 _OURS = {"", "same-origin", "none"}  # origins that a browser may report for a request; other clients report none
@@ -44,9 +46,9 @@ SIGN_IN = "sign in first: with your personal link, or with a bearer token."
 ELSEWHERE = "the request did not come from a page of this server. Reload the page."
 UPLOAD = "/new/upload"
 """Where owners send files: the only request that may be large."""
-# Plain forms below this path have the page's token as a field, which their routes check (making.sent_form): this guard
-# reads no bodies.
-_FORMS = "/new/"
+# Plain forms below these paths have the page's token as a field, which their routes check (plain.sealed_form,
+# making.sent_form): this guard reads no bodies.
+_FORMS = ("/form/", "/new/")
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 

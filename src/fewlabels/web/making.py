@@ -26,10 +26,10 @@ from fewlabels.wording import counted, harmless
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from fewlabels.cli.predictions import Understood
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.tasks import Task
+    from fewlabels.understanding.words import Understood
     from fewlabels.web.drafts import Draft
     from fewlabels.web.service import Service
 
@@ -240,7 +240,7 @@ def ask(
 
 def _make(service: Service, draft: Draft) -> str:
     """Create the assessment that a draft describes; its name."""
-    from fewlabels.cli.question import stop_rule
+    from fewlabels.understanding.question import stop_rule
 
     typed = draft.typed["question"]
     pool, groups, task, options = _asked(draft, typed)
@@ -268,8 +268,8 @@ def _make(service: Service, draft: Draft) -> str:
 
 def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, dict[str, Any]]:
     """The pool, groups and task that a draft describes so far, and the options they come from."""
-    from fewlabels.cli.question import asked_about
-    from fewlabels.cli.question import question as question_of
+    from fewlabels.understanding.question import asked_about
+    from fewlabels.understanding.question import question as question_of
 
     pool, _ = draft.read(*forms.columns_options(draft.typed.get("columns", {}), forms.groups_text(typed)))
     options = forms.question_options(typed, pool)

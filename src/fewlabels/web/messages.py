@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,6 +16,8 @@ Id = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"^[^\x00]*$
 Next = Annotated[int, Field(ge=0, le=100, description="Items to hand out in the same call, as `ask` does.")]
 Note = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]
 Key = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+_ABOUT_ORIGIN = "Where the caller reaches the server, such as https://label.example.com; for the link."
+Origin = Annotated[str | None, Field(max_length=300, pattern=r"^https?://[^\s/?#]+$", description=_ABOUT_ORIGIN)]
 _MOST = 10_000
 
 
@@ -49,6 +52,7 @@ class Given(Item):
 
     label: str | None
     note: str | None
+    at: datetime | None = None
 
 
 class Answers(BaseModel):
@@ -125,13 +129,26 @@ class Invite(Strict):
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     role: Literal["annotator", "owner"] = "annotator"
+    origin: Origin = None
+
+
+class InviteAgain(Strict):
+    """A person whose link is replaced by a new one."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    origin: Origin = None
 
 
 class Invited(BaseModel):
-    """The token of a new person, shown only this once."""
+    """The token of somebody who was invited, shown only this once; with their personal link, and that as a QR code."""
 
     name: str
     token: str
+    link: str
+    qr: Annotated[str, Field(description="A picture, as an address that begins with data:image/svg+xml.")]
+    csrf: Annotated[str | None, Field(description="The new token of the page, for owners who renewed their own.")] = (
+        None
+    )
 
 
 class Name(Strict):
@@ -168,9 +185,26 @@ class Summary(BaseModel):
 
 
 class Classes(BaseModel):
-    """The names of the classes, in the order of the pool."""
+    """The names of the classes, in the order of the pool, and what the owner says they mean."""
 
     classes: list[str]
+    descriptions: dict[str, str] = {}
+
+
+class Guide(BaseModel):
+    """What annotators are told: guidelines in Markdown, and what classes mean. Version 0 is an empty one."""
+
+    guidelines: str
+    descriptions: dict[str, str]
+    version: int
+
+
+class WriteGuide(Strict):
+    """A new version of the guide; what is left out stays. Refused if `over` is not the present version."""
+
+    guidelines: Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")] | None = None
+    descriptions: dict[str, Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]] | None = None
+    over: Annotated[int, Field(ge=0)] | None = None
 
 
 class Rows(BaseModel):
@@ -198,3 +232,4 @@ class Disputed(BaseModel):
     parts: list[Part]
     votes: dict[str, str]
     skips: dict[str, str]
+    notes: dict[str, str] = {}

@@ -1,9 +1,9 @@
-"""The pages: sign in, label, dashboard, decide, people. Each fills one template from one view."""
+"""The pages: sign in, label, answers, dashboard, decide, people, guide. Each fills one template from one view."""
 
 from __future__ import annotations
 
 import io
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -14,14 +14,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fewlabels import plots
 from fewlabels.io import write_rows
+from fewlabels.io.guides import as_lines
 from fewlabels.report import outlook
 from fewlabels.store.people import Person
-from fewlabels.web.api import Anyone, Here, Owner, Visiting
+from fewlabels.web.api import Anyone, Here, Owner, Visiting, keep_signed_in
 from fewlabels.web.errors import error_response
 from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
-from fewlabels.web.messages import Strict
+from fewlabels.web.invitations import is_only_here
+from fewlabels.web.messages import Invited, Strict
+from fewlabels.web.rich import TAGS, markdown
 from fewlabels.web.service import Service
-from fewlabels.web.views import dashboard
+from fewlabels.web.views import dashboard, done
+from fewlabels.web.work import Work, work
 from fewlabels.wording import counted, probability, shortened
 
 if TYPE_CHECKING:
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
 
     from fewlabels.table import Table
 
-_MONTH = 30 * 24 * 3600
 _MOST_DISPUTES = 50
+_MOST_ANSWERS = 50
 router = APIRouter()
 
 
@@ -46,6 +50,8 @@ def environment() -> Environment:
     pages.filters["count"] = counted  # a number and its noun, where Jinja's own counts what is in a list
     pages.filters["merged"] = lambda first, then: {**first, **then}
     pages.filters["zip_same"] = lambda names: [(name, name) for name in names]
+    pages.globals["TAGS"] = TAGS
+    pages.globals["MOST_BUTTONS"] = 24  # as in static/choices.js
     return pages
 
 
@@ -101,7 +107,7 @@ def home(request: Request, service: Here) -> Response:
 @router.get("/sign-in")
 def sign_in_page(request: Request) -> Response:
     """Show the page to which a personal link leads, whoever is signed in; it sends the token after the #."""
-    return page(request, "sign_in.html", None)
+    return page(request, "sign_in.html", None, problem="")
 
 
 @router.post("/sign-in")
@@ -112,9 +118,7 @@ def sign_in(body: SignIn, request: Request, service: Here) -> Response:
             return too_many()
         return error_response(401, "that token is not valid, or no longer valid. Ask the owner for a new link.")
     answer = JSONResponse({"to": f"{root_of(request)}/"})
-    name, session = cookie_name(request.headers, request.scope, service.settings), service.sessions.begin(body.token)
-    secure = service.settings.secure
-    answer.set_cookie(name, session, max_age=_MONTH, httponly=True, samesite="lax", secure=secure, path="/")
+    keep_signed_in(request, answer, body.token)
     return answer
 
 
@@ -150,9 +154,31 @@ def plots_css() -> Response:
 @router.get("/label/{name:path}")
 def label(name: str, request: Request, service: Here, person: Anyone) -> Response:
     """Show the labelling page, with one item after another."""
-    pool, settings = service.audit(name).pool.fingerprint[:16], service.settings
-    view: dict[str, Any] = {"pool": pool, "ahead": settings.ahead, "lease": settings.lease}
+    settings = service.settings
+    view = desk_view(service, name) | {"ahead": settings.ahead, "lease": settings.lease}
     return page(request, "label.html", person, name=name, here="label", **view)
+
+
+@router.get("/answers/{name:path}")
+def answers(
+    name: str, request: Request, service: Here, person: Anyone, visit: Visiting, changed: bool = False
+) -> Response:
+    """Show a person their own last answers, each of which they may change."""
+    given = service.answers(name, person.name, _MOST_ANSWERS, visit)
+    view = desk_view(service, name) | {"answers": given, "changed": changed}
+    return page(request, "answers.html", person, name=name, here="answers", **view)
+
+
+def desk_view(service: Service, name: str) -> dict[str, Any]:
+    """Return what pages for labelling have in common: the classes, and what is said about them."""
+    told, pool = service.guide(name), service.audit(name).pool
+    return {
+        "classes": pool.choices,
+        "means": told.descriptions,
+        "guidelines": markdown(told.guidelines) if told.guidelines else [],
+        "version": told.version,
+        "pool": pool.fingerprint[:16],
+    }
 
 
 # --- the owner's part
@@ -161,23 +187,85 @@ def label(name: str, request: Request, service: Here, person: Anyone) -> Respons
 @router.get("/people")
 def people(request: Request, service: Here, owner: Owner) -> Response:
     """Show who may sign in."""
-    return page(request, "people.html", owner, people=service.people.list(), here="people")
+    return people_page(request, service, owner)
+
+
+def people_page(
+    request: Request,
+    service: Service,
+    owner: Person,
+    *,
+    made: Invited | None = None,
+    problem: str = "",
+    status: int = 200,
+) -> HTMLResponse:
+    """Return the page of people, with an invitation that was just made."""
+    settings = service.settings
+    # A name that every computer has for itself reaches nobody else.
+    lost = not (settings.address or settings.nearby) and is_only_here(f"//{request.headers.get('host', '')}")
+    view = {"people": service.people.list(), "made": made, "problem": problem, "only_here": lost}
+    if made is not None and made.csrf:
+        view["csrf"] = made.csrf
+    return page(request, "people.html", owner, status=status, here="people", **view)
+
+
+@router.get("/guide/{name:path}")
+def guide(name: str, request: Request, service: Here, owner: Owner, saved: bool = False) -> Response:
+    """Show the page on which the owner writes what annotators are told."""
+    return page(request, "guide.html", owner, name=name, here="guide", **guide_view(service, name) | {"saved": saved})
+
+
+def guide_view(service: Service, name: str) -> dict[str, Any]:
+    """Return what the page of the guide shows: its texts as they are written, and as annotators see them."""
+    told, choices = service.guide(name), service.audit(name).pool.choices
+    return {
+        "guidelines": told.guidelines,
+        "means": told.descriptions,
+        "lines": as_lines(told.descriptions, choices),
+        "version": told.version,
+        "written": told,
+        "classes": choices,
+        "shown": markdown(told.guidelines) if told.guidelines else [],
+        "saved": False,
+        "problem": "",
+    }
 
 
 @router.get("/decide/{name:path}")
 def decide(name: str, request: Request, service: Here, owner: Owner, visit: Visiting) -> Response:
     """Show the items that wait for the owner's decision."""
     waiting, total = service.disputed(name, _MOST_DISPUTES, visit)
-    view: dict[str, Any] = {"disputed": waiting, "total": total, "classes": service.audit(name).pool.choices}
+    view = desk_view(service, name) | {"disputed": waiting, "total": total}
     return page(request, "decide.html", owner, name=name, here="decide", **view)
 
 
 @router.get("/part/live/{name:path}")
 def live(name: str, request: Request, service: Here, _owner: Owner) -> Response:
     """Return the parts of the dashboard that follow the log."""
+    return _part(request, "live.html", name, view=service.kept(name, "dashboard", dashboard))
+
+
+@router.get("/part/work/{name:path}")
+def working(name: str, request: Request, service: Here, _owner: Owner) -> Response:
+    """Return who is labelling now, and how quickly: it depends on the clock too."""
+    return _part(request, "work.html", name, work=_work(service, name))
+
+
+def _work(service: Service, name: str) -> Work:
+    so_far = service.kept(name, "work", done)
+    return work(service.pace(name), so_far.people, so_far.agreement, so_far.events, datetime.now(UTC))
+
+
+def _part(request: Request, template: str, name: str, **view: Any) -> HTMLResponse:
+    filled = request.app.state.pages.get_template(template)
+    return HTMLResponse(filled.render(name=name, root=root_of(request), **view))
+
+
+@router.get("/groups/{name:path}")
+def groups(name: str, request: Request, service: Here, owner: Owner) -> Response:
+    """Show the table of all groups."""
     view = service.kept(name, "dashboard", dashboard)
-    filled = request.app.state.pages.get_template("live.html")
-    return HTMLResponse(filled.render(view=view, name=name, root=root_of(request)))
+    return page(request, "groups.html", owner, name=name, here="groups", view=view)
 
 
 @router.get("/part/forecast/{name:path}")
@@ -192,7 +280,9 @@ def report(name: str, service: Here, _owner: Owner) -> Response:
     """Download the report."""
     from fewlabels.report import read
 
-    return _download(service.kept(name, "report", lambda audit: read(audit).html()), "report.html", "text/html")
+    content = service.settings.content
+    made = service.kept(name, "report", lambda audit: read(audit, content=content).html())
+    return _download(made, "report.html", "text/html")
 
 
 @router.get("/download/labels/{name:path}")
@@ -210,10 +300,13 @@ def log(name: str, service: Here, _owner: Owner) -> Response:
 
 
 @router.get("/dashboard/{name:path}")
-def overview(name: str, request: Request, service: Here, owner: Owner) -> Response:
-    """Show the dashboard."""
-    question = service.summary(name).question
-    return page(request, "dashboard.html", owner, name=name, here="dashboard", question=question)
+def overview(name: str, request: Request, service: Here, owner: Owner, *, whole: bool = False) -> Response:
+    """Show the dashboard; its parts are fetched by a script, or with `whole` are there from the beginning."""
+    about: dict[str, Any] = {"question": service.summary(name).question, "view": None, "work": None, "words": ""}
+    if whole:
+        about |= {"view": service.kept(name, "dashboard", dashboard), "work": _work(service, name)}
+        about["words"] = service.kept(name, "forecast", outlook)
+    return page(request, "dashboard.html", owner, name=name, here="dashboard", whole=whole, **about)
 
 
 def _download(text: str, file: str, kind: str) -> Response:

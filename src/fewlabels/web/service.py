@@ -11,19 +11,22 @@ from fewlabels.assessment import Assessment
 from fewlabels.beginning import load
 from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
+from fewlabels.io.guides import described
 from fewlabels.pool import NO_ANSWER
 from fewlabels.special import expit
+from fewlabels.store.guides import Guide, Guides
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
 from fewlabels.web import messages as m
-from fewlabels.web.content import parts_of
+from fewlabels.web.content import parts_of, unseen_pictures
 from fewlabels.web.drafts import Drafts
 from fewlabels.web.errors import UnknownAssessmentError
 from fewlabels.web.guard import Remembered, seal
 from fewlabels.web.live import Streams
+from fewlabels.web.work import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fewlabels.pool import Pool
     from fewlabels.store import Store
@@ -53,6 +56,7 @@ class Service:
         self.settings = settings
         self.people = People(store)
         self.sessions = Sessions(store)
+        self._guides = Guides(store)
         self.known = Remembered(self.people, self.sessions, settings.remember)
         """Who holds a token or a session."""
         self.drafts = Drafts()
@@ -60,6 +64,7 @@ class Service:
         self.streams = Streams()
         """The pages that follow a log."""
         self._lock = threading.Lock()
+        self._paces: dict[str, Pace] = {}
         self._open: dict[str, Assessment] = {}
         self._looked: dict[str, float] = {}
         self.closing: Callable[[], bool] = lambda: False
@@ -95,6 +100,14 @@ class Service:
             if key not in self._kept or self._kept[key][0] != state:
                 self._kept[key] = (state, make(audit))
             return self._kept[key][1]
+
+    def pace(self, name: str) -> Pace:
+        """Return when people answered, up to the last event."""
+        audit = self.audit(name)
+        with self._lock:
+            pace = self._paces.setdefault(name, Pace())
+        pace.catch_up(audit)
+        return pace
 
     def expire(self, name: str) -> None:
         """Take back items whose lease ran out, from those who label here; others, such as with a file, have no lease.
@@ -154,6 +167,13 @@ class Service:
             return str(error)
         return None if shown else "it has no content. Name the columns to show with --columns."
 
+    def unseen(self, name: str) -> str | None:
+        """Return the name of a picture that annotators would see instead of the picture; None if there is none."""
+        audit = self.audit(name)
+        first = range(audit.pool.units, min(audit.pool.rows, audit.pool.units + 3))
+        items = (self.seen(name, str(audit.pool.ids[row].as_py())) for row in first)
+        return next((value for item in items if (value := unseen_pictures(item, self.settings))), None)
+
     def seen(self, name: str, item: str) -> dict[str, Any]:
         """Return what annotators may see of an item, by column."""
         return self.audit(name).item(item, columns=self.settings.columns or None)
@@ -166,7 +186,8 @@ class Service:
         """Return a person's last answers with their items, newest first."""
         rows = self.audit(name).answers(annotator, most).rows()
         return [
-            m.Given(**dict(self.item(name, row["id"], visit)), label=row["label"], note=row["note"]) for row in rows
+            m.Given(**dict(self.item(name, row["id"], visit)), label=row["label"], note=row["note"], at=row["at"])
+            for row in rows
         ]
 
     def disputed(self, name: str, most: int, visit: Visit) -> tuple[list[m.Disputed], int]:
@@ -174,11 +195,34 @@ class Service:
         waiting = self.audit(name).disputed()
         shown = [
             m.Disputed(
-                id=item.id, parts=self._parts(name, item.id, visit), votes=dict(item.votes), skips=dict(item.skips)
+                id=item.id,
+                parts=self._parts(name, item.id, visit),
+                votes=dict(item.votes),
+                skips=dict(item.skips),
+                notes=dict(item.notes),
             )
             for item in waiting[:most]
         ]
         return shown, len(waiting)
+
+    def guide(self, name: str) -> Guide:
+        """Return what annotators are told about an assessment."""
+        self.audit(name)
+        return self._guides.of(name)
+
+    def write_guide(
+        self,
+        name: str,
+        owner: Person,
+        guidelines: str | None,
+        descriptions: Mapping[str, str] | None,
+        over: int | None = None,
+    ) -> Guide:
+        """Write a new version of what annotators are told; a description must be of a class of the pool."""
+        choices = self.audit(name).pool.choices
+        if descriptions is not None:
+            descriptions = described(descriptions.items(), choices, "the guide")
+        return self._guides.write(name, guidelines=guidelines, descriptions=descriptions, by=owner.name, over=over)
 
     def _parts(self, name: str, item: str, visit: Visit) -> list[Part]:
         def address() -> str:

@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 
 from fewlabels.errors import InputError
 from fewlabels.web.proxies import PREFIX
+from fewlabels.web.rich import is_web
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # The first parts of our own paths: a prefix of the same name could not be told from them.
-_OURS = [
-    [part] for part in ("static", "api", "label", "dashboard", "decide", "people", "part", "download", "sign-in", "new")
-]
+_PAGES = ("label", "answers", "guide", "dashboard", "groups", "decide", "people", "part", "form", "download", "sign-in")
+_OURS = [[part] for part in ("static", "api", "new", *_PAGES)]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,15 @@ class Settings:
     show
         What annotators may see beside the item: any of "predicted", "confidence" and "group". Nothing by default, since
         people who see the classifier's answer tend to agree with it.
+    plain
+        Whether texts are shown as they are written. Otherwise Markdown, JSON and code are shown formatted, and one key
+        shows them as they are written.
+    address
+        The address at which people reach the server, such as "https://label.example.com/lab", for the links of
+        invitations. If it is empty, they have the address that the owner's browser uses.
+    nearby
+        The address of this computer in its network, if the server listens there: for the links of invitations if the
+        owner's browser calls this computer localhost.
     lease
         The seconds after which an item that was handed out but not answered is handed out again.
     ahead
@@ -65,6 +74,9 @@ class Settings:
     columns: tuple[str, ...] = ()
     image_hosts: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
+    plain: bool = False
+    address: str = ""
+    nearby: str = ""
     lease: float = 900.0
     ahead: int = 3
     secure: bool = False
@@ -84,6 +96,7 @@ class Settings:
             )
         for host in self.image_hosts:
             _check_origin(host)
+        _check_address(self.address)
         if unknown := set(self.show) - {"predicted", "confidence", "group"}:
             raise InputError(f"cannot show {min(unknown)!r}. Choose from predicted, confidence and group.")
         if not PREFIX.fullmatch(self.root_path):
@@ -100,6 +113,11 @@ class Settings:
         for name in ("ahead", "remember", "upload"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"The {name!r} of the web app must be 0 or more. Got {getattr(self, name)!r} instead.")
+
+
+def _check_address(address: str) -> None:
+    if address and (not is_web(address) or set(address) & set(" #?")):
+        raise InputError(f"the address {address!r} is not one of a server. Write it as in https://label.example.com")
 
 
 def _check_origin(host: str) -> None:

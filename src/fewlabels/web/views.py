@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
+from fewlabels.findings.judges import in_words, judge_rows, judge_table
 from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
+from fewlabels.partition import whole
+from fewlabels.table import Table
+from fewlabels.web.work import latest
+from fewlabels.wording import NONE, chosen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fewlabels.assessment import Assessment
     from fewlabels.findings.finding import Finding
     from fewlabels.findings.key_figures import KeyFigure
     from fewlabels.stopping import Standing
-    from fewlabels.table import Table
+    from fewlabels.web.work import Happening
 
-# The plots for the owner while labels come in; the report has all the others.
-_SHOWN = ("models", "verdicts", "forest", "chances", "rope", "allocation")
-_EVENTS = 30
+# The plots for the owner while labels come in: about the answer, and about the work. The report has all the others.
+_SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
+_FOLDED = ("allocation",)
+_MOST_ROWS = 30  # groups that the dashboard lists; a page of its own has all of them
+_TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
+_TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model"}
+_TEXTS = ("where", "group", "model", "a", "b", "note")
+_ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
+_MINOR = ("n", "rank", "median", "note")  # left out where there is little room
+# With more groups than this, how good a judge is in each of them is left to the report.
+_MOST_JUDGED = 12
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,25 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class Column:
+    """A column of a table for a page."""
+
+    title: str
+    cells: tuple[str, ...]
+    number: bool = True
+    minor: bool = False
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How good judges are against people: a sentence about each, a head, and a row for each judge and group."""
+
+    sentences: tuple[str, ...]
+    head: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
 class Dashboard:
     """Everything that is known so far, at a glance."""
 
@@ -41,41 +75,103 @@ class Dashboard:
     certainty: KeyFigure | None
     verdict: str | None
     labels: int
+    budget: int | None
     pending: int
     disputed: int
     standing: Standing
-    groups: Table
+    groups: tuple[Column, ...]
+    rows: int
+    judged: Judged | None
     plots: tuple[Plot, ...]
+    folded: tuple[Plot, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What people have done, as far as the log says."""
+
     people: Table
     agreement: str | None
-    log: Table
+    events: tuple[Happening, ...]
 
 
-def _people(audit: Assessment) -> Table:
-    """The work of each person and, where labels may be wrong, how often each is right."""
+def done(audit: Assessment) -> Done:
+    """Count what each person has done and, where labels may be wrong, how often each is right."""
     table = audit.by_person()
-    if not audit.spec.noisy:
-        return table
-    right = audit.annotators().by_name
-    return table.with_column("right", [right.get(who, "") for who in table["annotator"]])
+    if audit.spec.noisy:
+        right = audit.annotators().by_name
+        table = table.with_column("right", [right.get(who, "") for who in table["annotator"]])
+    return Done(table, agreement_of(audit) or None, tuple(latest(audit)))
+
+
+def _judged(audit: Assessment, level: float) -> Judged | None:
+    """How good the judges are, in each group if there are few; None without labels or without a judge."""
+    if not audit.labelled:
+        return None
+    table = judge_table(audit, level, None if len(audit.groups) <= _MOST_JUDGED else whole(audit.pool))
+    if not len(table):
+        return None
+    head, *rows = judge_rows(table)
+    return Judged(in_words(table), head, rows)
 
 
 def dashboard(audit: Assessment) -> Dashboard:
     """Compute the dashboard of an assessment."""
     reading = Reading(audit)
-    finding, progress, log = found_in(reading), audit.by_group(), audit.log(last=_EVENTS)
-    drawn = [plots.PLOTS[name].read(reading) for name in _SHOWN if plots.PLOTS[name].suits(audit)]
+    finding, progress = found_in(reading), audit.by_group()
+
+    def drawn(names: Sequence[str]) -> tuple[Plot, ...]:
+        read = [plots.PLOTS[name].read(reading) for name in names if plots.PLOTS[name].suits(audit)]
+        return tuple(Plot(plot.finding(), plots.figure(plot), plot.caption()) for plot in read)
+
+    sought = audit.spec.task.sought is not None
+    groups = _columns(finding)
     return Dashboard(
         finding=finding,
         certainty=certainty(finding) if finding.labels.labelled else None,
         verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
         labels=sum(progress["labelled"]),
+        budget=audit.spec.stop.labels,
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
-        groups=readable(finding.answer_table if finding.task.surety else finding.estimates, finding.task),
-        plots=tuple(Plot(plot.finding(), plots.figure(plot), plot.caption()) for plot in drawn),
-        people=_people(audit),
-        agreement=agreement_of(audit) or None,
-        log=type(log)({name: column[::-1] for name, column in log.columns.items() if name != "step"}),
+        groups=groups,
+        rows=len(groups[0].cells) if groups else 0,
+        judged=_judged(audit, reading.level),
+        plots=drawn([name for name in _SHOWN if name != "chances" or sought]),
+        folded=drawn(_FOLDED),
     )
+
+
+def _columns(finding: Finding) -> tuple[Column, ...]:
+    """The table of the groups, as people read it: an interval is one column, and so are labels and right ones."""
+    table = finding.answer_table if finding.task.surety else finding.estimates
+    if "mean" in table.columns:  # the groups that matter come first
+        sign, means = -1 if finding.task.leading == "highest" else 1, table["mean"]
+        order = sorted(range(len(means)), key=lambda i: (means[i] is None, sign * (means[i] or 0.0)))
+        table = Table({name: [values[i] for i in order] for name, values in table.columns.items()}, table.settings)
+    table = readable(table, finding.task)
+    values, columns = dict(table.columns), []
+    if "labelled" in values and "right" in values:
+        pairs = zip(values.pop("right"), values["labelled"], strict=True)
+        values["labelled"] = [f"{n:,}" if k is None else f"{k:,} of {n:,}" if n else "0" for k, n in pairs]
+    if "low" in values and "high" in values:
+        ends = zip(values.pop("low"), values.pop("high"), strict=True)
+        values["range"] = [NONE if low is None else f"{low} – {high}" for low, high in ends]
+    title = f"{chosen(table.settings.get('level', 0.95))} interval"
+    places = {name: place for place, name in enumerate(_ORDER)}
+    for name in sorted(values, key=lambda one: (one == "note", places.get(one, len(places)))):
+        named = title if name == "range" else _TITLES.get(name, name.replace("_", " ").capitalize())
+        named = "Right" if name == "labelled" and "right" in table.columns else named
+        cells = tuple(_cell(value) for value in values[name])
+        columns.append(Column(named, cells, number=name not in _TEXTS, minor=name in _MINOR))
+    return tuple(columns)
+
+
+def _cell(value: Any) -> str:
+    """A value for people to read."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)

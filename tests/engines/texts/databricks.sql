@@ -24,3 +24,18 @@ SELECT fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0 FROM (SELECT CAST(`id` AS STRING)
 
 -- content
 SELECT CAST(`id` AS STRING) AS fl_id, `text` FROM ml.predictions WHERE `id` IN (fl_bound_0_, fl_bound_1_);
+
+-- number of rows
+SELECT COUNT(*) AS fl_n, COUNT(`id`) AS fl_ids FROM ml.predictions;
+
+-- spread of numbers
+SELECT MIN(CASE WHEN ISNAN(`50% off`) THEN NULL ELSE CAST(`50% off` AS DOUBLE) END) AS fl_low, MAX(CASE WHEN ISNAN(`50% off`) THEN NULL ELSE CAST(`50% off` AS DOUBLE) END) AS fl_high, AVG(CASE WHEN ISNAN(`50% off`) THEN NULL ELSE CAST(`50% off` AS DOUBLE) END) AS fl_mean, STDDEV_POP(CASE WHEN ISNAN(`50% off`) THEN NULL ELSE CAST(`50% off` AS DOUBLE) END) AS fl_sd FROM ml.predictions;
+
+-- different values
+SELECT COUNT(*) AS fl_n FROM (SELECT `text` AS fl_value FROM ml.predictions GROUP BY `text` LIMIT 22) AS fl_values;
+
+-- steps
+SELECT fl_s0, fl_s1, fl_s2, fl_bin, COUNT(*) AS fl_n, CAST(SUM(fl_m) AS BIGINT) AS fl_sum, CAST(SUM(CASE WHEN fl_m % 4096 < 256 THEN CAST(CONV(SUBSTRING(MD5(CAST(fl_id AS STRING)), 1, 8), 16, 10) AS BIGINT) ELSE 0 END) AS BIGINT) AS fl_hash, COUNT(*) - COUNT(fl_id) AS fl_no_id FROM (SELECT fl_id, fl_s0, fl_s1, fl_s2, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) AS fl_bin, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c <= 1 THEN FLOOR(fl_c * 4294967296 + 0.5) END AS BIGINT), 0) AS fl_m FROM (SELECT CAST(`id` AS STRING) AS fl_id, CAST(`the "class"` AS STRING) AS fl_s0, CASE WHEN `new user` THEN 'True' WHEN NOT `new user` THEN 'False' END AS fl_s1, CAST(CAST(CASE WHEN CASE WHEN ISNAN(`50% off`) THEN NULL ELSE CAST(`50% off` AS DOUBLE) END IS NULL THEN NULL ELSE LEAST(11, GREATEST(0, FLOOR((CASE WHEN ISNAN(`50% off`) THEN NULL ELSE CAST(`50% off` AS DOUBLE) END - (-1.5)) / 0.5))) END AS BIGINT) AS STRING) AS fl_s2, CASE WHEN ISNAN(`confidence`) THEN NULL ELSE CAST(`confidence` AS DOUBLE) END AS fl_c, `other` AS fl_x0 FROM ml.predictions) AS fl_base) AS fl_rows GROUP BY fl_s0, fl_s1, fl_s2, fl_bin;
+
+-- sample
+SELECT *, MD5('7|' || CAST(`id` AS STRING)) AS fl_key FROM ml.predictions WHERE MD5('7|' || CAST(`id` AS STRING)) < '8000000000000';

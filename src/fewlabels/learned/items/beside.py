@@ -25,17 +25,21 @@ SCALE_PRIOR = np.array([0.8, 0.1, 0.1])
 _PATTERNS = 16
 
 
-def patterns(values: NDArray[np.float64], most: int = _PATTERNS) -> NDArray[np.int64]:
+def patterns(
+    values: NDArray[np.float64], count: NDArray[np.float64] | None = None, most: int = _PATTERNS
+) -> NDArray[np.int64]:
     """The pattern of each item, so that items of one pattern have nearly the same values; shape (items,).
 
-    values has shape (items, columns). The pattern with the largest sum of squares around its mean, in one column, is
-    divided there at the mean, until there are enough. Verdicts fall into their own patterns.
+    values has shape (items, columns), and `count` is how many items each row stands for. The pattern with the largest
+    sum of squares around its mean, in one column, is divided there at the mean, until there are enough. Verdicts fall
+    into their own patterns.
 
     >>> patterns(np.array([[1.0, 0.1], [-1.0, 0.1], [1.0, 0.1], [-1.0, 0.9]]))
     array([0, 2, 0, 1])
     """
     pattern = np.zeros(len(values), dtype=np.int64)
-    spread = [_spread(values)]
+    n = np.ones(len(values)) if count is None else count
+    spread = [_spread(values, n)]
     while len(spread) < most:
         widest = int(np.argmax([one.max(initial=0.0) for one in spread]))
         column = int(np.argmax(spread[widest])) if values.shape[1] else 0
@@ -43,14 +47,16 @@ def patterns(values: NDArray[np.float64], most: int = _PATTERNS) -> NDArray[np.i
             break
         inside = np.flatnonzero(pattern == widest)
         own = values[inside, column]
-        low = own <= own.mean()
+        low = own <= np.average(own, weights=n[inside])
         pattern[inside[low]] = len(spread)
-        spread.append(_spread(values[inside[low]]))
-        spread[widest] = _spread(values[inside[~low]])
+        spread.append(_spread(values[inside[low]], n[inside[low]]))
+        spread[widest] = _spread(values[inside[~low]], n[inside[~low]])
     return pattern
 
 
-def by_group(values: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+def by_group(
+    values: NDArray[np.float64], group: NDArray[np.int64], count: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """What the evidence of a whole group says of each of its items, shape (items, columns that differ by group).
 
     A group whose answers a judge likes less is worse than its items' verdicts say one by one: the verdicts err, and
@@ -62,23 +68,24 @@ def by_group(values: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[n
     >>> by_group(values, group).ravel()
     array([ 2.,  2., -2., -2.])
     """
-    size = np.bincount(group).astype(float)
+    n = np.ones(len(values)) if count is None else count
+    size = np.bincount(group, n)
     found = []
     for column in values.T:
-        centred = column - column.mean()
-        means = np.bincount(group, centred) / np.maximum(size, 1)
-        within = ((centred - means[group]) ** 2).sum() / max(len(column) - int((size > 0).sum()), 1)
+        centred = column - np.average(column, weights=n)
+        means = np.bincount(group, centred * n) / np.maximum(size, 1)
+        within = n @ (centred - means[group]) ** 2 / max(n.sum() - int((size > 0).sum()), 1)
         chance = within / np.maximum(size, 1)
-        between = float(size @ (means**2 - chance) / len(column))
+        between = float(size @ (means**2 - chance) / n.sum())
         if between > 0:
             found.append((2 * means * between / (between + chance))[group])
     return np.array(found).reshape(len(found), len(values)).T
 
 
-def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spread(values: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sum of squares around the mean of each column, shape (columns,)."""
-    around = values - values.mean(axis=0) if len(values) else values
-    squares: NDArray[np.float64] = (around**2).sum(axis=0)
+    around = values - np.average(values, axis=0, weights=n) if n.sum() > 0 else 0 * values
+    squares: NDArray[np.float64] = n @ around**2
     return squares
 
 

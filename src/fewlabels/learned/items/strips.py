@@ -180,15 +180,15 @@ def strips(
     """
     ordered = _ordered(factors)
     levels = [*ordered, cell.astype(np.int64)]
-    alike = [] if evidence is None else [patterns(evidence)]
+    n = np.ones(len(cell)) if count is None else count.astype(float)
+    alike = [] if evidence is None else [patterns(evidence, n)]
     if confidence is None:
         strip, first = _pieces([*levels, *alike])
         nothing = np.zeros(len(first))
         usual = np.ones(len(ordered))
         size = np.bincount(strip, count).astype(np.int64)
         made = Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, usual, columns=columns)
-        return _beside(made, evidence, factors[0], np.ones(len(cell)), expit(_NO_CONFIDENCE[:, 1]))
-    n = np.ones(len(cell)) if count is None else count.astype(float)
+        return _beside(made, evidence, factors[0], n, n, expit(_NO_CONFIDENCE[:, 1]))
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s) * n
     x -= doubt @ x / doubt.sum()
@@ -206,7 +206,7 @@ def strips(
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
     said = float(np.average(confidence, weights=n))
     made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
-    return _beside(made, evidence, factors[0], doubt, np.full(len(kinds), mean))
+    return _beside(made, evidence, factors[0], n, doubt, np.full(len(kinds), mean))
 
 
 def kinds_of(said: float, *, columns: bool = False) -> NDArray[np.float64]:
@@ -229,15 +229,16 @@ def _beside(
     made: Strips,
     evidence: NDArray[np.float64] | None,
     group: NDArray[np.int64],
+    n: NDArray[np.float64],
     doubt: NDArray[np.float64],
     goal: NDArray[np.float64],
 ) -> Strips:
     """Strips with the evidence of their items and groups; `goal` is the share right expected of each kind, (kinds,)."""
     if evidence is None:
         return made
-    evidence = np.column_stack([evidence, by_group(evidence, group)])
+    evidence = np.column_stack([evidence, by_group(evidence, group, n)])
     centred = evidence - doubt @ evidence / doubt.sum()
-    values = np.array([np.bincount(made.strip, column) / made.size for column in centred.T])
+    values = np.array([np.bincount(made.strip, column * n) / made.size for column in centred.T])
     rest = made.kinds[:, [3, 5]] @ np.stack([made.x, made.between])
     flat = lifts(rest, values, made.size, goal)
     return replace(made, evidence=values, lift=flat - lifts(rest, 0 * values, made.size, goal)[:, :1])

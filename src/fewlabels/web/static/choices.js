@@ -1,39 +1,48 @@
 // Choosing a class: buttons with keys for few classes, search for many. Both end in one call: onChoose(name).
 
-const RESERVED = new Set(["s", "u", "n"]); // skip, undo, note
+const RESERVED = new Set(["s", "u", "n", "z", "r", "g", "l"]); // skip, undo, note, zoom, raw, guidelines, look back
 const KEYS = [..."123456789", ..."abcdefghijklmnopqrstuvwxyz".split("").filter((key) => !RESERVED.has(key))];
 export const MOST_BUTTONS = 24;
-const SHOWN = 8;
+const SHOWN = 50;
 
-// How well a class matches what was typed: 0 is best, null means no match.
-export function fit(name, typed) {
+// How well a class matches what was typed: 0 is best, null means no match. What it means counts less than its name.
+export function fit(name, typed, means = "") {
   const text = name.toLocaleLowerCase();
   if (text === typed) return 0;
   if (text.startsWith(typed)) return 1;
   if (text.split(/[\s_\-/,.()]+/).some((word) => word.startsWith(typed))) return 2;
   if (text.includes(typed)) return 3;
   const words = typed.split(/\s+/).filter(Boolean);
-  return words.length > 1 && words.every((word) => text.includes(word)) ? 4 : null;
+  if (words.length > 1 && words.every((word) => text.includes(word))) return 4;
+  return typed.length > 2 && means.toLocaleLowerCase().includes(typed) ? 5 : null;
 }
 
-export function found(classes, typed, most = SHOWN) {
+export function found(classes, typed, means = {}) {
   const wanted = typed.trim().toLocaleLowerCase();
   if (!wanted) return [];
   return classes
-    .map((name, i) => ({ name, i, rank: fit(name, wanted) }))
+    .map((name, i) => ({ name, i, rank: fit(name, wanted, Object.hasOwn(means, name) ? means[name] : "") }))
     .filter((one) => one.rank !== null)
     .sort((a, b) => a.rank - b.rank || a.name.length - b.name.length || a.i - b.i)
-    .slice(0, most)
     .map((one) => one.name);
 }
 
 export class Choices {
-  constructor(place, classes, onChoose) {
+  constructor(place, classes, onChoose, means = {}) {
     this.classes = classes;
+    this.means = means;
     this.onChoose = onChoose;
     this.few = classes.length <= MOST_BUTTONS;
     if (this.few) this.makeButtons(place);
     else this.makeSearch(place);
+  }
+
+  // A name, and below it what the class means if the owner has said so.
+  named(name) {
+    if (!Object.hasOwn(this.means, name)) return name;
+    const box = Object.assign(document.createElement("span"), { className: "name" });
+    box.append(name, Object.assign(document.createElement("small"), { textContent: this.means[name] }));
+    return box;
   }
 
   makeButtons(place) {
@@ -51,7 +60,7 @@ export class Choices {
         button.append(key);
         button.setAttribute("aria-keyshortcuts", KEYS[i]);
       }
-      button.append(name);
+      button.append(this.named(name));
       button.addEventListener("click", () => this.onChoose(name));
       group.append(button);
       return button;
@@ -70,9 +79,10 @@ export class Choices {
     this.list = Object.assign(document.createElement("ul"), { id: "found", hidden: true });
     this.list.setAttribute("role", "listbox");
     this.list.setAttribute("aria-label", "Classes found");
-    this.none = Object.assign(document.createElement("p"), { className: "soft small", hidden: true });
-    this.none.setAttribute("role", "status");
-    box.append(label, this.input, this.list, this.none);
+    this.matches = Object.assign(document.createElement("p"), { id: "matches", className: "soft small" });
+    this.matches.setAttribute("role", "status");
+    this.input.setAttribute("aria-describedby", "matches");
+    box.append(label, this.input, this.matches, this.list);
     place.replaceChildren(box);
     this.at = 0;
     this.input.addEventListener("input", () => this.show(0));
@@ -80,7 +90,8 @@ export class Choices {
   }
 
   show(at) {
-    const names = found(this.classes, this.input.value);
+    const all = found(this.classes, this.input.value, this.means);
+    const names = all.slice(0, SHOWN);
     this.at = Math.max(0, Math.min(at, names.length - 1));
     this.list.replaceChildren(
       ...names.map((name, i) => {
@@ -88,22 +99,28 @@ export class Choices {
         line.id = `found-${i}`;
         line.setAttribute("role", "option");
         line.setAttribute("aria-selected", String(i === this.at));
-        line.textContent = name;
+        line.append(this.named(name));
         line.addEventListener("click", () => this.take(name));
         return line;
       }),
     );
     this.list.hidden = !names.length;
-    this.none.hidden = !this.input.value.trim() || names.length > 0;
-    this.none.textContent = this.none.hidden ? "" : "No class has that in its name. If the right class is missing, skip the item and say so.";
+    this.matches.textContent = this.input.value.trim() ? this.counted(all.length) : "";
     this.input.setAttribute("aria-expanded", String(names.length > 0));
     if (names.length) this.input.setAttribute("aria-activedescendant", `found-${this.at}`);
     else this.input.removeAttribute("aria-activedescendant");
+    this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
+  }
+
+  counted(n) {
+    if (!n) return "No class matches. If the right class is missing, skip the item and say so.";
+    const words = `${n.toLocaleString()} ${n === 1 ? "class matches" : "classes match"}`;
+    return n > SHOWN ? `${words}, the first ${SHOWN} are shown` : words;
   }
 
   steer(event) {
     if (event.isComposing) return;
-    const names = found(this.classes, this.input.value);
+    const names = found(this.classes, this.input.value, this.means).slice(0, SHOWN);
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       if (names.length) this.show((this.at + (event.key === "ArrowDown" ? 1 : names.length - 1)) % names.length);

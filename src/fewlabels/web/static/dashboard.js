@@ -20,9 +20,18 @@ async function fetchPart(part) {
     const old = live.querySelector(`[data-part="${section.dataset.part}"]`);
     // A box that a person has opened stays open.
     for (const box of section.querySelectorAll("details[id]")) box.open = document.getElementById(box.id)?.open ?? box.open;
+    for (const time of section.querySelectorAll("time")) inLocalTime(time);
     if (old) old.replaceWith(document.adoptNode(section));
     else live.append(document.adoptNode(section));
   }
+}
+
+// Without this script, times are in UTC.
+function inLocalTime(time) {
+  const at = new Date(time.dateTime);
+  const today = at.toDateString() === new Date().toDateString();
+  time.textContent = today ? at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : at.toLocaleDateString([], { month: "short", day: "numeric" });
+  time.title = at.toLocaleString();
 }
 
 // A part of the page that follows the log: fetched when something changed, and not again before a pause.
@@ -60,7 +69,8 @@ class Part {
   }
 }
 
-const parts = [new Part("live", () => say(`as of ${new Date().toLocaleTimeString()}`)), new Part("forecast")];
+const parts = [new Part("live", () => say(`as of ${new Date().toLocaleTimeString()}`)), new Part("work"), new Part("forecast")];
+const MINUTE = 60000;
 
 // Listens only while the page is visible: a browser has few connections to one server, and a stream takes one.
 function listen() {
@@ -76,4 +86,5 @@ function listen() {
 }
 
 document.addEventListener("visibilitychange", listen);
+setInterval(() => !document.hidden && !gone && parts[1].refresh(), MINUTE); // who is labelling now depends on the clock
 listen();

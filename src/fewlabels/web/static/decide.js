@@ -22,13 +22,13 @@ async function decide(form, label) {
   if (form.dataset.decided) return;
   form.dataset.decided = "yes";
   left.textContent = String(Number(left.textContent) - 1);
-  form.parentElement.querySelector("form[data-id]:not([data-decided]) :is(button, input)")?.focus();
+  document.querySelector("form[data-id]:not([data-decided]) :is(button, input:not([type=hidden]))")?.focus();
 }
 
 for (const form of document.querySelectorAll("form[data-id]")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const label = event.submitter?.value || new FormData(form).get("label")?.trim();
+    const label = event.submitter?.name === "label" ? event.submitter.value : new FormData(form).get("label")?.trim();
     if (label) decide(form, label);
   });
 }

@@ -1,8 +1,10 @@
 // The labelling page: one item, a choice, the next item at once.
 
 import { Choices } from "./choices.js";
-import { call, inWords, path, signedOut } from "./http.js";
+import { call, inWords, path, root, signedOut } from "./http.js";
 import { Outbox } from "./outbox.js";
+import { shown } from "./rich.js";
+import { Zoom } from "./zoom.js";
 
 const page = document.body.dataset;
 const ahead = Number(page.ahead);
@@ -20,40 +22,22 @@ let askedAt = Date.now();
 let timer = null;
 let done = 0;
 let exhausted = false;
+let raw = false; // whether texts are shown as they are written
+const zoom = new Zoom($("zoom"));
 
 // --- what is shown
-
-function shown(part) {
-  if (part.kind === "image") {
-    const figure = document.createElement("figure");
-    const image = new Image();
-    image.alt = "The item to label";
-    image.addEventListener("load", () => image.classList.toggle("tiny", image.naturalWidth < 64));
-    image.addEventListener("error", () => {
-      figure.className = "notice bad";
-      figure.textContent = "This image could not be loaded. Skip the item and tell the owner.";
-    });
-    image.src = part.value;
-    figure.append(image);
-    return figure;
-  }
-  if (part.kind === "link") {
-    const link = Object.assign(document.createElement("a"), { href: part.value, target: "_blank", rel: "noopener noreferrer", textContent: part.value });
-    return link;
-  }
-  return Object.assign(document.createElement("div"), { className: "text", textContent: part.value });
-}
 
 function card(request) {
   const hints = Object.entries(request.hints ?? {}).map(([name, value]) => ({ kind: "text", name, value: String(value) }));
   const parts = [...request.parts, ...hints];
   if (!parts.length) return [Object.assign(document.createElement("div"), { className: "text", textContent: request.id })];
-  if (parts.every((part) => !part.name)) return parts.map(shown);
+  const how = { raw, onZoom: (image) => zoom.open(image) };
+  if (parts.every((part) => !part.name)) return parts.map((part) => shown(part, how));
   const list = document.createElement("dl");
   for (const part of parts) {
     const name = Object.assign(document.createElement("dt"), { textContent: part.name ?? "" });
     const value = document.createElement("dd");
-    value.append(shown(part));
+    value.append(shown(part, how));
     list.append(name, value);
   }
   return [list];
@@ -66,6 +50,7 @@ function show(request, earlier = null) {
   $("loading").hidden = Boolean(request) || exhausted;
   if (!request) return;
   $("item").replaceChildren(...card(request));
+  $("raw").hidden = !request.parts.some((part) => part.rich);
   $("note").value = "";
   $("note-place").hidden = true;
   $("heard").textContent = earlier ? `Taken back. Your answer was: ${earlier}.` : `Item ${done + 1}`;
@@ -241,6 +226,38 @@ function note() {
   $("note").focus();
 }
 
+function asWritten() {
+  if (!current || $("raw").hidden) return;
+  raw = !raw;
+  $("raw").setAttribute("aria-pressed", String(raw));
+  $("item").replaceChildren(...card(current));
+}
+
+function enlarge() {
+  const image = $("item").querySelector("button.picture img");
+  if (current && image) zoom.open(image);
+}
+
+// The guidelines are open until a person closes them, and again when the owner has changed them.
+const guide = $("guide");
+const readKey = `fewlabels:${JSON.stringify([page.pool, page.annotator, page.assessment])}:guide`;
+
+function guidelines() {
+  if (!guide) return;
+  guide.open = !guide.open;
+  if (guide.open) guide.scrollIntoView({ block: "nearest" });
+}
+
+if (guide) {
+  const read = localStorage.getItem(readKey);
+  $("guide-new").hidden = read === null || read === guide.dataset.version;
+  guide.open = read !== guide.dataset.version;
+  guide.addEventListener("toggle", () => {
+    if (!guide.open) localStorage.setItem(readKey, guide.dataset.version);
+    if (!guide.open) $("guide-new").hidden = true;
+  });
+}
+
 // --- keys
 
 function typing(target) {
@@ -259,7 +276,17 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.id === "note") event.target.blur();
     return;
   }
-  const ours = { s: () => $("why").showModal(), u: undo, n: note, "?": () => $("help").showModal(), backspace: undo }[event.key.toLowerCase()];
+  const ours = {
+    s: () => $("why").showModal(),
+    u: undo,
+    backspace: undo,
+    n: note,
+    z: enlarge,
+    r: asWritten,
+    g: guidelines,
+    l: () => location.assign(`${root}/answers/${encodeURIComponent(page.assessment)}`),
+    "?": () => $("help").showModal(),
+  }[event.key.toLowerCase()];
   if (ours) {
     event.preventDefault();
     if (!event.repeat) ours(); // a key held down is one answer, and one undo
@@ -291,6 +318,7 @@ $("why").addEventListener("keydown", (event) => {
 });
 $("skip").addEventListener("click", () => $("why").showModal());
 $("undo").addEventListener("click", undo);
+$("raw").addEventListener("click", asWritten);
 $("add-note").addEventListener("click", note);
 $("show-help").addEventListener("click", () => $("help").showModal());
 $("forget").addEventListener("click", () => {
@@ -304,9 +332,10 @@ window.addEventListener("beforeunload", (event) => {
 document.addEventListener("visibilitychange", () => document.hidden || !choices || fill());
 
 async function begin() {
+  $("loading").hidden = false;
   try {
-    const { classes } = await call("GET", path(page.assessment, "classes"));
-    choices = new Choices($("choose"), classes, choose);
+    const { classes, descriptions } = await call("GET", path(page.assessment, "classes"));
+    choices = new Choices($("choose"), classes, choose, descriptions);
   } catch (error) {
     trouble(`Could not begin: ${inWords(error)}.`);
     if (!signedOut(error)) setTimeout(begin, 2000);

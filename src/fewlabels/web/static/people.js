@@ -1,37 +1,65 @@
-// Invitations: the link is shown once, and stored nowhere.
+// Invitations: the link is shown once, and stored nowhere. Without this script the forms work as well.
 
-import { call, root } from "./http.js";
+import { call } from "./http.js";
 
 const form = document.getElementById("invite");
 const said = document.getElementById("said");
+const $ = (id) => document.getElementById(id);
+
+function show({ name, link, qr, csrf }) {
+  if (csrf) for (const place of document.querySelectorAll("meta[name=csrf], input[name=csrf]")) place[place.matches("meta") ? "content" : "value"] = csrf;
+  $("link").value = link;
+  $("qr").src = qr;
+  $("whose").textContent = name;
+  $("invited").hidden = false;
+  $("copy").hidden = false;
+  $("link").select();
+  $("invited").scrollIntoView({ block: "nearest" });
+  said.textContent = "";
+}
+
+async function invite(path, body) {
+  try {
+    show(await call("POST", path, { ...body, origin: location.origin }));
+    return true;
+  } catch (error) {
+    said.textContent = error.message || "No connection. Try again.";
+    return false;
+  }
+}
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const data = new FormData(form);
-  try {
-    const { name, token } = await call("POST", "/api/v1/people", { name: data.get("name").trim(), role: data.get("role") });
-    document.getElementById("link").value = `${location.origin}${root}/sign-in#${token}`;
-    document.getElementById("whose").textContent = name;
-    document.getElementById("invited").hidden = false;
-    document.getElementById("link").select();
-    said.textContent = "";
-    form.reset();
-  } catch (error) {
-    said.textContent = error.message || "No connection. Try again.";
-  }
+  const person = { name: data.get("name").trim(), role: data.get("role") };
+  if (!(await invite("/api/v1/people", person))) return;
+  form.reset();
+  const row = $("people").insertRow(); // what can be changed about them is there when the page is loaded again
+  for (const text of [person.name, person.role, "now", ""]) row.insertCell().textContent = text;
 });
 
-document.getElementById("copy").addEventListener("click", async () => {
-  const link = document.getElementById("link");
+$("copy").hidden = $("invited").hidden;
+$("copy").addEventListener("click", async () => {
+  const link = $("link");
   link.select();
   await navigator.clipboard?.writeText(link.value);
+  $("copy").textContent = "Copied";
 });
 
-for (const button of document.querySelectorAll("button[data-revoke]")) {
-  button.addEventListener("click", async () => {
-    if (!confirm(`Lock out ${button.dataset.revoke}? Their answers stay.`)) return;
+for (const again of document.querySelectorAll("form[data-again]")) {
+  again.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const name = again.dataset.again;
+    if (confirm(`Make a new link for ${name}? The link they have now, and every device where they are signed in, stops working. Their answers stay.`)) invite("/api/v1/people/again", { name });
+  });
+}
+
+for (const out of document.querySelectorAll("form[data-revoke]")) {
+  out.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (!confirm(`Lock out ${out.dataset.revoke}? Their answers stay.`)) return;
     try {
-      await call("POST", "/api/v1/people/revoke", { name: button.dataset.revoke });
+      await call("POST", "/api/v1/people/revoke", { name: out.dataset.revoke });
       location.reload();
     } catch (error) {
       said.textContent = error.message || "No connection. Try again.";

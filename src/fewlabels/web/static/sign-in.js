@@ -28,9 +28,6 @@ form.addEventListener("submit", (event) => {
   signIn(token).catch(() => (said.textContent = "No connection. Try again."));
 });
 
-// Before this script runs, a browser would send the form itself, and put the token into the address.
-form.querySelector("button").disabled = false;
-
 function follow() {
   const token = location.hash.slice(1);
   if (!token) return;

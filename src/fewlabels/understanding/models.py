@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.cli.predictions import MOST_NAMES, Understood, score_names
 from fewlabels.errors import InputError
 from fewlabels.io.answers import alike
 from fewlabels.io.finder import Guess, guess, names
@@ -18,6 +17,8 @@ from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.io.source import listed, listed_pieces
+from fewlabels.understanding.predictions import score_names
+from fewlabels.understanding.words import MOST_NAMES, Understood, content_words
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -225,8 +226,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Under
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     if same := alike(pool.choices, marks=False):
         lines.append(Understood("", f"{same[0]!r} and {same[1]!r} may be one answer", "write both the same way"))
-    shown = f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"
-    lines.append(Understood("content", shown, "--content NAME"))
+    lines.append(Understood("content", content_words(pool), "--content NAME"))
     if truth is not None:
         lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
     return lines

@@ -1,0 +1,103 @@
+"""Where the sampler begins: a level of the classifier and of people, drawn from what the votes say of the two together.
+
+Let right_i be the chances of a classifier that is fitted to the majority of the votes, and p_i(s) = σ(logit right_i +
+s) those of one that is better or worse than it looks. With m the log-odds that a vote is wrong, summed over classes,
+
+    P(s, m | votes) ∝ P(level of p(s)) P(m) Π_i Σ_y P(y | p_i(s)) Π_r P(vote of r | y, m),
+
+which is computed on a grid. The prior of the level is what the model of items says before any label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.noise.likelihood import class_chances, log_of_prediction, log_of_votes, mistakes_drawn
+from fewlabels.noise.people import GRID, Errors, Usual, pick
+from fewlabels.special import expit, logit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.noise.ballots import Ballots
+    from fewlabels.noise.chain import Chance
+
+# How much better than it looks the classifier may be, in log-odds; and every which point of the grid of people is used.
+_SHIFT = np.linspace(-1.2, 3.4, 24)
+_EVERY = 4
+# Draws from which the prior of the classifier's level is taken, and the least that it is taken to spread.
+_PRIOR_DRAWS, _LEAST_SPREAD = 12, 0.1
+# With more items than this, the votes about a random part of them say where to begin.
+_MOST = 1_000
+_EDGE = 1e-6
+
+
+def starts(
+    ballots: Ballots,
+    guess: NDArray[np.int64],
+    chance: Chance,
+    taken_for: tuple[NDArray[np.float64], NDArray[np.float64]],
+    usual: Usual,
+    doubt: NDArray[np.float64],
+    rng: np.random.Generator,
+    count: int,
+) -> list[tuple[NDArray[np.int64], Errors]]:
+    """Classes of the items, shape (items,), and how often people are wrong: `count` times.
+
+    Parameters
+    ----------
+    guess, doubt
+        The predicted class of each item, and how unsure the classifier is of it, two of shape (items,).
+    taken_for
+        Which classes the classifier, and which people, take for which: expected shares, two of shape (classes,
+        classes).
+    """
+    most, evidence = ballots.majority(), ballots.evidence
+    plain = Errors.start(usual, len(ballots.people), ballots.classes)
+    if not len(ballots.row):
+        return [(most, plain)] * count
+    right = chance(rng, ballots.items[evidence], most[evidence])
+    odds, spread = logit(np.clip(right, _EDGE, 1 - _EDGE)), _level_prior(chance, rng, ballots)
+    mistakes = mistakes_drawn(rng, guess, most, taken_for[0])
+    slips = mistakes_drawn(rng, most[ballots.row], ballots.label, taken_for[1])
+    grid = GRID[::_EVERY]
+    own = np.where(evidence, odds[ballots.items], 0.0)
+    level = logit(np.clip([expit(odds + shift).mean() for shift in _SHIFT], _EDGE, 1 - _EDGE))
+    said = [log_of_prediction(guess, expit(own + shift), mistakes) for shift in _SHIFT]
+    heard = [log_of_votes(ballots, guess, slips, _alike(plain, m), doubt) for m in grid]
+    some = rng.permutation(len(guess))[:_MOST]
+    fits = np.array([[_evidence_of(a[some], b[some], evidence[some]) for b in heard] for a in said])
+    fits *= len(guess) / len(some)
+    fits += usual.log_prior[::_EVERY] - ((level - spread[0]) / spread[1])[:, None] ** 2 / 2
+    weight = np.exp(fits - fits.max()).reshape(1, -1)
+    begun = []
+    for place in pick(rng, np.repeat(weight, count, axis=0)).tolist():
+        s, m = np.unravel_index(place, fits.shape)
+        shift = _SHIFT[s] + (rng.random() - 0.5) * (_SHIFT[1] - _SHIFT[0])
+        errors = _alike(plain, grid[m] + (rng.random() - 0.5) * (grid[1] - grid[0]))
+        chances = class_chances(ballots, guess, expit(own + shift), mistakes, slips, errors, doubt)
+        begun.append((pick(rng, chances), errors))
+    return begun
+
+
+def _level_prior(chance: Chance, rng: np.random.Generator, ballots: Ballots) -> tuple[float, float]:
+    """Mean and standard deviation of the log-odds of the share right, before any label."""
+    none = np.empty(0, dtype=np.int64)
+    level = [chance(rng, none, none).mean() for _ in range(_PRIOR_DRAWS)]
+    drawn = logit(np.clip(level, _EDGE, 1 - _EDGE))
+    return float(drawn.mean()), max(float(drawn.std(ddof=1)), _LEAST_SPREAD)
+
+
+def _alike(errors: Errors, m: float) -> Errors:
+    """Everybody is wrong with the same log-odds m."""
+    return replace(errors, general=float(m), person=np.full(len(errors.person), float(m)))
+
+
+def _evidence_of(said: NDArray[np.float64], heard: NDArray[np.float64], evidence: NDArray[np.bool_]) -> float:
+    """log Π_i Σ_y P(y) P(votes | y); items that say nothing about the classifier count for their votes alone."""
+    both = np.where(evidence[:, None], said, 0.0) + heard
+    top = both.max(axis=1)
+    return float((top + np.log(np.exp(both - top[:, None]).sum(axis=1))).sum())

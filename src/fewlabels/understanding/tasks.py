@@ -1,0 +1,175 @@
+"""The task that the options of a question describe."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.errors import SpecError
+from fewlabels.io.source import listed
+from fewlabels.parts import registered
+from fewlabels.tasks import Certify, Compare, Estimate, Identify, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fewlabels.metrics import Metric
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.tasks.compare import RewardName
+
+
+def task_from(
+    kind: str | None,
+    metric: Metric,
+    partition: Partition,
+    *,
+    lowest: int | None,
+    highest: int | None,
+    compare: str | None,
+    rope: float | None,
+    by: RewardName | None,
+    pool: Pool | None = None,
+) -> Task:
+    """Return the task that the options describe; `--task` may be left out if the others imply it."""
+    if lowest is not None and highest is not None:
+        raise SpecError("--lowest does not go with --highest. Leave out one.")
+    ranked = lowest is not None or highest is not None
+    implied = "compare" if compare is not None else "identify" if ranked else "estimate"
+    if ranked and compare is not None:
+        raise SpecError(
+            f"--compare does not go with {'--lowest' if lowest is not None else '--highest'}. Leave out one."
+        )
+    kind = kind or implied
+    if (ranked and kind != "identify") or (compare is not None and kind != "compare"):
+        given = "--compare" if compare is not None else "--lowest" if lowest is not None else "--highest"
+        raise SpecError(f"{given} does not go with --task {kind}. Leave out one of them.")
+    if kind != "compare" and (rope is not None or by is not None):
+        raise SpecError(f"--rope and --by are only for comparing. With --task {kind}, leave them out.")
+    if kind == "identify":
+        if lowest is None and highest is None:
+            raise SpecError("--task identify needs --lowest M or --highest M, the number of groups to find.")
+        _some_are_left(lowest or highest or 0, "--lowest" if lowest else "--highest", partition)
+        return Identify(metric, lowest, highest)
+    if kind == "estimate":
+        return Estimate(metric)
+    if kind != "compare":
+        return _other_task(kind, metric)
+    if compare is None:
+        raise SpecError("--task compare needs --compare A,B: the names of two groups.")
+    a, b = _pair(compare, partition, pool)
+    return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+
+
+def task_of_models(options: dict[str, Any], metric: Metric, pool: Pool) -> Task:
+    """Return the task about several models that the options describe: which is best, or is one better than another."""
+    if len(pool.models) < 2:
+        one = "--best" if options["best"] else "--compare-models"
+        raise SpecError(
+            f"{one} needs a pool of several models: give a file for each, as in old.csv new.csv, or name the columns "
+            "of one file with --models a,b; and leave out --model."
+        )
+    if options["best"] and options["compare_models"] is not None:
+        raise SpecError("--best does not go with --compare-models. Leave out one.")
+    kind = options["task"] or ("compare-models" if options["compare_models"] is not None else "best")
+    if (kind == "best") != (options["compare_models"] is None):
+        raise SpecError(
+            "--task compare-models needs --compare-models A,B: the names of two models; --task best does not."
+        )
+    if options["by"] is not None:
+        raise SpecError("--by is about comparing groups. Leave it out.")
+    settings = {} if options["rope"] is None else {"rope": options["rope"]}
+    known = registered("task")
+    if kind == "best":
+        if settings:
+            raise SpecError("--rope is only for comparing. With --best, leave it out.")
+        return known["best"](metric)
+    a, b = _two_models(options["compare_models"], pool)
+    return known["compare-models"](metric, a, b, **settings)
+
+
+def _two_models(text: str, pool: Pool) -> tuple[str, str]:
+    """Split a text into the names of two models, ignoring case."""
+    names = [part.strip() for part in text.split(",")]
+    known = f"The models are {listed(pool.models)}."
+    if len(names) != 2:
+        raise SpecError(f"--compare-models {text!r} does not name two models, separated by a comma, as in A,B. {known}")
+    found = [_called(name, pool.models) for name in names]
+    for name, model in zip(names, found, strict=True):
+        if model is None:
+            near = difflib.get_close_matches(name, pool.models, 1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise SpecError(f"--compare-models {text}: there is no model {name!r}. {hint}{known}")
+    a, b = (str(model) for model in found)
+    if a == b:
+        raise SpecError(f"--compare-models {text} names one model twice. Name two. {known}")
+    return a, b
+
+
+def certified(kind: str | None, certify: Certify | None, others: Sequence[str]) -> Certify:
+    """The task of --certify; an error if it is missing, or another option names another task."""
+    if certify is None:
+        raise SpecError('--task certify needs a line, as in --certify "accuracy >= 0.9".')
+    if others or kind not in (None, "certify"):
+        raise SpecError(f"--certify does not go with {others[0] if others else f'--task {kind}'}. Leave out one.")
+    return certify
+
+
+def _other_task(kind: str, metric: Metric) -> Task:
+    """Build a task that somebody else has registered, from a metric alone."""
+    known = registered("task")
+    if kind not in known:
+        raise SpecError(f"--task {kind!r} is not known. Use one of {', '.join(known)}.")
+    try:
+        return known[kind](metric)
+    except TypeError:
+        raise SpecError(
+            f"--task {kind} needs more settings than the command line can give. "
+            f"Create the assessment in Python, with {known[kind].__name__}(...)."
+        ) from None
+
+
+def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
+    """Raise an error if the task looks for all groups that have items."""
+    count = int((partition.sizes > 0).sum())
+    if wanted >= count > 1:
+        raise SpecError(
+            f"{option} {wanted} of {count} groups is all of them. Use {option} {count - 1} or less, as in {option} 1; "
+            "or leave it out, to see each group with its interval."
+        )
+
+
+def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]:
+    """Split a text into the names of two groups, ignoring case; names may contain commas."""
+    parts = text.split(",")
+    pairs = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
+    for first, second in pairs:
+        a, b = _called(first, partition.names), _called(second, partition.names)
+        if a is not None and b is not None:
+            return a, b
+    known = f"The groups are {listed(partition.names)}."
+    if len(pairs) != 1:
+        raise SpecError(f"--compare {text!r} does not name two groups, separated by a comma, as in A,B. {known}")
+    unknown = next(name for name in pairs[0] if _called(name, partition.names) is None)
+    near = difflib.get_close_matches(unknown, partition.names, 1)
+    hint = ("" if pool is None else _elsewhere(pairs[0], pool)) or (f"Did you mean {near[0]!r}? " if near else "")
+    raise SpecError(f"--compare {text}: there is no group {unknown!r}. {hint}{known}")
+
+
+def _called(name: str, names: Sequence[str]) -> str | None:
+    """Return the name that is meant, ignoring case; None if there is no such name, or more than one."""
+    alike = [name] if name in names else [other for other in names if other.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _elsewhere(wanted: Sequence[str], pool: Pool) -> str:
+    """Say which groups would have these names, for a message; empty if none would."""
+    ways: dict[str, tuple[str, Sequence[object]]] = {"predicted": ("classes", pool.classes)}
+    if pool.columns is not None:
+        for name in pool.columns.column_names:
+            ways[f"column:{name}"] = (f"values of the column {name!r}", pool.column(name).to_pylist())
+    for groups, (what, values) in ways.items():
+        if {name.casefold() for name in wanted} <= {str(value).casefold() for value in values}:
+            return f"These are {what}: add --groups {shlex.quote(groups)}. "
+    return ""

@@ -1,0 +1,164 @@
+"""How a file of predictions was understood, in words, with the option that changes each line."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fewlabels.io.finder import Guess
+    from fewlabels.io.source import Source
+    from fewlabels.pool import Pool
+
+MOST_NAMES = 30  # classes that are listed; there may be thousands
+
+
+@dataclasses.dataclass(frozen=True)
+class Understood:
+    """How one thing in the file was understood, and the option that changes it.
+
+    `names` are the pieces of a list that follows the words; lines may be broken between them.
+    """
+
+    what: str
+    words: str
+    option: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text in pieces; a line may be broken between two of them."""
+        return [self.words + self.names[0], *self.names[1:]] if self.names else [self.words]
+
+    @property
+    def text(self) -> str:
+        """The text on one line."""
+        return " ".join(self.pieces)
+
+
+def formats(sources: Iterable[Source]) -> list[Understood]:
+    """Lines about the files of other programs: what they are, and what of them is taken."""
+    told = dict.fromkeys(source.told for source in sources if source.told)
+    named = (("items", "--sample N") if "drawn at random" in words else ("format", "--predicted") for words in told)
+    return [
+        Understood(what, "", option, tuple(words.split(" "))) for (what, option), words in zip(named, told, strict=True)
+    ]
+
+
+def unclear(source: Source, guessed: Guess) -> str:
+    """Say that no predictions were found, and what to do."""
+    from fewlabels.io.finder.names import VERDICT
+    from fewlabels.io.source import listed
+
+    truth, sure = guessed.truth, guessed.confidence
+    verdict = next((name for name in source.columns if VERDICT.search(name)), None)
+    words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
+    if truth is not None:
+        words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
+    if verdict is not None:
+        words += f"If {verdict!r} says of each answer whether it passes, add --verdict {verdict!r}. "
+    if sure is not None:
+        words += (
+            f"{sure!r} alone does not show which class it is about: if it is the probability of one of two classes, "
+            "name that class with --positive CLASS. "
+        )
+    return (
+        f"{words}Use --predicted NAME for a column of predicted classes, or --scores 'p_*' (or names separated by "
+        "commas) for one column of scores per class."
+    )
+
+
+def unused_columns(source: Source, guessed: Guess, others: Sequence[str]) -> list[str]:
+    """List the columns that are not used."""
+    from fewlabels.io.finder import columns_of
+
+    used = {guessed.id, guessed.predicted, guessed.confidence, guessed.content, guessed.truth, guessed.verbal, *others}
+    used |= set(columns_of(source, guessed.scores))
+    return [name for name in source.columns if name not in used]
+
+
+def never_line(source: Source, guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
+    """The line about answers that are never right, with the most frequent of them."""
+    from collections import Counter
+
+    from fewlabels.io.never_right import never_right
+    from fewlabels.io.source import listed_pieces
+    from fewlabels.wording import counted, shortened
+
+    if not (options["never_right"] or pool.unanswered):
+        return []
+    count = int((pool.predicted >= len(pool.choices)).sum())
+    words = f"{counted(count, 'item')}, counted as wrong" if count else "none of these answers occurs"
+    examples: tuple[str, ...] = ()
+    if guessed.predicted is not None and guessed.scores is None and options["never_right"]:
+        is_never, answers = never_right(options["never_right"]), source.table([guessed.predicted]).column(0).to_pylist()
+        said = Counter(str(answer).strip() for answer in answers if answer is not None)
+        found = {answer: n for answer, n in said.most_common() if is_never(answer)}
+        said_so = [f"{shortened(answer, 40)} ({n:,}×)" for answer, n in found.items()]
+        examples = tuple(listed_pieces(said_so, 3)) if said_so else ()
+    return [Understood("no answer", f"{words}: " if examples else words, "--never-right TEXT", examples)]
+
+
+def left_over(unused: Sequence[str]) -> list[Understood]:
+    """The line about columns that are not used, if there are any."""
+    from fewlabels.io.source import listed_pieces
+
+    how = "to group by one: --groups column:NAME"
+    return [Understood("not used", "", how, tuple(listed_pieces(unused)))] if unused else []
+
+
+def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
+    from fewlabels.io.source import listed_pieces
+
+    unit = "logits" if guessed.logits or options["logits"] else "percentages" if guessed.normalize else "probabilities"
+    lines = [
+        Understood(
+            "id", f"column {guessed.id!r}" if guessed.id else "none: rows are numbered 0, 1, 2, ...", "--id NAME"
+        ),
+    ]
+    if guessed.not_id is not None:
+        lines.append(Understood("", guessed.not_id, "--id NAME, once you have corrected it"))
+    if guessed.positive is not None:
+        column = guessed.scores if isinstance(guessed.scores, str) else guessed.confidence
+        words = f"column {column!r} is the probability of {guessed.positive!r}"
+        lines.append(Understood("scores", words, "--positive CLASS"))
+    elif pool.score_sums is not None:
+        names = [guessed.scores] if isinstance(guessed.scores, str) else guessed.scores or ()
+        *few, last = listed_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
+        last = f"{last}, {len(pool.classes):,} classes, {unit}"
+        lines.append(Understood("scores", "", "--scores", (*few, last)))
+    best = "the class with the largest score"
+    lines.append(Understood("predicted", f"column {guessed.predicted!r}" if guessed.predicted else best, "--predicted"))
+    if guessed.verbal is not None:
+        words = f"column {guessed.verbal!r} is in words: kept for grouping"
+        lines.append(Understood("confidence", words, f"--groups column:{guessed.verbal}"))
+    elif guessed.positive is not None:
+        pass
+    elif pool.score_sums is None:
+        given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
+        lines.append(Understood("confidence", given, "--confidence"))
+    if pool.evidence:
+        lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
+    classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
+    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
+    lines.append(Understood("content", content_words(pool), "--content NAME"))
+    if guessed.truth is not None and guessed.truth != guessed.predicted:
+        words = f"column {guessed.truth!r} looks like labels: not used"
+        roles = [("--id", guessed.id, "id"), ("--label", guessed.truth, "label")]
+        how = "".join(
+            f" {option} {shlex.quote(name)}" for option, name, usual in roles if name and name.casefold() != usual
+        )
+        lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
+    return lines
+
+
+def content_words(pool: Pool) -> str:
+    """What annotators see, in words."""
+    from fewlabels.io.cards import columns_of_card
+
+    if card := columns_of_card(pool):
+        return f"columns {', '.join(map(repr, card))}"
+    return f"column {pool.content!r}" if pool.content else "nothing: annotators see the id only"

@@ -1,0 +1,176 @@
+"""Forms that need no script: label, decide, change an answer, invite, and write the guide."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Form, HTTPException, Request
+from fastapi.responses import RedirectResponse, Response
+
+from fewlabels.errors import InputError, LabelError
+from fewlabels.io.guides import descriptions_in
+from fewlabels.store.people import Person
+from fewlabels.web import messages as m
+from fewlabels.web import pages
+from fewlabels.web.api import Anyone, Here, Owner, Visiting, invite_again, invited, keep_signed_in, revoke
+from fewlabels.web.guard import ELSEWHERE, is_sealed, too_many
+from fewlabels.web.service import Service
+
+
+async def sealed_form(request: Request, csrf: Annotated[str, Form()] = "") -> None:
+    """Refuse a form that does not come from a page of this server; by a bearer token nobody comes by accident."""
+    if request.state.by_cookie and not is_sealed(csrf, request.state.token, "csrf"):
+        raise HTTPException(403, ELSEWHERE)
+
+
+router = APIRouter(prefix="/form", dependencies=[Depends(sealed_form)])
+door = APIRouter()
+"""The form that strangers may send."""
+Words = Annotated[str, Form(max_length=100_000)]
+Short = Annotated[str, Form(max_length=4000)]
+
+
+def _to(request: Request, path: str, name: str, more: str = "") -> Response:
+    return RedirectResponse(f"{pages.root_of(request)}/{path}/{quote(name, safe='')}{more}", status_code=303)
+
+
+@door.post("/sign-in/form")
+def sign_in(request: Request, service: Here, token: Short = "") -> Response:
+    """Exchange a token, or the link that ends in it, for a cookie."""
+    token = token.strip().rpartition("#")[2]
+    if service.people.who(token) is None:
+        if request.state.failed():
+            return too_many()
+        problem = "That token is not valid, or no longer valid. Ask the owner for a new link."
+        return pages.page(request, "sign_in.html", None, status=401, problem=problem)
+    answer = RedirectResponse(f"{pages.root_of(request)}/", status_code=303)
+    keep_signed_in(request, answer, token)
+    return answer
+
+
+# --- labelling
+
+
+@router.post("/label/{name:path}")
+def label(
+    name: str,
+    request: Request,
+    service: Here,
+    person: Anyone,
+    visit: Visiting,
+    id: Words = "",  # noqa: A002
+    answer: Short = "",
+    skip: Short = "",
+    note: Short = "",
+    key: Annotated[str, Form(max_length=64)] = "",
+) -> Response:
+    """Take an answer, if there is one, and show the next item: the labelling page for browsers without scripts."""
+    said, problem = note.strip() or None, None
+    answer = answer.strip()
+    try:
+        if id and skip:
+            service.take(name, person, visit, 0, skips=[id], reason=said or "unclear", key=key or None)
+        elif id and answer:
+            service.take(name, person, visit, 0, labels={id: answer}, note=said, key=key or None)
+    except LabelError as error:
+        problem = str(error)
+    asked = service.ask(name, 1, person.name, visit)
+    view = pages.desk_view(service, name) | {"item": asked[0] if asked else None, "key": secrets.token_hex(16)}
+    typed = {"answer": answer, "note": note} if problem else {"answer": "", "note": ""}
+    return pages.page(
+        request, "label_plain.html", person, name=name, here="label", problem=problem, typed=typed, **view
+    )
+
+
+@router.post("/answer/{name:path}")
+def change(
+    name: str,
+    request: Request,
+    service: Here,
+    person: Anyone,
+    visit: Visiting,
+    id: Words,  # noqa: A002
+    label: Short,
+) -> Response:
+    """Replace one of a person's own answers."""
+    service.take(name, person, visit, 0, labels={id: label.strip()}, note=None)
+    return _to(request, "answers", name, "?changed=1")
+
+
+# --- the owner's part
+
+
+@router.post("/decide/{name:path}")
+def decide(name: str, request: Request, service: Here, owner: Owner, id: Words, label: Short) -> Response:  # noqa: A002
+    """Take a decision of the owner."""
+    service.audit(name).decide({id: label.strip()}, annotator=owner.name)
+    return _to(request, "decide", name)
+
+
+@router.post("/guide/{name:path}")
+async def guide(name: str, request: Request, service: Here, owner: Owner) -> Response:
+    """Write a new version of the guide. If it is refused, the page comes back with everything that was typed."""
+    from starlette.concurrency import run_in_threadpool
+
+    form = {field: value for field, value in (await request.form()).items() if isinstance(value, str)}
+    return await run_in_threadpool(_write, name, request, service, owner, form)
+
+
+def _write(name: str, request: Request, service: Service, owner: Person, form: dict[str, str]) -> Response:
+    choices = service.audit(name).pool.choices
+    # Browsers send lines with \r\n.
+    text = form.get("guidelines", "").replace("\r\n", "\n")
+    lines = form["lines"].replace("\r\n", "\n") if "lines" in form else None
+    means = {one: form.get(f"class-{k}", "") for k, one in enumerate(choices)}
+    over = form.get("over", "")
+    try:
+        if lines is not None:
+            means = descriptions_in(lines, choices)
+        service.write_guide(name, owner, text, means, int(over) if over.isdecimal() else None)
+    except InputError as error:
+        typed = pages.guide_view(service, name) | {"guidelines": text, "means": means, "problem": str(error)}
+        typed |= {"lines": lines} if lines is not None else {}
+        return pages.page(request, "guide.html", owner, status=400, name=name, here="guide", **typed)
+    return _to(request, "guide", name, "?saved=1")
+
+
+@router.post("/invite")
+def invite(request: Request, service: Here, owner: Owner, visit: Visiting, name: Short, role: Short) -> Response:
+    """Invite somebody, and show their link."""
+    name = name.strip()
+    if name in {person.name for person in service.people.list() if person.revoked_at is None}:
+        problem = f"{name} has already been invited. Choose another name, or make a new link for them."
+        return pages.people_page(request, service, owner, problem=problem, status=409)
+    try:
+        token = service.people.invite(name, "owner" if role == "owner" else "annotator")
+    except InputError as error:
+        return pages.people_page(request, service, owner, problem=str(error), status=400)
+    service.known.forget()
+    made = invited(service, visit, name, token, _origin(request))
+    return pages.people_page(request, service, owner, made=made)
+
+
+@router.post("/invite-again")
+def again(request: Request, service: Here, owner: Owner, name: Short) -> Response:
+    """Make a new link for somebody, and show it."""
+    cookie = Response()
+    made = invite_again(m.InviteAgain(name=name, origin=_origin(request)), request, cookie, service, owner)
+    shown = pages.people_page(request, service, owner, made=made)
+    if "set-cookie" in cookie.headers:
+        shown.headers["set-cookie"] = cookie.headers["set-cookie"]
+    return shown
+
+
+@router.post("/revoke")
+def lock_out(request: Request, service: Here, owner: Owner, name: Short) -> Response:
+    """Lock somebody out."""
+    revoke(m.Name(name=name), service, owner)
+    return RedirectResponse(f"{pages.root_of(request)}/people", status_code=303)
+
+
+def _origin(request: Request) -> str:
+    """Return where the owner's browser reaches the server, as far as the request tells."""
+    scheme = "https" if request.app.state.service.settings.secure else request.url.scheme
+    return f"{scheme}://{request.url.netloc}"

@@ -1,0 +1,266 @@
+"""The work on an assessment: answers over time, who is labelling now and how quickly, and the latest events."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from fewlabels.labelling.progress import called
+from fewlabels.plots import svg
+from fewlabels.plots.drawing.picture import Area, Axis, Line, Panel, Picture, Tick, counting
+from fewlabels.plots.plot import Plot
+from fewlabels.wording import counted, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from fewlabels.assessment import Assessment
+    from fewlabels.findings.reading import Reading
+    from fewlabels.table import Table
+
+_WINDOW = 900.0  # seconds that "now" looks back, for the speed
+_PRESENT = 300.0  # seconds after which somebody who did nothing is no longer there
+_MOST_POINTS = 150  # of the line
+_EVENTS = 10  # that are listed
+_READ = 200  # events that are read for them: many only hand out items
+_WIDE = 480  # pixels of the drawing
+_STEPS = (60, 300, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800, 2592000, 31536000)  # of the axis
+_UNITS = ((31536000, "year"), (2592000, "month"), (604800, "week"), (86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+class Pace:
+    """When each person answered, read from the log of an assessment: only what is new since the last look."""
+
+    def __init__(self) -> None:
+        self._seq = 0
+        self._lock = threading.Lock()
+        self._standing: set[int] = set()
+        self._all: list[tuple[float, int]] = []
+        self._of: dict[str, array[float]] = {}
+        self._seen: dict[str, float] = {}
+
+    def catch_up(self, audit: Assessment) -> None:
+        """Read what others have written."""
+        with self._lock:
+            log = audit.log(after=self._seq)
+            for row in log.rows():
+                self._take(row)
+                self._seq = row["seq"]
+
+    def _take(self, row: Mapping[str, Any]) -> None:
+        at, who = row["at"].timestamp(), called(row["annotator"])
+        answer = hash((who if row["kind"] != "decide" else None, row["item"]))
+        if row["kind"] in ("label", "decide"):
+            if answer not in self._standing:  # a correction is no further answer
+                self._standing.add(answer)
+                self._all.append((at, 1))
+            self._of.setdefault(who, array("d")).append(at)
+        elif row["kind"] == "retract" and answer in self._standing:
+            self._standing.remove(answer)
+            self._all.append((at, -1))
+        if row["kind"] in ("label", "decide", "skip", "retract"):
+            self._seen[who] = max(at, self._seen.get(who, at))
+
+    def per_hour(self, now: float, who: str | None = None) -> int:
+        """The answers an hour of the last quarter of an hour, of one person or of all; 0 if they are not there now."""
+        here = self.present(now)
+        if not here or (who is not None and who not in here):
+            return 0
+        kept = [self._of[who]] if who in self._of else list(self._of.values()) if who is None else []
+        recent = [at for times in kept for at in times[bisect_left(times, now - _WINDOW) :]]
+        if not recent:
+            return 0
+        # Whoever began five minutes ago is measured by these five minutes.
+        return round(len(recent) * 3600 / max(now - min(recent), 60.0))
+
+    def present(self, now: float) -> set[str]:
+        """Who did something in the last minutes."""
+        return {who for who, at in self._seen.items() if now - at < _PRESENT}
+
+    def seen(self, who: str) -> float | None:
+        """When somebody did something the last time."""
+        return self._seen.get(who)
+
+    def over_time(self, now: float) -> OverTime:
+        """The answers so far as a chart."""
+        total, points = 0, []
+        for at, change in self._all:
+            total += change
+            points.append((min(at - now, 0.0), float(total)))  # the clock of another server may be ahead
+        every = max(1, len(points) // _MOST_POINTS)
+        return OverTime(tuple(points[i] for i in range(0, len(points), every)) + tuple(points[-1:]), self.per_hour(now))
+
+
+@dataclass(frozen=True)
+class OverTime(Plot):
+    """Answers so far, against the time: seconds before now (negative), and how many there were then."""
+
+    name: ClassVar[str] = "over-time"
+    title: ClassVar[str] = "Answers over time"
+
+    points: tuple[tuple[float, float], ...]
+    per_hour: int
+
+    @classmethod
+    def obstacle(cls, audit: Assessment) -> str:
+        """Nothing: it is made from the log alone."""
+        return ""
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        """Read the whole log, as of its last event."""
+        pace = Pace()
+        pace.catch_up(reading.audit)
+        made = pace.over_time(max(filter(None, map(pace.seen, reading.audit.by_person()["annotator"])), default=0.0))
+        return cls(made.points, made.per_hour)
+
+    def finding(self) -> str:
+        """How many answers there are, since when, and how quickly they come now."""
+        if not self.points:
+            return self.title
+        total = counted(int(self.points[-1][1]), "answer")
+        pace = f"; {self.per_hour:,} an hour now" if self.per_hour else "; nobody is labelling now"
+        return f"{total} in {lasting(-self.points[0][0])}{pace}"
+
+    def caption(self) -> str:
+        """Explain how to read the plot."""
+        return "Answers so far. Where the line is flat, nobody was labelling."
+
+    def picture(self) -> Picture:
+        """Draw the line, with the area below it."""
+        first = min(self.points[0][0], -60.0)
+        most = max(total for _, total in self.points)
+        steps = [(first, 0.0)]
+        for at, total in self.points:
+            steps += [(at, steps[-1][1]), (at, total)]
+        steps.append((0.0, steps[-1][1]))
+        tip = self.finding()
+        marks = (Area((*steps, (0.0, 0.0)), tip), Line(tuple(steps), tip))
+        return Picture((Panel(_ago(first), counting(most, ""), marks, height=150),))
+
+
+def _ago(first: float) -> Axis:
+    """An axis of time before now, with at most five ticks."""
+    step = next((one for one in _STEPS if -first / one <= 5), _STEPS[-1])
+    ticks = [
+        Tick(-i * step, "now" if i == 0 else lasting(i * step, short=True)) for i in range(int(-first // step) + 1)
+    ]
+    return Axis(first, 0.0, tuple(reversed(ticks)), "before now", grid=False)
+
+
+def lasting(seconds: float, *, short: bool = False) -> str:
+    """A length of time in words, in its largest unit.
+
+    >>> lasting(30), lasting(7300), lasting(2 * 86400), lasting(7200, short=True)
+    ('less than a minute', '2 hours', '2 days', '2 h')
+    """
+    for size, noun in _UNITS:
+        if seconds >= size:
+            many = round(seconds / size)
+            return (
+                f"{many} {'mo' if noun == 'month' else noun[:3] if noun == 'minute' else noun[0]}"
+                if short
+                else counted(many, noun)
+            )
+    return "less than a minute"
+
+
+def ago(at: float | None, now: float) -> str:
+    """How long ago something was; empty if it never was.
+
+    >>> ago(0.0, 30.0), ago(0.0, 120.0), ago(None, 1.0)
+    ('just now', '2 minutes ago', '')
+    """
+    if at is None:
+        return ""
+    return "just now" if now - at < 60 else f"{lasting(now - at)} ago"
+
+
+@dataclass(frozen=True)
+class Member:
+    """What one person has done, and whether they are there now."""
+
+    name: str
+    here: bool
+    labels: int
+    per_hour: int
+    skips: int
+    held: int
+    last: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An event in words: who did what, and when."""
+
+    at: datetime
+    who: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work so far, for a page."""
+
+    title: str
+    chart: str
+    caption: str
+    members: tuple[Member, ...]
+    here: tuple[str, ...]
+    right: bool
+    agreement: str | None
+    events: tuple[Happening, ...]
+
+
+def work(pace: Pace, people: Table, agreement: str | None, events: Sequence[Happening], now: datetime) -> Work:
+    """Put together what a page shows of the work: `people` are the counts of each person."""
+    clock = now.timestamp()
+    chart, here = pace.over_time(clock), pace.present(clock)
+    right = "right" in people.columns
+    members = [
+        Member(
+            row["annotator"], row["annotator"] in here, row["labels"] + row["decided"],
+            pace.per_hour(clock, row["annotator"]), row["skips"], row["held"],
+            ago(pace.seen(row["annotator"]) or _stamp(row["last"]), clock), row["right"] if right else "",
+        )
+        for row in people.rows()
+    ]  # fmt: skip
+    members.sort(key=lambda one: (not one.here, -one.labels))
+    drawn = svg(chart, _WIDE) if chart.points else ""
+    names = tuple(one.name for one in members if one.here)
+    return Work(chart.finding(), drawn, chart.caption(), tuple(members), names, right, agreement, tuple(events))
+
+
+def _stamp(at: datetime | None) -> float | None:
+    return None if at is None else at.timestamp()
+
+
+def happenings(log: Table) -> list[Happening]:
+    """The latest events in words, newest first. Handing out is left out: it goes with every answer."""
+    rows = [row for row in log.rows() if row["kind"] != "request"][-_EVENTS:]
+    return [Happening(row["at"].astimezone(UTC), called(row["annotator"]), _in_words(row)) for row in reversed(rows)]
+
+
+def latest(audit: Assessment) -> list[Happening]:
+    """The latest events of an assessment in words."""
+    return happenings(audit.log(last=_READ))
+
+
+def _in_words(row: Mapping[str, Any]) -> str:
+    item, label = shortened(str(row["item"]), 40), shortened(str(row["label"] or ""), 40)
+    note = f": {shortened(row['note'], 80)}" if row["note"] else ""
+    said = {
+        "label": f"labelled {item} as {label}{note}",
+        "decide": f"decided that {item} is {label}{note}",
+        "skip": f"skipped {item}{note}",
+        "retract": f"took back the answer about {item}",
+        "expire": f"did not answer {item} in time",
+        "withdraw": f"withdrew {item}{note}",
+    }
+    return said[row["kind"]]

@@ -1,0 +1,187 @@
+"""The dashboard: its numbers and tables, the work over time, who is labelling now, and the events in words."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fewlabels as fl
+from fewlabels.table import Table
+from fewlabels.web.work import OverTime, Pace, happenings, work
+from tests.support.web import bearer, client_of, make_site, pool_of_texts
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def words(answer: Response | str) -> str:
+    """What a page says, without its markup."""
+    text = answer if isinstance(answer, str) else answer.text
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+class Told:
+    """An assessment as far as its log is concerned: rows (minutes before now, who, kind, item)."""
+
+    def __init__(self, rows: list[tuple[float, str, str, str]]) -> None:
+        self.rows = [
+            {"seq": i, "at": NOW - timedelta(minutes=minutes), "kind": kind, "item": item, "label": "cat",
+             "annotator": who, "note": None}
+            for i, (minutes, who, kind, item) in enumerate(rows, 1)
+        ]  # fmt: skip
+        self.read = 0
+
+    def log(self, *, after: int = 0) -> Table:
+        new = self.rows[after:]
+        self.read += len(new)
+        return Table({name: [row[name] for row in new] for name in self.rows[0]})
+
+
+def paced(rows: list[tuple[float, str, str, str]]) -> Pace:
+    pace = Pace()
+    pace.catch_up(Told(rows))  # type: ignore[arg-type]
+    return pace
+
+
+def test_the_pace_is_that_of_the_last_quarter_of_an_hour() -> None:
+    steady = [(float(minutes), "ann", "label", f"i{minutes}") for minutes in range(60, -1, -1)]
+    now = NOW.timestamp()
+    assert paced(steady).per_hour(now) == 64  # 16 answers in 15 minutes
+    both = sorted([*steady, (2.0, "bob", "label", "x"), (1.0, "bob", "label", "y")], key=lambda row: -row[0])
+    pace = paced(both)
+    assert pace.per_hour(now, "bob") == 60  # two in two minutes
+    assert pace.per_hour(now, "ann") == 64
+    assert pace.per_hour(now + 301, "bob") == 0  # away for five minutes
+    assert pace.present(now + 239) == {"ann", "bob"}
+    assert pace.present(now + 301) == set()
+    assert pace.per_hour(now, "nobody") == 0
+
+
+def test_a_correction_is_one_answer_and_one_that_was_taken_back_is_none() -> None:
+    rows = [
+        (50, "ann", "request", "a"), (50, "ann", "label", "a"), (40, "ann", "label", "a"), (30, "bob", "label", "a"),
+        (20, "bob", "retract", "a"), (10, "ann", "skip", "b"), (5, "boss", "decide", "b"),
+    ]  # fmt: skip
+    chart = paced([(float(minutes), who, kind, item) for minutes, who, kind, item in rows]).over_time(NOW.timestamp())
+    assert [total for _, total in chart.points] == [1, 2, 1, 2, 2]  # the last point is there in any case
+    assert chart.points[0][0] == -3000
+    assert chart.finding() == "2 answers in 50 minutes; nobody is labelling now"
+
+
+def test_only_what_is_new_is_read() -> None:
+    told, pace = Told([(9.0, "ann", "label", "a"), (8.0, "ann", "label", "b")]), Pace()
+    pace.catch_up(told)  # type: ignore[arg-type]
+    told.rows += Told([(1.0, "ann", "label", "c")] * 3).rows[2:]
+    pace.catch_up(told)  # type: ignore[arg-type]
+    pace.catch_up(told)  # type: ignore[arg-type]
+    assert told.read == 3
+    assert pace.over_time(NOW.timestamp()).points[-1][1] == 3
+
+
+def test_a_chart_of_many_answers_stays_small_and_an_hour_ahead_is_now() -> None:
+    many = [(10_000 - i / 2, "ann", "label", f"i{i}") for i in range(20_000)]
+    chart = paced([*many, (-60.0, "ann", "label", "late")]).over_time(NOW.timestamp())
+    assert len(chart.points) < 200
+    assert chart.points[-1] == (0, 20_001)
+    assert isinstance(chart, OverTime)
+    assert chart.picture().panels[0].x.high == 0
+
+
+def test_events_are_in_words_newest_first_without_the_handing_out() -> None:
+    rows: list[dict[str, Any]] = [
+        {"kind": "request", "item": "a", "label": None, "note": None},
+        {"kind": "label", "item": "a", "label": "cat", "note": "blurred"},
+        {"kind": "skip", "item": "b", "label": None, "note": "unclear"},
+        {"kind": "decide", "item": "b", "label": "dog", "note": None},
+        {"kind": "retract", "item": "a", "label": None, "note": None},
+        {"kind": "expire", "item": "c", "label": None, "note": None},
+        {"kind": "withdraw", "item": "d", "label": None, "note": "twice in the file"},
+    ]
+    log = Table({name: [row[name] for row in rows] for name in rows[0]})
+    log = log.with_column("annotator", ["ann"] * 7).with_column("at", [NOW] * 7)
+    assert [one.words for one in happenings(log)] == [
+        "withdrew d: twice in the file",
+        "did not answer c in time",
+        "took back the answer about a",
+        "decided that b is dog",
+        "skipped b: unclear",
+        "labelled a as cat: blurred",
+    ]
+
+
+def test_people_who_are_there_come_first() -> None:
+    pace = paced([(60.0, "ann", "label", "a"), (59.0, "ann", "label", "b"), (1.0, "bob", "label", "c")])
+    people = Table({"annotator": ["ann", "bob"], "labels": [2, 1], "skips": [0, 0], "held": [0, 3], "decided": [0, 0],
+                    "last": [None, None]})  # fmt: skip
+    made = work(pace, people, None, (), NOW)
+    assert [(one.name, one.here, one.last) for one in made.members] == [
+        ("bob", True, "1 minute ago"),
+        ("ann", False, "59 minutes ago"),
+    ]
+    assert made.here == ("bob",)
+    assert made.chart.startswith("<svg")
+
+
+def test_the_parts_of_the_page() -> None:
+    site = make_site(stop=fl.Stop(labels=20))
+    with client_of(site) as client:
+        head = bearer(site.owner)
+        empty = client.get("/part/work/audit", headers=head)
+        assert "Nobody has labelled yet" in words(empty)
+        assert 'href="/people"' in empty.text
+        assert "<svg" not in client.get("/part/live/audit", headers=head).text
+        audit = site.audit()
+        audit.tell(dict.fromkeys(audit.ask(8, annotator="ann").ids, "class 1"), annotator="ann")
+        live, work_part = (client.get(f"/part/{part}/audit", headers=head) for part in ("live", "work"))
+        assert "8 labels of 20" in words(live)
+        assert "Labelling now: ann" in words(work_part)
+        assert work_part.text.count("<li>") == 8
+        for part in ("live", "work"):
+            assert client.get(f"/part/{part}/audit", headers=bearer(site.ann)).status_code == 403
+        whole = client.get("/dashboard/audit?whole=1", headers=head)
+        assert "Labelling now: ann" in words(whole)
+        assert "<script" not in whole.text
+        # Without a script the page goes to the one that has everything.
+        assert "?whole=1" in client.get("/dashboard/audit", headers=head).text
+
+
+@pytest.mark.parametrize("part", ["live", "groups"])
+def test_headers_stand_as_their_numbers_do_and_shares_are_in_percent(part: str) -> None:
+    site = make_site(task=fl.Identify(fl.Accuracy(), lowest=1))
+    audit = site.audit()
+    audit.tell(dict.fromkeys(audit.ask(12, annotator="ann").ids, "class 1"), annotator="ann")
+    with client_of(site) as client:
+        text = client.get("/part/live/audit" if part == "live" else "/groups/audit", headers=bearer(site.owner)).text
+    table = re.findall(r"<table.*?</table>", text, re.DOTALL)[0]
+    heads = re.findall(r'<th scope="col" class="([^"]*)">([^<]*)<', table)
+    rows = [re.findall(r'<t[hd][^>]* class="([^"]*)">([^<]*)<', row) for row in table.split("<tr>")[2:]]
+    assert [title for _, title in heads][:5] == ["Group", "Items", "Right", "Estimate", "95% interval"]
+    assert len(rows) == 4
+    for row in rows:
+        assert [kind for kind, _ in row] == [kind for kind, _ in heads]
+        assert re.fullmatch(r"\d+ of \d+|0", row[2][1])
+        assert re.fullmatch(r"[\d.]+%", row[3][1])
+        assert re.fullmatch(r"[\d.]+% – [\d.]+%", row[4][1])
+    estimates = [float(row[3][1].rstrip("%")) for row in rows]
+    assert estimates == sorted(estimates)
+
+
+def test_a_thousand_groups_are_on_a_page_of_their_own() -> None:
+    pool = pool_of_texts(1000, 5)
+    columns = {"id": pool.ids.to_pylist(), "predicted": [f"class {i}" for i in range(1000)]}
+    site = make_site(pool=fl.read_pool(columns))
+    audit = site.audit()
+    audit.tell(dict.fromkeys(audit.ask(5, annotator="ann").ids, "class 1"), annotator="ann")
+    with client_of(site) as client:
+        live = client.get("/part/live/audit", headers=bearer(site.owner)).text
+        groups = client.get("/groups/audit", headers=bearer(site.owner)).text
+        assert client.get("/groups/audit", headers=bearer(site.ann)).status_code == 403
+    assert live.count("<th scope=row") == 30
+    assert 'href="/groups/audit">All 1,000 rows' in live
+    assert groups.count("<th scope=row") == 1000

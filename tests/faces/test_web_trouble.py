@@ -1,0 +1,205 @@
+"""The server in trouble: load, a lost database, and connections that bring no request."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import pytest
+
+import fewlabels as fl
+from fewlabels.errors import LabelError
+from fewlabels.web import connections, create_app
+from tests.support.web import PNG_FILE, bearer, client_of, make_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ONE = "/api/v1/assessments/audit"
+
+
+# --- load
+
+
+def test_health_is_answered_while_every_thread_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    site, at_work, go_on = make_site(), threading.Semaphore(0), threading.Event()
+
+    def slow(*_arguments: Any, **_settings: Any) -> None:
+        at_work.release()
+        go_on.wait(30)
+        raise LabelError("nothing is asked here")
+
+    monkeypatch.setattr(fl.Assessment, "ask", slow)
+    with client_of(site) as client:
+
+        async def few_threads() -> None:
+            anyio.to_thread.current_default_thread_limiter().total_tokens = 2
+
+        assert client.portal is not None
+        client.portal.call(few_threads)
+        crowd = [
+            threading.Thread(target=client.post, args=[f"{ONE}/ask"], kwargs={"json": {}, "headers": bearer(site.ann)})
+            for _ in range(4)
+        ]
+        for one in crowd:
+            one.start()
+        assert at_work.acquire(timeout=20)
+        assert at_work.acquire(timeout=20)  # both threads have work, and two requests wait
+        began = time.monotonic()
+        assert client.get("/healthz").status_code == 200
+        took = time.monotonic() - began
+        go_on.set()
+        for one in crowd:
+            one.join()
+    assert took < 10
+
+
+# --- a lost database
+
+
+def test_while_the_database_is_gone_the_answer_is_503_and_then_all_is_well(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = make_site(tmp_path / "audit.db")
+    with client_of(site, remember=0.0) as client:
+        item = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann)).json()["requests"][0]["id"]
+        engine = site.store.database._engine
+        connect, engine.pool = engine.pool._creator, engine.pool.recreate()
+        engine.pool._creator = connect
+        (tmp_path / "away").mkdir()
+        site.store.database._engine.dispose()
+        for file in tmp_path.glob("audit.db*"):
+            file.rename(tmp_path / "away" / file.name)
+        tmp_path.joinpath("audit.db").mkdir()  # nothing can be opened there
+        said = {"labels": [{"id": item, "label": "class 1"}], "key": "key-00001"}
+        for answer in (
+            client.get("/api/v1/me", headers=bearer(site.ann)),
+            client.post(f"{ONE}/tell", json=said, headers=bearer(site.ann)),
+            client.get("/label/audit", headers=bearer(site.ann) | {"accept": "text/html"}),
+        ):
+            assert answer.status_code == 503
+            assert answer.headers["retry-after"] == "5"
+            assert str(tmp_path) not in answer.text  # what the owner's log says is not for annotators
+        assert client.get("/healthz").status_code == 200
+        tmp_path.joinpath("audit.db").rmdir()
+        for file in tmp_path.joinpath("away").iterdir():
+            file.rename(tmp_path / file.name)
+        assert client.post(f"{ONE}/tell", json=said, headers=bearer(site.ann)).json()["taken"] == 1
+    lines = [record.getMessage() for record in caplog.records if record.name == "fewlabels.web.errors"]
+    assert len(lines) == 3
+    assert not any("\n" in line or "Traceback" in line for line in lines)
+    assert not any(record.exc_info for record in caplog.records)
+    assert site.audit().labels() == {item: "class 1"}
+
+
+def test_postgresql_goes_away_and_comes_back(
+    postgres_server: str, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    import psycopg
+    import sqlalchemy as sa
+
+    name = sa.make_url(postgres_url).database
+    site = make_site(postgres_url)
+    with client_of(site) as client, psycopg.connect(postgres_server, autocommit=True) as admin:
+
+        def allow(connections: bool) -> None:
+            admin.execute(f'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS {connections}')
+            if not connections:
+                admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+
+        asked = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann)).json()["requests"]
+        for i in range(3):
+            said = {"labels": [{"id": asked[0]["id"], "label": "class 1"}], "key": f"key-{i:05}", "next": 1}
+            allow(connections=False)
+            for headers in (bearer(site.ann), bearer(site.bob)):
+                assert client.post(f"{ONE}/tell", json=said, headers=headers).status_code == 503
+                assert client.get("/api/v1/me", headers=headers).status_code in {200, 503}  # remembered for a second
+            assert client.get("/healthz").status_code == 200
+            allow(connections=True)
+            asked = client.post(f"{ONE}/tell", json=said, headers=bearer(site.ann)).json()["requests"]
+    assert not any(record.exc_info for record in caplog.records)  # one line each, and no traceback
+    assert len(site.audit().labels()) == 3
+    site.store.close()
+
+
+# --- connections
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A server in a thread with little patience for connections that say nothing, and room for few; its port."""
+    import uvicorn
+
+    monkeypatch.setattr(connections, "_PATIENCE", 0.5)
+    monkeypatch.setattr(connections, "MOST", 20)
+    site = make_site()
+    config = uvicorn.Config(create_app(site.store), log_level="critical", http=connections.Connection, lifespan="off")
+    server = uvicorn.Server(config)
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield listening.getsockname()[1]
+    server.should_exit = True
+    thread.join(30)
+
+
+def is_closed(connection: socket.socket, seconds: float = 10) -> bool:
+    connection.settimeout(seconds)
+    try:
+        return connection.recv(100) == b""
+    except ConnectionError:
+        return True
+
+
+def is_healthy(port: int) -> bool:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.request("GET", "/healthz")
+        return json.loads(connection.getresponse().read()) == {"ok": True}
+
+
+def test_silent_connections_give_way_and_are_closed(short: int) -> None:
+    silent = [socket.create_connection(("127.0.0.1", short)) for _ in range(60)]
+    assert is_healthy(short)  # three times as many as there is room for, and everybody is still served
+    assert all(is_closed(one) for one in silent)
+    assert is_healthy(short)
+    for one in silent:
+        one.close()
+
+
+def test_a_head_that_comes_drop_by_drop_is_not_waited_for(short: int) -> None:
+    with socket.create_connection(("127.0.0.1", short)) as slow:
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert slow.recv(1000).startswith(b"HTTP/1.1 200")
+        closed = False
+        for letter in b"GET /healthz HTTP/1.1\r\nx-" + b"a" * 100:  # the second request of the connection
+            try:
+                slow.sendall(bytes([letter]))
+                slow.settimeout(0.05)
+                closed = slow.recv(100) == b""
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                closed = True
+            if closed:
+                break
+        assert closed
+
+
+def test_ranges_are_not_served_so_that_thousands_of_them_cost_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PNG_FILE)
+    pool = fl.read_pool({"id": ["1", "2"], "predicted": ["x", "y"], "picture": ["a.png"] * 2}, content="picture")
+    site = make_site(pool=pool)
+    many = {"range": "bytes=" + ",".join(f"{i}-{i}" for i in range(0, 60, 2))}
+    with client_of(site, content=tmp_path) as client:
+        asked = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann)).json()["requests"][0]
+        for path in (asked["parts"][0]["value"], "/static/style.css"):
+            answer = client.get(path, headers=bearer(site.ann) | many)
+            assert answer.status_code == 200
+            assert "multipart" not in answer.headers["content-type"]

@@ -1,0 +1,108 @@
+"""Every defect that an attack on the program found has a test that failed before it was mended; here is which."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+DEFECTS = {
+    "D1 a copied file lacks labels; no backup": (
+        "store/test_keeping.py::test_a_backup_is_the_database",
+        "store/test_keeping.py::test_there_and_back_nothing_changes",
+        "store/test_damage.py::test_copies_of_a_file_without_its_log",
+    ),
+    "D2 damage to the log goes unnoticed": (
+        "store/test_damage.py::test_a_changed_log_is_noticed_and_described",
+        "store/test_damage.py::test_a_time_that_is_none_is_damage",
+        "store/test_damage.py::test_damaged_bytes_are_an_error_or_change_nothing",
+        "faces/test_cli_keeping.py::test_damage_at_the_terminal",
+    ),
+    "D3 a damaged Arrow file kills the process": (
+        "io/test_read_damaged.py::test_an_arrow_file_with_a_wrong_offset_is_refused",
+    ),
+    "D4 wrong lower bounds of dependencies": (
+        "test_project.py::test_every_dependency_of_users_has_a_lower_bound",  # and `make lowest` runs on them
+    ),
+    "D5 a lost database is a crash": (
+        "faces/test_web_trouble.py::test_while_the_database_is_gone_the_answer_is_503_and_then_all_is_well",
+        "faces/test_web_trouble.py::test_postgresql_goes_away_and_comes_back",
+    ),
+    "D6 damaged exports of Label Studio crash": (
+        "io/test_read_damaged.py::test_misshapen_exports_of_label_studio_are_refused",
+    ),
+    "D7 prefixes of paths, and routes that a prefix opens": (
+        "faces/test_web_prefixes.py::test_behind_a_prefix_every_address_has_it",
+        "faces/test_web_prefixes.py::test_mounted_anywhere_nothing_is_open_that_was_closed",
+        "faces/test_web_prefixes.py::test_without_a_guard_there_is_still_nobody",
+    ),
+    "D8 one person freezes an assessment": (
+        "faces/test_web_server.py::test_nobody_holds_more_than_their_share",
+        "faces/test_web_server.py::test_one_person_cannot_skip_everything",
+        "faces/test_web_server.py::test_the_owner_can_take_back_everything_of_one_person",
+    ),
+    "D9 silent connections keep everybody out": (
+        "faces/test_web_trouble.py::test_silent_connections_give_way_and_are_closed",
+        "faces/test_web_trouble.py::test_a_head_that_comes_drop_by_drop_is_not_waited_for",
+    ),
+    "D10 a clock that was ahead stops leases": ("store/test_keeping.py::test_a_wrong_clock_does_not_stop_leases",),
+    "D11 readers crash": (
+        "io/test_read_damaged.py::test_integers_that_fit_nowhere_are_refused",
+        "io/test_read_damaged.py::test_headers_of_arrays_that_are_no_python",
+        "io/test_read_damaged.py::test_columns_of_maps_are_refused_as_ids_and_left_out_otherwise",
+        "io/test_read_damaged.py::test_an_encrypted_archive_is_called_so",
+    ),
+    "D12 thousands of ranges of an image": (
+        "faces/test_web_trouble.py::test_ranges_are_not_served_so_that_thousands_of_them_cost_nothing",
+    ),
+    "D13 every request reads all people": (
+        "faces/test_web_server.py::test_a_request_looks_up_one_person_and_the_next_none",
+    ),
+    "D14 one item with two labels": (
+        "faces/test_web_server.py::test_two_labels_of_one_item_are_refused_and_the_same_twice_is_fine",
+    ),
+    "D15 escapes in names reach the terminal": (
+        "faces/test_cli_messy.py::test_escapes_in_names_never_reach_the_terminal",
+    ),
+    "D16 long ids are handed out and refused": ("faces/test_web_server.py::test_ids_of_any_length_can_be_answered",),
+    "D17 names . and .., and live views without a limit": (
+        "faces/test_web_server.py::test_names_that_an_address_cannot_hold_are_refused",
+        "faces/test_web_security.py::test_streams_are_bounded_and_end_for_who_is_locked_out",
+    ),
+    "D18 formulas in exports": (
+        "faces/test_web_server.py::test_formulas_in_ids_are_harmless_in_downloads_and_are_read_back",
+    ),
+    "D19 errors of the disk without advice, and folders that may only be read": (
+        "store/test_keeping.py::test_a_disk_that_fails_is_said_with_advice",
+        "store/test_keeping.py::test_a_read_only_folder_can_be_shown",
+    ),
+    "D20 files that unpack to too much, or are too wide": (
+        "io/test_read_damaged.py::test_files_that_unpack_to_too_much_are_refused_unless_the_caller_insists",
+        "io/test_read_damaged.py::test_tables_that_are_too_wide_are_refused",
+    ),
+    "D21 /healthz waits under load": (
+        "faces/test_web_trouble.py::test_health_is_answered_while_every_thread_is_at_work",
+    ),
+    "D22 a cookie that is valid after signing out": (
+        "faces/test_web_security.py::test_signing_out_ends_the_cookie_and_not_the_link",
+    ),
+    "D23 a file deleted while served, and a retried call logged twice": (
+        "store/test_keeping.py::test_nothing_is_acknowledged_once_the_file_is_gone",
+        "store/test_keeping.py::test_a_commit_whose_answer_is_lost_is_looked_up",
+    ),
+}
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_the_tests_of_a_defect_are_there(defect: str) -> None:
+    for place in DEFECTS[defect]:
+        file, _, name = place.partition("::")
+        tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, place
+
+
+def test_no_defect_is_left_out() -> None:
+    assert [defect.split()[0] for defect in DEFECTS] == [f"D{i}" for i in range(1, 24)]
