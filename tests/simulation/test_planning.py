@@ -265,7 +265,9 @@ def test_the_command_plans_from_a_file(tmp_path: Path) -> None:
     assert made["settings"]["expect"] == 0.8
     shown = run.invoke(cli, options)
     assert shown.exit_code == 0
-    assert shown.stdout.startswith("labels  width  widest   rmse  probability  right  reached\n     5")
+    head, first, *_ = shown.stdout.splitlines()
+    assert head.split() == ["labels", "width", "widest", "rmse", "probability", "right", "reached"]
+    assert re.fullmatch(r" *5( +\d+(\.\d)? points){3}( +\d+(\.\d)?%){3}", first)
     assert "moved to an accuracy of 80% over the pool as you expect" in shown.stderr
     for wrong, said in (
         (["--budgets", "few"], "not a list of label counts"),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fewlabels.planning import Plan
+    from fewlabels.table import Table
+    from fewlabels.tasks import Task
 
 _HELP = """Estimate how many labels you will need, before you buy any.
 
@@ -41,6 +43,7 @@ _COLUMNS = {
     "found": "found: share of the groups looked for that are named",
     "reached": "reached: share of worlds in which the stopping rules were met by then",
 }
+_WIDTHS = ("overall", "width", "widest", "rmse")
 _PRIOR = "uniform, informed, learned; with a strength: informed:10."
 _POLICY = (
     "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random).  [default: boundary to find groups "
@@ -78,17 +81,29 @@ def plan(files: Sequence[str], *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, talk
 
-    made = _planned(files, options)
+    made, task = _planned(files, options)
     if as_json:
         emit_json(made.to_json())
         return
     talk(f"{made.words}\n")
-    emit(made.table, as_json=False)
+    emit(_readable(made.table, task), as_json=False)
     talk("\n" + "\n".join(words for name, words in _COLUMNS.items() if name in made.table.columns))
 
 
-def _planned(files: Sequence[str], options: dict[str, Any]) -> Plan:
-    """Read the predictions and play the plan."""
+def _readable(table: Table, task: Task) -> Table:
+    """Write shares in percent, and widths and errors in points."""
+    from fewlabels.wording import Style, percent
+
+    width = Style(task.metric.in_percent).width
+    for name, values in table.columns.items():
+        if name != "labels":
+            write = width if name in _WIDTHS else percent
+            table = table.with_column(name, [write(value) for value in values])
+    return table
+
+
+def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]:
+    """Read the predictions, and play the plan of the question about them."""
     from fewlabels.cli.common import progress
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import read_predictions
@@ -99,7 +114,7 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> Plan:
     pool = asked_about(options, pool)
     groups, task = question(options, pool)
     with progress("playing") as bar:
-        return play(
+        made = play(
             pool,
             groups,
             task=task,
@@ -116,6 +131,7 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> Plan:
             labels_right=options["labels_right"],
             progress=bar,
         )
+    return made, task
 
 
 def _budgets(text: str) -> list[int]:

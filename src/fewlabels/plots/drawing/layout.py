@@ -93,7 +93,9 @@ def frames(picture: Picture, width: float, top: float = 0.0) -> list[Frame]:
 
 def _edges(panel: Panel, width: float) -> tuple[float, float]:
     """Return the room that words take to the left and right of a panel."""
-    ends = [text_width(panel.x.ticks[i].text) / 2 + 2 for i in (0, -1)] if panel.x.ticks else [0.0, 0.0]
+    # Words that can be turned take no room to the sides.
+    turned = panel.x.turned or not panel.x.ticks
+    ends = [0.0, 0.0] if turned else [text_width(panel.x.ticks[i].text) / 2 + 2 for i in (0, -1)]
     words = max((text_width(_left_words(tick, width)) + 12 for tick in panel.y.ticks), default=0.0)
     left = max(words, ends[0] if panel.x.ticks and panel.x.ticks[0].at <= panel.x.low else 0.0, 12.0)
     aside = max((text_width(tick.text) for tick in panel.aside), default=0.0)
