@@ -269,10 +269,11 @@ def test_a_card_shows_its_pictures_and_no_file_outside(tmp_path: Path) -> None:
 
 def test_the_server_knows_which_pictures_nobody_would_see(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
-    for value, seen, unseen in (
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("a.png", {"content": tmp_path}, {}),
         ("https://x.org/a.png", {"image_hosts": ("https://x.org",)}, {"content": tmp_path}),
-    ):
+    ]
+    for value, seen, unseen in cases:
         table = {"predicted": ["x", "y"], "picture": [value] * 2}
         site = make_site(pool=fl.read_pool(table, columns=["picture"], content="picture"))
         assert create_app(site.store, Settings(**seen)).state.service.unseen("audit") is None
