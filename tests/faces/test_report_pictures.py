@@ -135,10 +135,19 @@ def test_the_command_line_finds_the_pictures_and_says_what_the_server_needs(fold
         assert (tmp_path / "pets.html").read_text().count("data:image/jpeg") == 6
 
 
-def test_columns_that_name_pictures() -> None:
+def test_columns_that_name_pictures(folder: Path) -> None:
     by_path = pictured("image", ["a.png", "b/c.JPG", None, ""])
     assert by_path is not None
     assert (by_path.by, by_path.example) == ("path", "a.png")
+    for paths, common in (
+        ([f"{folder}/1.png", f"{folder}/deep/2.png"], folder),
+        ([f"{folder}/1.png", "2.png"], None),
+        (["/nowhere/1.png"], None),
+        (["/1.png", "/2.png"], None),  # the server must not be told to show the whole computer
+    ):
+        found = pictured("image", paths)
+        assert found is not None
+        assert found.folder == common
     by_address = pictured("image", ["https://x.org/a.png", "https://y.org/b.webp?w=1", "https://x.org/c.png"])
     assert by_address is not None
     assert (by_address.by, by_address.hosts) == ("address", ("https://x.org", "https://y.org"))

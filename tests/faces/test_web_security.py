@@ -260,6 +260,7 @@ def test_files_of_the_folder_are_found(folder: Path, name: str) -> None:
     found = file_of(name, folder)
     assert found is not None
     assert found.read_bytes() == PNG
+    assert file_of(str(folder / name), folder) == found  # a whole path into the folder is fine as well
 
 
 @pytest.mark.parametrize(
@@ -290,6 +291,7 @@ def test_files_of_the_folder_are_found(folder: Path, name: str) -> None:
 def test_nothing_outside_the_folder_is_ever_found(folder: Path, name: str) -> None:
     assert file_of(name, folder) is None
     assert file_of(str(folder.parent / "secret.png"), folder) is None
+    assert file_of(f"{folder}/{name}", folder) is None
 
 
 def test_content_over_http(folder: Path) -> None:

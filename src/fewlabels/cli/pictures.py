@@ -30,7 +30,7 @@ def pictures_shown(pool: Pool, files: Sequence[str]) -> tuple[str, list[str]]:
             options += [f"--image-host {quoted(host)}" for host in one.hosts]
             words.append(f"Column {one.column!r} has addresses of pictures. Annotators see them if you allow the host.")
             continue
-        folder = folder_of(one.example, near)
+        folder = one.folder or folder_of(one.example, near)
         options.append("--content FOLDER" if folder is None else f"--content {quoted(str(folder))}")
         words.append(_about_paths(one, folder))
     return " ".join(dict.fromkeys(options)), words
@@ -43,8 +43,8 @@ def folder_beside(pool: Pool) -> Path | None:
 
     shown = columns_of_card(pool) or ([pool.content] if pool.content else [])
     near = list(dict.fromkeys([Path(pool.source).parent, Path()]))
-    named = [one.example for one in pictures_in(pool, shown) if one.by == "path"]
-    return next((folder for example in named if (folder := folder_of(example, near)) is not None), None)
+    named = [one for one in pictures_in(pool, shown) if one.by == "path"]
+    return next((folder for one in named if (folder := one.folder or folder_of(one.example, near)) is not None), None)
 
 
 def _about_paths(one: Pictured, folder: Path | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -26,6 +27,8 @@ class Pictured(NamedTuple):
     by: Literal["path", "address"]
     hosts: tuple[str, ...] = ()
     example: str = ""
+    folder: Path | None = None
+    """The folder that all of them are in, if the paths are absolute and it is there."""
 
 
 def names_picture(value: str) -> bool:
@@ -63,9 +66,19 @@ def pictured(column: str, values: Iterable[object]) -> Pictured | None:
         return None
     origins = Counter(origin for value in named if (origin := origin_of(value)) is not None)
     if 2 * sum(origins.values()) < len(named):
-        return Pictured(column, "path", example=next(value for value in named if origin_of(value) is None))
+        paths = [value for value in named if origin_of(value) is None]
+        return Pictured(column, "path", example=paths[0], folder=_common(paths))
     hosts = tuple(origin for origin, _ in origins.most_common(5))
     return Pictured(column, "address", hosts, next(value for value in named if origin_of(value) is not None))
+
+
+def _common(paths: Sequence[str]) -> Path | None:
+    """The folder that absolute paths have in common; None if they are not absolute, or it is not on this computer."""
+    if not all(PurePosixPath(path).is_absolute() for path in paths):
+        return None
+    folder = Path(os.path.commonpath([str(PurePosixPath(path).parent) for path in paths]))
+    # The root of everything would let the server show every picture of the computer.
+    return folder if folder.is_dir() and folder != Path(folder.anchor) else None
 
 
 def pictures_in(pool: Pool, columns: Sequence[str]) -> list[Pictured]:
@@ -83,8 +96,8 @@ def pictures_in(pool: Pool, columns: Sequence[str]) -> list[Pictured]:
 def file_of(value: str, folder: Path | None) -> Path | None:
     """The file in a folder that a value of the pool names; None if there is none.
 
-    Whatever the pool says, the file is never outside the folder: not by `..`, not by an absolute path, and not through
-    a symbolic link that leads out.
+    Whatever the pool says, the file is never outside the folder: not by `..`, not by an absolute path that leads
+    elsewhere, and not through a symbolic link that leads out.
 
     >>> file_of("../secret.txt", Path(".")) is None
     True
@@ -92,11 +105,11 @@ def file_of(value: str, folder: Path | None) -> Path | None:
     if folder is None or not value or len(value) > _LONGEST or "\0" in value or "\\" in value:
         return None
     path = PurePosixPath(value)
-    if path.is_absolute() or ".." in path.parts or Path(value).is_absolute():
+    if ".." in path.parts:
         return None
     inside = folder.resolve()
     try:
-        file = (inside / path).resolve(strict=True)
+        file = (inside / path).resolve(strict=True)  # an absolute path replaces the folder, and must be in it
     except (OSError, RuntimeError):  # missing, or links in a circle
         return None
     return file if file.is_relative_to(inside) and file.is_file() else None
