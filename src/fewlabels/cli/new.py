@@ -56,8 +56,8 @@ Examples:
 """
 _SMALL = 5  # a group with fewer items is too small to look for
 _ANCHOR = (
-    "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy and for "
-    "several models]"
+    "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy and "
+    "for several models]"
 )
 _NOISY = "Labels may be wrong: learn how often people err, and let every number know."
 _RIGHT = "How often labels are right, if you know it. It implies --noisy."
