@@ -87,35 +87,40 @@ PAIRS = {"imagenet": ("imagenet", "imagenet_resnet101"), "cifar100": ("cifar100"
 VERBAL = np.array([0.2, 0.5, 0.7, 0.9, 0.99])
 
 
-def pairs(folder: Path, runs: int, budgets: tuple[int, ...] = (50, 100, 200)) -> None:
-    """The difference of two models on all of their items, from labels at random where they differ, as the product asks.
+def pairs(folder: Path, runs: int, items: int, budgets: tuple[int, ...] = (50, 100, 200)) -> None:
+    """The difference of two models on items drawn at random, from labels at random where they differ.
 
     The belief is read at the budgets only, which is all that error, stated sd and coverage need.
     """
     for name, files in PAIRS.items():
         both = [np.load(folder / f"{file}.npz", allow_pickle=False) for file in files]
-        said = [one["predicted"] if "predicted" in one else one["scores"].argmax(axis=1) for one in both]
-        sure = [one["confidence"] if "confidence" in one else one["scores"].max(axis=1) for one in both]
-        true, given = both[0]["labels"].astype(np.int64), np.column_stack(sure).astype(float)
-        arrays = {
-            "predicted": np.column_stack(said),
-            "models": ["a", "b"],
-            "classes": [str(c) for c in both[0]["classes"]],
-        }
-        in_words = VERBAL[np.abs(given[..., None] - VERBAL).argmin(axis=2)]
-        for how, known in (("as they are", given), ("in five words", in_words), ("left out", None)):
-            pool = fl.read_pool(arrays if known is None else arrays | {"confidence": known})
-            found = np.array([_pair(pool, true, budgets, run) for run in range(runs)])
-            error, sd, covered = np.sqrt((found[..., 0] ** 2).mean(axis=0)), found[..., 1].mean(axis=0), found[..., 2]
+        said = np.column_stack(
+            [one["predicted"] if "predicted" in one else one["scores"].argmax(axis=1) for one in both]
+        )
+        sure = np.column_stack(
+            [one["confidence"] if "confidence" in one else one["scores"].max(axis=1) for one in both]
+        )
+        true, classes = both[0]["labels"].astype(np.int64), [str(c) for c in both[0]["classes"]]
+        in_words = VERBAL[np.abs(sure[..., None] - VERBAL).argmin(axis=2)]
+        for how, known in (("as they are", sure.astype(float)), ("in five words", in_words), ("left out", None)):
+            found = []
+            for run in range(runs):
+                rng = np.random.default_rng(run)
+                pick = rng.choice(len(true), min(items or len(true), len(true)), replace=False)
+                arrays = {"predicted": said[pick], "models": ["a", "b"], "classes": classes}
+                pool = fl.read_pool(arrays if known is None else arrays | {"confidence": known[pick]})
+                found.append(_pair(pool, true[pick], budgets, rng))
+            error, sd, covered = np.moveaxis(np.array(found, dtype=float), 2, 0)
+            rmse = np.sqrt((error**2).mean(axis=0))
             print(
-                f"{name}, confidences {how}, at {budgets} labels: rmse {np.round(100 * error, 2)}, stated sd "
-                f"{np.round(100 * sd, 2)}, covered {np.round(100 * covered.mean(axis=0))}%", flush=True,
+                f"{name}, confidences {how}, {budgets} labels: rmse {np.round(100 * rmse, 2)}, stated sd "
+                f"{np.round(100 * sd.mean(axis=0), 2)}, covered {np.round(100 * covered.mean(axis=0))}%", flush=True,
             )  # fmt: skip
 
 
-def _pair(pool: Pool, true: Any, budgets: tuple[int, ...], run: int) -> list[tuple[float, float, bool]]:
+def _pair(pool: Pool, true: Any, budgets: tuple[int, ...], rng: np.random.Generator) -> list[tuple[float, float, bool]]:
     """Error, stated sd and whether the interval holds, at each budget of one run."""
-    task, rng = fl.CompareModels(fl.Accuracy(), "a", "b"), np.random.default_rng(run)
+    task = fl.CompareModels(fl.Accuracy(), "a", "b")
     cells = task.cells(pool, fl.whole(pool))
     right = pool.answers == true[:, None]
     exact = float(right[:, 0].mean() - right[:, 1].mean())
@@ -195,13 +200,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--what", default="")
+    parser.add_argument("--items", type=int, default=5_000, help="of pairs, each run on so many; 0 for all")
     parser.add_argument("--pools", default=",".join(POOLS))
     given = parser.parse_args()
     what = given.what.split(",") if given.what else (["best", "compare"] if given.data else ["worlds"])
     if "worlds" in what:
         worlds(given.runs)
     if "pairs" in what:
-        pairs(given.data, given.runs)
+        pairs(given.data, given.runs, given.items)
     for name in given.pools.split(",") if given.data and {"best", "honest", "compare"} & set(what) else ():
         pool, labels = read(given.data, name)
         if "best" in what or "honest" in what:

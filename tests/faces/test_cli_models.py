@@ -132,6 +132,17 @@ def test_messy_files(tmp_path, monkeypatch):
     assert "(no answer)" not in choices
 
 
+def test_an_item_whose_text_is_in_the_other_file_only_is_mentioned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = [(f"m{i}", f"a long message with the number {i}", "xyz"[i % 3]) for i in range(30)]
+    write(tmp_path / "old.csv", ["id", "message", "answer"], texts[2:])
+    write(tmp_path / "new.csv", ["id", "answer"], [(name, answer) for name, _, answer in texts])
+    said = run("new", "audit.db", "old.csv", "new.csv", "--best").stderr
+    assert "empty for 2 items: give it in each file" in said
+    write(tmp_path / "new.csv", ["id", "message", "answer"], texts)
+    assert "empty for" not in run("new", "audit.db", "both", "old.csv", "new.csv", "--best").stderr
+
+
 WRONG = {
     "--lowest is about one model, and there are 2: 'old', 'new'. Add --model NAME": [
         "old.csv",

@@ -227,6 +227,9 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Under
     if same := alike(pool.choices, marks=False):
         lines.append(Understood("", f"{same[0]!r} and {same[1]!r} may be one answer", "write both the same way"))
     lines.append(Understood("content", content_words(pool), "--content NAME"))
+    if pool.content and (blank := pool.column(pool.content).null_count):
+        words = f"empty for {counted(blank, 'item')}: give it in each file, or people see the id only"
+        lines.append(Understood("", words, ""))
     if truth is not None:
         lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
     return lines

@@ -108,7 +108,7 @@ def _left_words(tick: Tick, width: float) -> str:
 
 def _has_aside(panel: Panel, width: float, left: float) -> bool:
     widest = max((text_width(tick.text) for tick in panel.aside), default=0.0)
-    return bool(widest) and width - left - widest - 22 > 0.42 * width
+    return bool(widest) and width - left - widest - 22 > 0.34 * width
 
 
 def _frame(panel: Panel, top: float, width: float, left: float, right: float) -> Frame:
