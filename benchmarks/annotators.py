@@ -1,18 +1,21 @@
 """Labels that may be wrong: how far off is the accuracy, and how often is the truth inside its interval?
 
     python benchmarks/annotators.py cifar10h.npz --runs 100 --labels 500 --second 0.1
+    python benchmarks/annotators.py cifar10h.npz --runs 20 --labels 300 --asked lowest
 
 The file has `scores` (items, classes), `labels` (items,) and `human_counts` (items, classes): how many of about fifty
 people gave each class to each item. A simulated annotator says what one of those people said, at random; so items that
 are hard for people are hard for all of them. Items are drawn at random, a part of them gets a second vote, and two
 ways of reading the votes are compared: every label as true, and the model of `fewlabels.noise`. `--part` takes only the
-first or the second half of the items.
+first or the second half of the items. With `--asked`, a whole assessment is played instead: its policy steers labels to
+the worst class, or to what the average needs, and it asks for second votes where they are worth it.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -31,16 +34,19 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=500)
     parser.add_argument("--second", type=float, default=0.1, help="the share of items with a second vote")
     parser.add_argument("--people", type=int, default=5)
+    parser.add_argument("--asked", choices=["random", "lowest", "estimate"], default="random")
     parser.add_argument("--part", choices=["all", "first", "second"], default="all")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     study = Study(given.file, given.part)
     start = time.process_time()
-    rows = [study.run(np.random.default_rng([given.seed, run]), given) for run in range(given.runs)]
+    play = study.run if given.asked == "random" else study.play
+    rows = [play(np.random.default_rng([given.seed, run]), given) for run in range(given.runs)]
     seconds = (time.process_time() - start) / given.runs
     names = ("every label as true", "model of people")
     print(f"accuracy {study.accuracy:.4f}; people are right in {study.people_right:.4f} of their votes")
-    print(f"{given.runs} runs of {given.labels} items, {given.second:.0%} with a second vote; {seconds:.1f} s each")
+    second = float(np.mean([row.second for row in rows]))
+    print(f"{given.runs} runs of {given.labels} items, {second:.0%} with a second vote; {seconds:.1f} s each")
     print(f"{'':22}{'bias':>8}{'± 2 se':>8}{'rmse':>8}{'coverage':>10}{'width':>8}{'labels right':>14}")
     for place, name in enumerate(names):
         off, inside, width, right = (np.array([row.ways[place][k] for row in rows]) for k in range(4))
@@ -53,10 +59,12 @@ def main() -> None:
 
 
 class Read(NamedTuple):
-    """Both ways of reading (how far off, inside, width, labels that are right), and how often people are wrong."""
+    """Both ways of reading (how far off, inside, width, labels that are right), how often people are wrong, and the
+    share of items with a second vote."""
 
     ways: tuple[tuple[float, ...], tuple[float, ...]]
     wrong: float
+    second: float
 
 
 class Study:
@@ -97,7 +105,33 @@ class Study:
         return Read(
             ((*plain, float((ballots.majority() == true).mean())), (*model, float((most_probable == true).mean()))),
             float(imputed.wrong.mean()),
+            float((ballots.votes > 1).mean()),
         )
+
+    def play(self, rng: np.random.Generator, given: argparse.Namespace) -> Read:
+        """Play whole assessments that ask by their own policy: with labels taken as true, and with the model."""
+        task = fl.Estimate(fl.Accuracy()) if given.asked == "estimate" else fl.Identify(fl.Accuracy(), lowest=1)
+        seed, ways = int(rng.integers(2**31)), []
+        for noisy in (False, True):
+            audit = fl.create(None, "played", self.pool, task=task, target="pool", seed=seed, noisy=noisy)
+            self._label(audit, rng, given)
+            row = next(iter(audit.estimates(groups=fl.whole(self.pool)).rows()))
+            labels = audit.labels()
+            right = self.pool.class_positions(labels.values()) == self.true[self.pool.positions(labels)]
+            inside = row["low"] <= self.accuracy <= row["high"]
+            ways.append((row["mean"] - self.accuracy, float(inside), row["high"] - row["low"], float(right.mean())))
+        votes = Counter(event.item for event in audit.history() if event.label is not None)
+        return Read((ways[0], ways[1]), audit.annotators().floor, float(np.mean([n > 1 for n in votes.values()])))
+
+    def _label(self, audit: fl.Assessment, rng: np.random.Generator, given: argparse.Namespace) -> None:
+        """Let people label in turn, 20 items each time."""
+        turn = 0
+        while audit.labelled < given.labels:
+            who, turn = f"p{turn % given.people}", turn + 1
+            items = audit.ask(20, annotator=who, slack=0.3).ids
+            votes = self.votes[self.pool.positions(items)]
+            said = [self.pool.classes[rng.choice(votes.shape[1], p=one)] for one in votes]
+            audit.tell(dict(zip(items, said, strict=True)), annotator=who)
 
     def _belief(self, items: np.ndarray, labels: np.ndarray) -> fl.Belief:
         wrong = (labels != self.predicted[items]).astype(np.int64)

@@ -215,3 +215,15 @@ def test_the_curve_ends_where_the_answer_is() -> None:
     label(audit, truth, [Person("ann", 0.05), Person("bob", 0.1)], 6, 15)
     last = replay(Reading(audit, 0.95, 4_000))[-1]
     assert last.probability == pytest.approx(audit.answer(draws=4_000).probability, abs=0.05)  # 4,000 draws: ± 0.024
+
+
+def test_a_batch_is_whole_though_some_of_its_items_are_known() -> None:
+    """A gold item that somebody has labelled is drawn later too: nobody is asked, and another item takes its place."""
+    pool, truth = made(9, 300)
+    audit = fl.create(None, "whole", pool, gold=dict(list(truth.items())[:60]), gold_rate=0.4)
+    for name in ("ann", "bob", "cyd"):
+        batch = audit.ask(50, annotator=name)
+        assert len(batch.ids) == len(set(batch.ids)) == 50
+        audit.tell({item: truth[item] for item in batch.ids}, annotator=name)
+    notes = [note for note in audit.log()["note"] if note]
+    assert any(note.startswith("known") for note in notes)  # else this test shows nothing

@@ -64,8 +64,13 @@ class Choosing(Upkeep):
         steps = {item: 0 if item in elsewhere else ledger.votes[item].step for item in lacking}
         if self._voting is not None and len(steps) < n:
             steps |= dict.fromkeys(self._voting.again(ledger, annotator, n - len(steps), slack), 0)
+        again = False
         while len(steps) < n:
-            new = self._new_items(n - len(steps), slack)
+            wanted = n - len(steps)
+            # What was drawn a moment ago is not in the log yet, so it may be drawn once more.
+            drawn = self._new_items(n if again else wanted, slack)
+            new = dict(islice(((item, step) for item, step in drawn.items() if item not in steps), wanted))
+            again = True
             # What other assessments know need not be asked again: it is drawn here too, and handed to nobody.
             known = {item: step for item, step in new.items() if item in ledger.votes}
             ledger.read(log.append([event for item, step in known.items() for event in self._drawn_too(item, step)]))
