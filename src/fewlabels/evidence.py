@@ -63,9 +63,10 @@ def middles(column: pa.ChunkedArray[Any], low: float, width: float) -> pa.Chunke
     """
     import pyarrow as pa
 
-    known = (None if text is None else float(text) for text in column.to_pylist())
-    values = [None if k is None else low + (k + 0.5) * width if width else k for k in known]
-    return pa.chunked_array([pa.array(values, pa.float64())])
+    known = column.cast(pa.float64())
+    missing = known.is_null().to_numpy()
+    values = known.to_numpy()
+    return pa.chunked_array([pa.array(low + (values + 0.5) * width if width else values, mask=missing)])
 
 
 def verdicts(column: pa.ChunkedArray[Any], choices: Sequence[str]) -> NDArray[np.int64] | None:

@@ -89,9 +89,10 @@ def ask(
 def _check_tasks(program: str | None, output: str | None) -> None:
     """Refuse tasks without a file, or with a name that the labelling program would not take."""
     from fewlabels.errors import InputError
-    from fewlabels.interop.labelling_programs import named
 
     if program is not None:
+        from fewlabels.interop.labelling_programs import named
+
         ending = named(program).ending
         if output is None or output == "-" or Path(output).suffix.lower() != ending:
             raise InputError(f"--for {program} writes files: name the first one with -o, such as -o tasks{ending}.")
