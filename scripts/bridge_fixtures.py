@@ -3,13 +3,15 @@
     python -m scripts.bridge_fixtures inspect FOLDER
 
 Each program needs an environment of its own, with the version that tests/fixtures/bridges/README.md names: inspect_ai,
-lm_eval, datasets, deepeval, mlflow or argilla. What is large and never read (events, hashes, usage) is taken out again.
+lm_eval, datasets, deepeval, mlflow, argilla or label-studio. What is large and never read (events, hashes, usage) is
+taken out again.
 promptfoo is written in JavaScript: the first run of its target writes the configuration, then comes
 `promptfoo eval -o promptfoo.json` in that folder, and the second run takes out what is large.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
@@ -246,6 +248,60 @@ def argilla(folder: Path) -> None:
     JsonIO.to_json(records, folder / "argilla.json")
 
 
+def label_studio(folder: Path) -> None:
+    """The JSON export of Label Studio, by its own API in this process: our tasks, two people; the last is skipped.
+
+    The first run, with fewlabels, writes the tasks; the second, where Label Studio is installed, imports them.
+    """
+    if not (folder / "tasks.json").exists():
+        _tasks_of_label_studio(folder)
+        return
+    spec = importlib.util.find_spec("label_studio")
+    assert spec is not None
+    assert spec.origin is not None
+    sys.path.insert(0, str(Path(spec.origin).parent))
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "core.settings.label_studio", "LABEL_STUDIO_BASE_DATA_DIR": str(folder)}
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from organizations.models import Organization
+    from rest_framework.test import APIClient
+    from tasks.models import Task
+    from users.models import User
+
+    call_command("migrate", verbosity=0)
+    people = [User.objects.create_user(email=f"{name}@example.com", password=name) for name in ("ann", "bob")]
+    office = Organization.create_organization(created_by=people[0], title="desk")
+    office.add_user(people[1])
+    clients = [APIClient(), APIClient()]
+    for person, client in zip(people, clients, strict=True):
+        person.active_organization = office
+        person.save()
+        client.force_authenticate(person)
+    config = (folder / "tasks.xml").read_text()
+    project = clients[0].post("/api/projects", {"title": "tickets", "label_config": config}, format="json").json()["id"]
+    tasks = json.loads((folder / "tasks.json").read_text())
+    clients[0].post(f"/api/projects/{project}/import", tasks, format="json")
+    for task in Task.objects.filter(project=project):
+        i = int(task.data["item_id"].removeprefix("t"))
+        chosen = {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": [team(i)]}}
+        said_so = {"result": [] if i == COUNT - 1 else [chosen], "was_cancelled": i == COUNT - 1}
+        clients[i % 2].post(f"/api/tasks/{task.id}/annotations/", said_so, format="json")
+    export = clients[0].get(f"/api/projects/{project}/export?exportType=JSON&download_all_tasks=true")
+    (folder / "label-studio.json").write_bytes(
+        b"".join(export.streaming_content) if export.streaming else export.content
+    )
+
+
+def _tasks_of_label_studio(folder: Path) -> None:
+    import fewlabels as fl
+
+    columns = {"id": [f"t{i}" for i in range(COUNT)], "predicted": [said(i) for i in range(COUNT)]}
+    pool = fl.read_pool(columns | {"text": [ticket(i) for i in range(COUNT)]}, content="text", classes=TEAMS)
+    fl.write_label_studio(fl.create(None, "tickets", pool).ask(COUNT), folder / "tasks.json", TEAMS)
+
+
 def prodigy(folder: Path) -> None:
     """What `prodigy db-out` writes after two people have seen tasks of fewlabels: by hand, without Prodigy."""
     options = [{"id": name, "text": name} for name in TEAMS]
@@ -275,7 +331,7 @@ def doccano(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    _ALL = (inspect, lm_eval, datasets, deepeval, mlflow, promptfoo, argilla, prodigy, doccano)
+    _ALL = (inspect, lm_eval, datasets, deepeval, mlflow, promptfoo, argilla, label_studio, prodigy, doccano)
     which, into = sys.argv[1:]
     Path(into).mkdir(parents=True, exist_ok=True)
     {one.__name__: one for one in _ALL}[which](Path(into).resolve())

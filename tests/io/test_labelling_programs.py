@@ -17,7 +17,12 @@ from fewlabels.interop.labelling_programs import PROGRAMS
 from tests.support.bridges import COUNT, TEAMS, said, team, ticket
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "bridges"
-EXPORTS = {"argilla": "argilla.json", "prodigy": "prodigy.jsonl", "doccano": "doccano.jsonl"}
+EXPORTS = {
+    "label-studio": "label-studio.json",
+    "argilla": "argilla.json",
+    "prodigy": "prodigy.jsonl",
+    "doccano": "doccano.jsonl",
+}
 
 
 def tickets(**settings: Any) -> fl.Assessment:
@@ -87,13 +92,28 @@ def test_recorded_exports_are_read(program: str) -> None:
     found = fl.read_annotations(FIXTURES / EXPORTS[program])
     given = {one.item: one.label for one in found if one.label is not None}
     assert given == {f"t{i}": team(i) for i in range(COUNT - 1)}
-    assert {one.item for one in found if one.label is None} == ({f"t{COUNT - 1}"} if program == "prodigy" else set())
+    skipped = {f"t{COUNT - 1}"} if program in ("prodigy", "label-studio") else set()
+    assert {one.item for one in found if one.label is None} == skipped
     people = {"argilla": {f"00000000-0000-0000-0000-00000000000{n}" for n in (1, 2)}, "doccano": {None}}
+    people["label-studio"] = {"1", "2"}
     assert {one.annotator for one in found} == people.get(program, {"tickets-ann", "tickets-bob"})
-    assert len(found) == {"argilla": 54, "prodigy": 50, "doccano": 49}[program]
+    assert len(found) == {"argilla": 54, "prodigy": 50, "doccano": 49, "label-studio": 50}[program]
     audit = tickets()
     fl.tell_annotations(audit, [one for one in found if one.label is not None], adopt=True)
     assert audit.labels() == given
+
+
+def test_every_recorded_file_has_a_program_and_its_version() -> None:
+    table = (FIXTURES / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    for file in FIXTURES.iterdir():
+        if file.name != "README.md":
+            (row,) = (line for line in rows if f"`{file.name}`" in line)
+            assert all(cell.strip() for cell in row.strip("|").split("|")), row
+    page = (FIXTURES.parents[2] / "docs" / "bridges.md").read_text(encoding="utf-8")
+    for row in rows:
+        version = row.strip("|").split("|")[2].strip()
+        assert version.startswith("none") or version.split(",")[0].split()[-1] in page, row
 
 
 def test_the_second_file_has_the_classes(tmp_path: Path) -> None:
