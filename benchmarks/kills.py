@@ -177,10 +177,11 @@ def label_until_full(address: str, reports: int, most: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     try:
         audit = fl.load(address, "audit")
-        while True:
-            for item in audit.ask(3).ids:
+        while ids := audit.ask(3).ids:
+            for item in ids:
                 audit.tell({item: "right"})
                 say("told", item)
+        sys.exit("every item is labelled, and the disk is not full")
     except fl.StoreError:
         return
 
@@ -203,14 +204,14 @@ def full(folder: Path, fills: int, *, mounts: bool) -> str:
         if mounts and i % 2:
             with mounted(folder / "small", "-t", "tmpfs", "-o", "size=2m", "tmpfs") as small:
                 address = str(small / "audit.db")
-                new(address, 600)
+                new(address, 3000)
                 free = shutil.disk_usage(small).free
                 (small / "ballast").write_bytes(bytes(max(free - room, 0)))
                 fill(address, reports)
                 reports.check_after_room(small / "ballast", address)
         else:
             address = str(folder / f"full {i}.db")
-            new(address, 600)
+            new(address, 3000)
             fill(address, reports, Path(address).stat().st_size + room)
             reports.check_after_room(None, address)
         told += len(reports.told)
