@@ -29,6 +29,9 @@ def test_the_dashboard_updates_by_itself(house: House, site: Site) -> None:
     page.wait_for_selector("text=Labelling now: ann")
     assert page.locator("svg[role=img]:visible").count() >= 3
     assert page.locator(".events li").count() == 7
+    page.locator(".fl-plot").first.focus()
+    page.keyboard.press("ArrowDown")  # what the first mark means
+    assert "%" in page.inner_text(".fl-tip")
     page.wait_for_selector("[data-part=forecast] p", timeout=3 * PATIENCE)  # the first one may have to compile
 
 

@@ -148,6 +148,12 @@ def plots_css() -> Response:
     return Response(plots.stylesheet(), media_type="text/css", headers={"cache-control": "max-age=3600"})
 
 
+@router.get("/static/plots.js")
+def plots_js() -> Response:
+    """Return the script that shows what the marks of plots mean by touch and by keys, the same as in the report."""
+    return Response(plots.script(), media_type="text/javascript", headers={"cache-control": "max-age=3600"})
+
+
 # --- labelling
 
 
