@@ -38,6 +38,14 @@ truth = dict(zip(digits.ids, digits.labels))
 _LABELS = """for _ in range(15):
     audit.tell({item: truth[item] for item in audit.ask(20).ids})
 """
+_MODELS = """import fewlabels as fl
+
+digits = fl.load_digits()
+first = [digits.classes[k] for k in digits.scores.argmax(axis=1)]
+second = ["eight" if i % 9 == 0 else name for i, name in enumerate(first)]
+pool = fl.read_pool({"id": digits.ids, "first": first, "second": second}, models=["first", "second"])
+truth = dict(zip(digits.ids, digits.labels))
+"""
 _CREATE = 'audit = fl.create(None, "digits", pool, {})\n'
 EXAMPLES = {  # assessments to draw, each as the code that makes it
     "the worst two": _POOL + _CREATE.format("task=fl.Identify(fl.Accuracy(), lowest=2), seed=7") + _LABELS,
@@ -45,14 +53,12 @@ EXAMPLES = {  # assessments to draw, each as the code that makes it
     "two groups": _POOL
     + _CREATE.format('task=fl.Compare(fl.Accuracy(), "eight", "nine"), policy=fl.UniformGroups(), seed=7')
     + _LABELS,
-    "two models": """import fewlabels as fl
-
-digits = fl.load_digits()
-first = [digits.classes[k] for k in digits.scores.argmax(axis=1)]
-second = ["eight" if i % 9 == 0 else name for i, name in enumerate(first)]
-pool = fl.read_pool({"id": digits.ids, "first": first, "second": second}, models=["first", "second"])
-truth = dict(zip(digits.ids, digits.labels))
-audit = fl.create(None, "models", pool, task=fl.Best(fl.Accuracy()), seed=7)
+    "two models": _MODELS
+    + """audit = fl.create(None, "models", pool, task=fl.Best(fl.Accuracy()), seed=7)
+audit.tell({item: truth[item] for item in audit.ask(40).ids})
+""",
+    "one model or the other": _MODELS
+    + """audit = fl.create(None, "models", pool, task=fl.CompareModels(fl.Accuracy(), "first", "second"), seed=7)
 audit.tell({item: truth[item] for item in audit.ask(40).ids})
 """,
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fewlabels as fl
-from fewlabels import priors
+from fewlabels.learned import on_cells
 from fewlabels.learned.items import strips
 from fewlabels.outcomes import Outcomes
 from fewlabels.priors import Counts, Prepared, Prior
@@ -94,7 +94,7 @@ def test_an_assessment_sorts_its_items_once(monkeypatch):
         sorted_items.append(1)
         return strips(*given, **more)
 
-    monkeypatch.setattr(priors, "strips", counting)
+    monkeypatch.setattr(on_cells, "strips", counting)
     audit = fl.create(None, "zoo", KNOWN.pool, prior=fl.Learned())
     assert not sorted_items
     for _ in range(3):

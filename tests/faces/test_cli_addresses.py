@@ -28,6 +28,7 @@ RUNS: dict[str, list[list[str]]] = {
     "ask": [[], ["-n", "2", "-o", "batch.csv"], ["nobody"], ["-n", "9", "--label-studio", "-o", "tasks.json"]],
     "tell": [["labels.csv", "--adopt"], ["item-001=none of them"], ["nobody", "labels.csv"]],
     "withdraw": [["item-000"], ["nobody"]],
+    "guide": [[], ["nobody"]],
     "serve": [["--port", "0"], ["--port", "0"], ["--port", "0", "--columns", "nowhere"]],
     "invite": [["eve"], ["eve", "--again"], ["eve"], ["nobody", "--again"]],
     "people": [[]],

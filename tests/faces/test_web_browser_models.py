@@ -68,7 +68,7 @@ def test_from_two_files_to_an_answer_in_five_commands(tmp_path, monkeypatch, bro
         assert "no answer" not in shown
         assert not re.search(r"\b(old|new|predicted)\b", page.inner_text("main"))
         page.goto(f"{server.address}/dashboard/which")
-        page.wait_for_selector("svg")
+        page.wait_for_selector("[data-part=plots] svg")
         dashboard = page.inner_text("main")
         for context in house.opened:
             context.close()

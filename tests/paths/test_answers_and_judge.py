@@ -50,7 +50,7 @@ def test_answers_and_a_judge(runs: tuple[dict[str, str], dict[str, float]], tmp_
     said = run("new", "judge.db", "runs.jsonl", code=2).stderr
     assert "'judge_verdict' says of each answer whether it passes, add --verdict 'judge_verdict'" in said
     understood = run("new", "judge.db", "runs.jsonl", "--verdict", "judge_verdict").stderr
-    assert "column 'prompt+response'" in understood  # the question and the answer, and not the judge's reason
+    assert "columns 'prompt', 'response'" in understood  # the question and the answer, and not the judge's reason
     said = run("show", "judge.db", "--judges").stderr
     assert "How good it is cannot be said yet: no label shows it." in said
     assert "agrees with people" not in said

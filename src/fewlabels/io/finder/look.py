@@ -54,7 +54,9 @@ class Look:
 
     def numbers(self, columns: Sequence[str]) -> NDArray[np.float64]:
         """The first values of columns as numbers, shape (rows, columns); NaN where a value is not a number."""
-        values = [[self._number(value) for value in column] for column in self.head(columns).values()]
+        head = self.head(columns)
+        rows = min(map(len, head.values()), default=0)  # in a damaged file, columns can end at different rows
+        values = [[self._number(value) for value in column[:rows]] for column in head.values()]
         return np.array(values, dtype=float).T.reshape(-1, len(columns))
 
     def _number(self, value: object) -> float:
