@@ -164,3 +164,14 @@ def test_groups_by_a_column_that_was_not_kept_are_refused() -> None:
     audit, _ = begin()
     with pytest.raises(fl.InputError, match="no column 'text'"):
         fl.by_column(audit.pool, "text")
+
+
+def test_the_table_of_classes_counts_items_and_not_rows() -> None:
+    audit, _ = begin()
+    told(audit, audit.ask(20).ids)
+    data = rows()
+    memory = fl.create(None, "bugs", fl.read_pool({name: data[name] for name in ("id", "predicted", "confidence")}))
+    memory.tell(audit.labels(), adopt=True)
+    ours, theirs = audit.classes().classes, memory.classes().classes
+    assert ours["n"] == theirs["n"] == [data["predicted"].count(name) for name in audit.pool.choices]
+    np.testing.assert_allclose(ours["f1"], theirs["f1"], atol=0.1)

@@ -83,7 +83,7 @@ def read_classes(
     own = audit.estimates(level=level, metric=Accuracy(), groups=by, model=model).head(len(pool.choices))
     # With many classes fewer draws of hits are afforded than of accuracy; the averages need a value in each.
     right = audit.draws(len(hit), metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
-    predicted = np.bincount(pool.predicted, minlength=len(pool.classes))[: len(pool.choices)] / max(len(pool), 1)
+    predicted = by.sizes[: len(pool.choices)] / max(len(pool), 1)
     values = {
         "precision": np.where(predicted > 0, right, np.nan),
         "recall": _ratio(hit, true),
@@ -91,7 +91,7 @@ def read_classes(
     }
     overall = next(audit.estimates(level=level, metric=Accuracy(), groups=whole(pool), model=model).rows())
     settings = {"level": level, "target": audit.spec.target, "draws": len(hit), "labels": overall["labelled"]}
-    counts = _counts(audit, model)
+    counts = {"n": by.sizes[: len(pool.choices)].tolist()} | _counts(audit, model)
     table = Table(_rows(pool.choices, values, true * len(pool), counts, level, audit.spec.target), settings)
     for name, column in (("precision", "mean"), ("precision_low", "low"), ("precision_high", "high")):
         table = table.with_column(name, own[column])
@@ -108,8 +108,8 @@ def _counts(audit: Assessment, model: str | None) -> dict[str, list[int]]:
     """The labels behind each class: those predicted as it, and those truly of it."""
     labels, pool = audit.labels(), audit.pool_of(model)
     said, true = pool.predicted[pool.positions(labels)], pool.class_positions(labels.values())
-    of = [pool.predicted, said, said[said == true], true, true[said == true]]
-    names = ("n", "labelled", "right", "true_labelled", "found")
+    of = [said, said[said == true], true, true[said == true]]
+    names = ("labelled", "right", "true_labelled", "found")
     k = len(pool.choices)
     return {name: np.bincount(these, minlength=k)[:k].tolist() for name, these in zip(names, of, strict=True)}
 
