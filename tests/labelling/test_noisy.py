@@ -227,3 +227,11 @@ def test_a_batch_is_whole_though_some_of_its_items_are_known() -> None:
         audit.tell({item: truth[item] for item in batch.ids}, annotator=name)
     notes = [note for note in audit.log()["note"] if note]
     assert any(note.startswith("known") for note in notes)  # else this test shows nothing
+
+
+def test_nothing_breaks_before_the_first_label() -> None:
+    pool = fl.read_pool({"id": [str(i) for i in range(40)], "predicted": ["a", "b"] * 20})
+    audit = fl.create(None, "x", pool, noisy=True, stop=fl.Stop(overall=0.1))
+    assert audit.annotators().people["annotator"] == []
+    assert fl.forecast(audit, runs=3).words
+    assert audit.check("accuracy >= 0.7").verdict == "open"

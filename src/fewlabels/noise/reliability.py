@@ -86,9 +86,8 @@ def reliability(
     compared = (ballots.votes > 1) | (ballots.known >= 0)
     votes = np.bincount(ballots.person, minlength=len(ballots.people))
     checked = np.bincount(ballots.person, compared[ballots.row], minlength=len(ballots.people)).astype(int)
-    right = np.array([1 - wrong[:, ballots.person == r].mean(axis=1) for r in range(len(votes))]).T.reshape(
-        -1, len(votes)
-    )
+    each = [1 - wrong[:, ballots.person == r].mean(axis=1) for r in range(len(votes))]
+    right = np.array(each).reshape(len(votes), len(wrong)).T
     ends = np.quantile(right, tails, axis=0) if len(ballots.people) else np.empty((2, 0))
     people = Table(
         {
