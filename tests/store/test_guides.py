@@ -25,6 +25,14 @@ def store(shared_store_url: str) -> Store:
     return made
 
 
+def test_a_first_version_that_is_refused_leaves_nothing_behind(store: Store) -> None:
+    guides = Guides(store)
+    with pytest.raises(InputError, match="meanwhile"):
+        guides.write("one", guidelines="Hi", over=1)
+    assert guides.of("one").version == 0
+    assert guides.write("one", guidelines="Hi").version == 1
+
+
 def test_every_version_is_kept_and_the_last_is_shown(store: Store) -> None:
     guides = Guides(store)
     assert guides.of("one").version == 0

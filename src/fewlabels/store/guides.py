@@ -85,7 +85,7 @@ class Guides:
     def of(self, name: str) -> Guide:
         """The guide of an assessment as it is now; an empty one if none was written."""
         with self._database.reading() as connection:
-            return self._latest(connection, name)
+            return self._latest(connection, name) if self._is_there(connection) else Guide()
 
     def versions(self, name: str) -> list[Guide]:
         """Every version, the oldest first: what people were told when they gave their answers."""
@@ -114,8 +114,7 @@ class Guides:
         self._store.open(name)  # a StoreError if there is no such assessment
         with self._database.writing() as connection:
             self._database.lock_all(connection)
-            if not self._is_there(connection):
-                _metadata.create_all(connection)
+            _metadata.create_all(connection)  # if it is not there
             before = self._latest(connection, name)
             if over is not None and over != before.version:
                 raise InputError(
@@ -133,14 +132,15 @@ class Guides:
             return self._latest(connection, name)
 
     def _latest(self, connection: Connection, name: str) -> Guide:
-        if not self._is_there(connection):
-            return Guide()
         query = sa.select(_guides).where(_guides.c.assessment == name).order_by(_guides.c.version.desc()).limit(1)
         row = connection.execute(query).one_or_none()
         return Guide() if row is None else _guide(row)
 
     def _is_there(self, connection: Connection) -> bool:
-        """Whether the table exists; it is looked for until it does, since another process may make it."""
+        """Whether the table exists; it is looked for until it does, since another process may make it.
+
+        Only readers ask: what a writer has made is gone if its transaction fails.
+        """
         self._there = self._there or sa.inspect(connection).has_table(_guides.name)
         return self._there
 
