@@ -119,7 +119,7 @@ def test_labelling_without_scripts() -> None:
         assert f"The text of item {int(sent['id'][-3:])}" in first
         wrong = client.post("/form/label/audit", data=sent | {"answer": "class 9", "note": "typed"}).text
         assert "class 9" in wrong
-        assert 'value="typed"' in wrong  # nothing that was typed is lost
+        assert ">typed</textarea>" in wrong  # nothing that was typed is lost
         assert fields(wrong, "/form/label/audit")["id"] == sent["id"]
         for _ in range(2):  # a browser that loads the page again sends the form again
             second = client.post("/form/label/audit", data=sent | {"answer": "class 1", "note": "hm"}).text
@@ -146,6 +146,7 @@ def test_ones_own_answers_can_be_changed_and_nobody_elses_seen() -> None:
         assert sent["id"] == mine[0]
         changed = client.post("/form/answer/audit", data=sent | {"label": "class 2"})
         assert "Your answer was changed." in changed.text
+        assert fields(changed.text, "/form/answer/audit")["note"] == SCRIPT  # a note stays with its item
         for item in (theirs[0], "item-999"):  # not theirs to answer
             assert client.post("/form/answer/audit", data=sent | {"id": item, "label": "class 2"}).status_code == 409
         site.audit().withdraw([mine[1]])
@@ -159,7 +160,7 @@ def test_deciding_shows_who_said_what_and_works_without_scripts() -> None:
     with browser(site, site.owner) as client:
         page = client.get("/decide/audit").text
         for label, who in (("class 0", "ann"), ("class 1", "bob")):
-            said = re.search(rf'<button name="label" value="{label}" class="disputed".*?</li>', page, re.DOTALL)
+            said = re.search(rf'<button name="vote" value="{label}" class="disputed".*?</li>', page, re.DOTALL)
             assert said is not None
             assert f"<b>{who}</b>" in said[0]
         assert "look at &lt;b&gt;it&lt;/b&gt;" in page
@@ -169,6 +170,24 @@ def test_deciding_shows_who_said_what_and_works_without_scripts() -> None:
         told = client.get(f"{ONE}/disputed").json()
     assert told == []
     assert site.audit().labels() == {item: "class 1"}
+
+
+def test_with_many_classes_enter_decides_what_was_typed_and_a_vote_what_was_pressed() -> None:
+    site = make_site(pool=pool_of_texts(8, 30), overlap=2)
+    audit = site.audit()
+    for who, label in (("ann", "class 0"), ("bob", "class 1")):
+        audit.tell(dict.fromkeys(audit.ask(2, annotator=who).ids, label), annotator=who)
+    first, second = (one.id for one in audit.disputed())
+    with browser(site, site.owner) as client:
+        page = client.get("/decide/audit").text
+        form = page[page.index('action="/form/decide/audit"') :]
+        button = re.search(r"<button[^>]*>", form)
+        assert button is not None
+        assert "name=" not in button[0]  # Enter in the field presses the first button, which is no vote
+        sent = fields(page, "/form/decide/audit") | {"label": ""}
+        client.post("/form/decide/audit", data=sent | {"id": first, "label": "class 7"})
+        client.post("/form/decide/audit", data=sent | {"id": second, "vote": "class 1"})
+    assert site.audit().labels() == {first: "class 7", second: "class 1"}
 
 
 # --- the guide
@@ -187,6 +206,8 @@ def test_the_owner_writes_the_guide_and_annotators_see_it(classes: int) -> None:
         assert stale.status_code == 400
         assert "boss has changed the guide" in unescape(stale.text)
         assert "Mine &amp; only mine" in stale.text  # what was typed comes back
+        again = client.post("/form/guide/audit", data=fields(stale.text, "/form/guide/audit") | {"guidelines": "Mine"})
+        assert again.status_code == 400  # and pressing Save again does not overwrite what somebody else wrote
     told = Guides(site.store).of("audit")
     assert (told.guidelines, told.descriptions, told.by) == ("# Hi\n\nRead **it**.", {"class 1": "It is, one"}, "boss")
     with browser(site, site.ann) as client:

@@ -137,3 +137,13 @@ def test_code_is_known_by_its_column_its_file_or_its_first_line() -> None:
         assert tree is not None
         assert [one["tag"] for one in elements(tree)] == ["pre", "code"]
     assert tree_of("import duties are high") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"text": "cut off \\ud83d"}', "`x` " + "*" * 600 + "a" + "*" * 600, "**a " * 600 + "a**" * 600, "> " * 500 + "a"],
+    ids=["half a character", "stars", "emphases", "quotations"],
+)
+def test_every_text_can_be_sent(text: str) -> None:
+    for tree in (tree_of(text), markdown(text)):
+        assert len(json.dumps(tree, ensure_ascii=False).encode()) > 3

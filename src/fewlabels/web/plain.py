@@ -93,9 +93,10 @@ def change(
     visit: Visiting,
     id: Words,  # noqa: A002
     label: Short,
+    note: Short = "",
 ) -> Response:
-    """Replace one of a person's own answers."""
-    service.take(name, person, visit, 0, labels={id: label.strip()}, note=None)
+    """Replace one of a person's own answers; its note stays."""
+    service.take(name, person, visit, 0, labels={id: label.strip()}, note=note or None)
     return _to(request, "answers", name, "?changed=1")
 
 
@@ -103,9 +104,17 @@ def change(
 
 
 @router.post("/decide/{name:path}")
-def decide(name: str, request: Request, service: Here, owner: Owner, id: Words, label: Short) -> Response:  # noqa: A002
-    """Take a decision of the owner."""
-    service.audit(name).decide({id: label.strip()}, annotator=owner.name)
+def decide(
+    name: str,
+    request: Request,
+    service: Here,
+    owner: Owner,
+    id: Words,  # noqa: A002
+    label: Short = "",
+    vote: Short = "",
+) -> Response:
+    """Take a decision of the owner: a vote that was pressed, or a class that was chosen."""
+    service.audit(name).decide({id: vote or label.strip()}, annotator=owner.name)
     return _to(request, "decide", name)
 
 
@@ -132,6 +141,7 @@ def _write(name: str, request: Request, service: Service, owner: Person, form: d
     except InputError as error:
         typed = pages.guide_view(service, name) | {"guidelines": text, "means": means, "problem": str(error)}
         typed |= {"lines": lines} if lines is not None else {}
+        typed |= {"version": over}  # what somebody else wrote meanwhile is not overwritten by pressing Save again
         return pages.page(request, "guide.html", owner, status=400, name=name, here="guide", **typed)
     return _to(request, "guide", name, "?saved=1")
 

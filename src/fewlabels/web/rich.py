@@ -105,20 +105,25 @@ def markdown(text: str) -> list[Node]:
     >>> markdown("# One\n<b>no</b> [x](javascript:alert(1))")
     [{'tag': 'h3', 'children': ['One']}, {'tag': 'p', 'children': ['<b>no</b> [x](javascript:alert(1))']}]
     """
-    return _grouped(iter(_reader().parse(text[:MOST])))
+    try:
+        return _grouped(iter(_reader().parse(text[:MOST])))
+    except RecursionError:  # hundreds of emphases in each other: no page could show them
+        return [_element("p", _lines(text[:MOST]))]
 
 
-def _grouped(tokens: Iterator[Token]) -> list[Node]:
+def _grouped(tokens: Iterator[Token], depth: int = 0) -> list[Node]:
     """The tree of a flat row of tokens, up to the one that closes what the caller has opened."""
+    if depth > _DEEPEST:
+        raise RecursionError
     nodes: list[Node] = []
     for token in tokens:
         if token.nesting < 0:
             break
         if token.nesting > 0:
-            children = _grouped(tokens)
+            children = _grouped(tokens, depth + 1)
             nodes += children if token.hidden else [_opened(token, children)]  # paragraphs of a tight list are hidden
         elif token.type == "inline":
-            nodes += _grouped(iter(token.children or []))
+            nodes += _grouped(iter(token.children or []), depth + 1)
         else:
             nodes += _single(token)
     return _joined(nodes)
@@ -184,6 +189,7 @@ def _json(text: str) -> list[Node] | None:
         value = json.loads(
             stripped, object_pairs_hook=tuple, parse_float=_Number, parse_int=_Number, parse_constant=_Number
         )
+        json.dumps(value, ensure_ascii=False).encode()  # half a character cannot be sent: it is shown as written
         if not value or (isinstance(value, list) and len(value) == 1 and isinstance(value[0], _Number)):
             return None  # {}, [], or a footnote such as [1]
         turns = _turns(value)

@@ -22,7 +22,7 @@ function state() {
 function change(form, label) {
   const place = form.closest("li");
   try {
-    outbox.add("tell", { id: form.dataset.id, label });
+    outbox.add("tell", { id: form.dataset.id, label, note: form.elements.note.value || undefined });
   } catch (error) {
     form.querySelector(".said").textContent = `Not changed: ${inWords(error)}.`;
     return;

@@ -28,7 +28,7 @@ async function decide(form, label) {
 for (const form of document.querySelectorAll("form[data-id]")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const label = event.submitter?.name === "label" ? event.submitter.value : new FormData(form).get("label")?.trim();
+    const label = event.submitter?.name ? event.submitter.value : new FormData(form).get("label")?.trim();
     if (label) decide(form, label);
   });
 }

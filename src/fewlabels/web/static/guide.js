@@ -3,11 +3,12 @@
 const form = document.getElementById("write");
 const written = () => new URLSearchParams(new FormData(form)).toString();
 const before = written();
-let saving = Boolean(document.querySelector(".notice.bad")); // what came back refused is not saved
+const refused = Boolean(document.querySelector(".notice.bad")); // what came back refused is not saved
+let saving = false;
 
 form.addEventListener("submit", () => {
   saving = true;
 });
 window.addEventListener("beforeunload", (event) => {
-  if (!saving && written() !== before) event.preventDefault();
+  if (!saving && (refused || written() !== before)) event.preventDefault();
 });
