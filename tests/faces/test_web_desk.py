@@ -361,6 +361,8 @@ def test_people_without_scripts_and_a_new_link() -> None:
         client.post("/form/revoke", data=csrf | {"name": "zoë"})
         assert people.who(renewed[1]) is None
         assert client.post("/form/invite-again", data=csrf | {"name": "nobody"}).status_code == 409
+        for path in ("/form/invite-again", "/form/revoke"):
+            assert client.post(path, data=csrf | {"name": "x" * 101}).status_code == 422
 
 
 def test_owners_who_renew_their_own_link_stay_signed_in_here_and_nowhere_else() -> None:

@@ -30,6 +30,7 @@ door = APIRouter()
 """The form that strangers may send."""
 Words = Annotated[str, Form(max_length=100_000)]
 Short = Annotated[str, Form(max_length=4000)]
+Named = Annotated[str, Form(min_length=1, max_length=100)]  # as in messages.Name
 
 
 def _to(request: Request, path: str, name: str, more: str = "") -> Response:
@@ -163,7 +164,7 @@ def invite(request: Request, service: Here, owner: Owner, visit: Visiting, name:
 
 
 @router.post("/invite-again")
-def again(request: Request, service: Here, owner: Owner, name: Short) -> Response:
+def again(request: Request, service: Here, owner: Owner, name: Named) -> Response:
     """Make a new link for somebody, and show it."""
     cookie = Response()
     made = invite_again(m.InviteAgain(name=name, origin=_origin(request)), request, cookie, service, owner)
@@ -174,7 +175,7 @@ def again(request: Request, service: Here, owner: Owner, name: Short) -> Respons
 
 
 @router.post("/revoke")
-def lock_out(request: Request, service: Here, owner: Owner, name: Short) -> Response:
+def lock_out(request: Request, service: Here, owner: Owner, name: Named) -> Response:
     """Lock somebody out."""
     revoke(m.Name(name=name), service, owner)
     return RedirectResponse(f"{pages.root_of(request)}/people", status_code=303)
