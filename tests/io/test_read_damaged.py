@@ -44,6 +44,7 @@ def test_damaged_files_are_read_or_refused() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long  # the test above does the same with a tenth of the files
 @pytest.mark.parametrize("kind", FORMATS)
 def test_many_damaged_files_are_read_or_refused(kind: str) -> None:
     try_damaged(10_000, 300, kind)

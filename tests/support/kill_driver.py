@@ -96,8 +96,8 @@ def main(what: str, folder: str, kills: str, url: str = "") -> None:
     if what == "migrate":
 
         def migrate(path: Path) -> None:
-            if not path.exists():
-                shutil.copy(source, path)
+            if not path.exists():  # the copy is not what is killed, so nobody sees half of it
+                shutil.copy(source, path.with_suffix(".copy")).rename(path)
             Store(path).close()
 
         repeat(int(kills), migrate, lambda path: good(path, EVENTS), here)
