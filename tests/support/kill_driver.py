@@ -97,7 +97,7 @@ def main(what: str, folder: str, kills: str, url: str = "") -> None:
 
         def migrate(path: Path) -> None:
             if not path.exists():  # the copy is not what is killed, so nobody sees half of it
-                shutil.copy(source, path.with_suffix(".copy")).rename(path)
+                Path(shutil.copy(source, path.with_suffix(".copy"))).rename(path)
             Store(path).close()
 
         repeat(int(kills), migrate, lambda path: good(path, EVENTS), here)
