@@ -178,7 +178,10 @@ def made(effect: float) -> tuple[Pool, list[int]]:
 
 
 def known(name: str, folder: Path | None) -> Known:
-    """A built-in pool, or one of a folder; by sex × race where there are such columns, else by predicted class."""
+    """A built-in pool, or one of a folder; by sex × race where there are such columns, else by predicted class.
+
+    `models_imagenet:resnet34` is one of the models of a file with several.
+    """
     if name.startswith("made:"):
         pool, labels = made(float(name.removeprefix("made:")))
     elif name in BUILT_IN:
@@ -186,10 +189,11 @@ def known(name: str, folder: Path | None) -> Known:
         pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
         labels = [pool.classes.index(label) for label in data.labels]
     else:
-        path = (folder or Path()) / f"{name}.npz"
+        file_name, _, model = name.partition(":")
+        path = (folder or Path()) / f"{file_name}.npz"
         if not path.exists():
             raise SystemExit(f"there is no {path}. Name the folder with the NPZ files by --data.")
-        pool = fl.read_pool(path)
+        pool = fl.read_pool(path).of(model) if model else fl.read_pool(path)
         with np.load(path, allow_pickle=False) as file:
             labels = file["labels"].tolist()
     fair = pool.columns is not None and {"sex", "race"} <= set(pool.columns.column_names)

@@ -54,11 +54,34 @@ def true_values(pool, groups, truth):
 
 
 def test_a_classifier_in_doubt_may_be_modest_and_a_sure_one_is_ordinary():
-    doubtful, sure = kinds_of(0.6), kinds_of(0.99)
-    assert doubtful[:, 0].sum() == pytest.approx(1)
-    assert sure[:, 0].sum() == pytest.approx(1)
+    doubtful, sure, of_two_classes = kinds_of(0.6, 0.1), kinds_of(0.99, 0.3), kinds_of(0.6, 0.5)
+    for kinds in (doubtful, sure, of_two_classes):
+        assert kinds[:, 0].sum() == pytest.approx(1)
+        assert (kinds[:, 0] > 0).all()
     assert doubtful[2, 0] > 10 * sure[2, 0]
-    assert (sure[:, 0] > 0).all()
+    # With two classes no confidence is below one half: doubt is no sign of modesty there.
+    assert doubtful[2, 0] > 1.5 * of_two_classes[2, 0]
+
+
+def test_the_least_confidence_is_not_that_of_a_stray_item():
+    confidence = np.concatenate([[0.01], np.linspace(0.5, 1, 999)])
+    usual, stray = sorted_items(confidence[1:], np.zeros(999, int)), sorted_items(confidence, np.zeros(1000, int))
+    assert stray.kinds[:, 0] == pytest.approx(usual.kinds[:, 0], abs=0.002)
+
+
+@pytest.mark.parametrize(("right", "labels"), [(28, 28), (70, 70), (4, 14), (21, 70)])
+def test_without_confidences_a_nearly_perfect_classifier_is_possible_and_a_poor_one(right, labels):
+    """Fourteen groups, labels in turn: the number over all items is near the exact interval of all labels together."""
+    groups = np.tile(np.arange(14), 100)
+    pool = fl.read_pool({"predicted": ["a"] * 1400, "group": groups}, classes=["a", "b"])
+    by_group, cells = fl.by_column(pool, "group"), fl.Accuracy().cells(pool, fl.by_column(pool, "group"))
+    outcomes = Outcomes.of(cells, np.arange(labels), (np.arange(labels) >= right).astype(np.int64))
+    draws = fl.Learned().on(cells, "pool").belief(outcomes).draws(np.random.default_rng(1), 4000)[..., 0]
+    low, high = np.quantile(draws @ by_group.shares, [0.025, 0.975])
+    exact = stats.beta(1 + right, 1 + labels - right).ppf([0.025, 0.975])
+    assert (low, high) == pytest.approx(tuple(exact), abs=0.1)
+    if right == labels:
+        assert high > 0.995
 
 
 def test_groups_by_columns_are_expected_to_be_more_alike_than_classes():

@@ -29,25 +29,35 @@ _INTERACT = 80
 _SMOOTH = 0.25
 # Five kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
 # the classifier says), of the slope b within groups and of what the slope g between groups adds to it. Ordinary is what
-# a survey of some fifty public classifiers found. True ones mean what they say, as recalibrated ones do. Modest ones
-# are better than they say. Odd ones are as likely better as worse, and few have confidences that mean nothing or the
-# opposite. Lost ones are always sure and often wrong, as language models can be: for them a gap of −6 is nothing
-# special. A classifier that is hardly ever in doubt cannot be modest, so the weight of these is a share of its mean
-# doubt 1 − s; ordinary has the rest.
+# a survey of some fifty public classifiers found. True ones mean about what they say. Modest ones are better than they
+# say. Odd ones are as likely better as worse, and few have confidences that mean nothing or the opposite. Lost ones are
+# always sure and often wrong, as language models can be: for them a gap of −6 is nothing special. A classifier that is
+# hardly ever in doubt cannot be modest, and one that often is may well be, above all if its confidences go far down:
+# the weight of these is times ((1 − mean s)·(1 − least s))². Ordinary has the rest.
 KINDS = np.array(
     [
         [np.nan, -0.4, 0.4, 0.8, 0.2, 0.3, 0.25],
-        [0.10, 0.0, 0.1, 1.0, 0.1, 0.3, 0.25],
-        [0.50, 1.5, 1.0, 1.4, 0.4, 0.3, 0.25],
+        [0.15, 0.0, 0.25, 0.85, 0.2, 0.3, 0.25],
+        [8.0, 1.5, 1.0, 1.4, 0.4, 0.3, 0.25],
         [0.14, 0.0, 1.5, 1.0, 0.7, 0.3, 0.5],
         [0.01, -3.0, 3.0, 1.0, 0.7, 0.3, 0.5],
     ]
 )
+# However much a classifier is in doubt, it is not for certain a modest one.
+_MOST_MODEST = 0.5
 _ORDINARY, _MODEST = 0, 2
 # Groups by columns of the pool have less of a slope between them: mean and sd of g as parts of those for classes.
 _COLUMNS = np.array([1 / 3, 0.8])
-# Without confidences there is only an overall rate.
-_NO_CONFIDENCE = np.array([[1.0, 1.0, 1.5, 0.0, 1.0, 0.0, 1.0]])
+# Without confidences there is only an overall rate: that of fair, of good and of nearly perfect classifiers.
+_NO_CONFIDENCE = np.array(
+    [
+        [0.55, 1.0, 1.5, 0.0, 1.0, 0.0, 1.0],
+        [0.30, 3.0, 1.2, 0.0, 1.0, 0.0, 1.0],
+        [0.15, 5.0, 1.5, 0.0, 1.0, 0.0, 1.0],
+    ]
+)
+# The least confidence of a classifier is the one that this share of its items are below.
+_LEAST = 0.01
 
 
 class Sums:
@@ -202,23 +212,26 @@ def strips(
     between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt, n)[factors[0][first]]
     scale = np.array([_SMOOTH if _within(s, factor, n) <= 0.5 else 1.0 for factor in ordered])
     mean = float(np.average(s, weights=n))
-    kinds = kinds_of(mean, columns=columns)
+    least = float(s[order][np.searchsorted(np.cumsum(n[order]), _LEAST * n.sum())])
+    kinds = kinds_of(mean, least, columns=columns)
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
     said = float(np.average(confidence, weights=n))
     made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
     return _beside(made, evidence, factors[0], n, doubt, np.full(len(kinds), mean))
 
 
-def kinds_of(said: float, *, columns: bool = False) -> NDArray[np.float64]:
-    """What a classifier may be like whose confidences have this mean, shape (kinds, 7); see `KINDS`.
+def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
+    """What a classifier may be like whose confidences have this mean, and go down to `least`; shape (kinds, 7).
 
-    `columns` says whether the groups that are compared are told by columns of the pool alone.
+    See `KINDS`. `columns` says whether the groups that are compared are told by columns of the pool alone.
 
-    >>> kinds_of(0.9)[:, 0].round(2)
-    array([0.7 , 0.1 , 0.05, 0.14, 0.01])
+    >>> kinds_of(0.9, 0.5)[:, 0].round(2)
+    array([0.68, 0.15, 0.02, 0.14, 0.01])
+    >>> kinds_of(0.7, 0.1)[:, 0].round(2)
+    array([0.2 , 0.15, 0.5 , 0.14, 0.01])
     """
     kinds = KINDS.copy()
-    kinds[_MODEST, 0] *= 1 - said
+    kinds[_MODEST, 0] = min(kinds[_MODEST, 0] * ((1 - said) * (1 - least)) ** 2, _MOST_MODEST)
     kinds[_ORDINARY, 0] = 1 - np.delete(kinds[:, 0], _ORDINARY).sum()
     if columns:
         kinds[:, 5:] *= _COLUMNS
