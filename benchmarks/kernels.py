@@ -25,7 +25,7 @@ from fewlabels.simulation.kernels.estimate import ask_estimate, ask_estimate_con
 from fewlabels.simulation.kernels.identify import ask_lowest, ask_lowest_contest
 from fewlabels.simulation.kernels.known import Known, known_pool
 from fewlabels.simulation.kernels.run import Run, start
-from fewlabels.simulation.kernels.value import ask_value, ask_value_contest
+from fewlabels.simulation.kernels.value import ask_linear_contest, ask_value, ask_value_contest
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker
 from fewlabels.simulation.truth import Gauge, truth
@@ -105,7 +105,8 @@ def cases(groups: int) -> dict[str, tuple[Ask, Ask | None, Known, np.ndarray, np
         ),
         "calibration, few drawn": (lambda rng, run, n: ask_value_contest(rng, run, gap, 1, n), None, *b),
         "calibration, all drawn": (lambda rng, run, n: ask_value(rng, run, gap, 1, ts, n), value(gap, of_bins), *b),
-        "cost": (lambda rng, run, n: ask_value(rng, run, cost, 1, ts, n), value(cost, of_rows), *c),
+        "cost, few drawn": (lambda rng, run, n: ask_linear_contest(rng, run, cost.weight, 1, n), None, *c),
+        "cost, all drawn": (lambda rng, run, n: ask_value(rng, run, cost, 1, ts, n), value(cost, of_rows), *c),
         "confusion": (
             lambda rng, run, n: ask_confusion(rng, run, ts, n),
             lambda rng, run, n: twins.confusion_twin(rng, run, pool=False, until=n),

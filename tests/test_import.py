@@ -107,7 +107,7 @@ def loaded_by(*words: str) -> list[str]:
         (["--help"], (*NOT_IN_COMMANDS, *COMPUTING, *HELP)),
         (["show", "--help"], (*NOT_IN_COMMANDS, *COMPUTING, *HELP)),
         (["list", "audit.db"], (*NOT_IN_COMMANDS, *COMPUTING)),
-        (["ask", "audit.db", "-n", "2"], NOT_IN_COMMANDS),
+        (["ask", "audit.db", "-n", "2"], (*NOT_IN_COMMANDS, "scipy.special", "pyarrow.compute")),
         (["tell", "audit.db", "a=cat", "--adopt"], (*NOT_IN_COMMANDS, *COMPUTING)),
         (["tell", "audit.db", "labels.csv", "--adopt"], (*NOT_IN_COMMANDS, "scipy.special")),
         (["export", "audit.db", "labels"], (*NOT_IN_COMMANDS, *COMPUTING)),

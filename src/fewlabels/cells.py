@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.partition import Partition, items_of
+from fewlabels.partition import Partition, items_of, numbered
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -145,7 +145,7 @@ def split(
     """
     keys = 1 if key is None or not len(key) else int(key.max()) + 1
     code = partition.group.astype(np.int64) * keys + (0 if key is None else key)
-    used, cell = np.unique(code, return_inverse=True)
+    used, cell = numbered(code)
     return used // keys, used % keys, cell.astype(np.int32)
 
 

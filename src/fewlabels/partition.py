@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
     from fewlabels.reserve import Reserve
 
+# Codes that are more than this many times as large as there are rows are sorted to number them.
+_SPARSE = 4
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
@@ -107,6 +110,23 @@ class Partition:
         hint = f"Did you mean {near[0]!r}? " if near else ""
         some = ", ".join(repr(n) for n in self.names[:8]) + (", ..." if len(self) > 8 else "")
         raise InputError(f"there is no group {name!r}. {hint}The groups are {some}.")
+
+
+def numbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different codes, ascending, and the number of each row's among them; two of shape (different,) and (rows,).
+
+    As `np.unique` of whole numbers from 0 up, without sorting where they are not much larger than there are rows.
+
+    >>> numbered(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    most = int(code.max(initial=-1)) + 1
+    if most > _SPARSE * len(code):
+        used, number = np.unique(code, return_inverse=True)
+        return used, number.astype(np.int64)
+    there = np.zeros(most, dtype=np.bool_)
+    there[code] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[code]
 
 
 def items_of(index: NDArray[np.integer[Any]], length: int, count: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -273,7 +293,7 @@ def cross(*partitions: Partition) -> Partition:
         if len(part.group) != len(code):
             raise InputError("cross() needs partitions of the same pool; these have different numbers of items.")
         code = code * len(part) + part.group
-    used, group = np.unique(code, return_inverse=True)
+    used, group = numbered(code)
     pieces = np.unravel_index(used, [len(part) for part in partitions])
     combined = [
         [part.names[i] for part, i in zip(partitions, combination, strict=True)]

@@ -12,12 +12,17 @@ import pytest
 from fewlabels import index
 from fewlabels.index import Index
 
-IDS = [*(f"item {i}" for i in range(300)), None, "", "Zoë"]
+# Ids of every length around those of one and two words of memory, which end alike.
+LONG = [f"{'x' * n}{end}" for n in range(20) for end in ("", "y", "ends alike", "ends in sixteen bytes")]
+IDS = [*(f"item {i}" for i in range(300)), None, "", "Zoë", *LONG[1:]]
 WANTED = ["item 7", "", "item 300", "Zoë", "item 299", "nobody", "Zoe"]
 
 
 @pytest.mark.parametrize("same", [False, True])
-def test_few_ids_and_many_are_found_alike(same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scans", [0, 1_000], ids=["by the index", "by a look at every id"])
+def test_few_ids_and_many_are_found_alike(same: bool, scans: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "_LARGE", 0)
+    monkeypatch.setattr(index, "_SCANS", scans)
     if same:  # every id shares its hash with many others
         monkeypatch.setattr(index, "hash", lambda text: len(text or "") % 3, raising=False)
     ids = Index(pa.array(IDS, pa.string()))

@@ -13,9 +13,10 @@ from fewlabels.simulation.kernels.identify import ask_lowest, ask_lowest_contest
 from fewlabels.simulation.kernels.jit import kernel
 from fewlabels.simulation.kernels.known import known_pool
 from fewlabels.simulation.kernels.linear import enter_linear, new_linear, play_linear
+from fewlabels.simulation.kernels.prices import enter_prices, new_prices, play_prices
 from fewlabels.simulation.kernels.run import start
 from fewlabels.simulation.kernels.sums import enter_sums, learn, new_sums, play_sums
-from fewlabels.simulation.kernels.value import ask_value, ask_value_contest
+from fewlabels.simulation.kernels.value import ask_linear_contest, ask_value, ask_value_contest
 from fewlabels.simulation.truth import Gauge
 
 STEPS = 40_000
@@ -101,6 +102,49 @@ def test_picks_by_value_are_distributed_as_if_all_were_drawn(m, groups, again):
 
 
 @kernel
+def _price_frequencies(rng, first, belief, weight, m, steps, again, warm):
+    """As `_frequencies`, for values that are linear in the shares of any number of outcomes."""
+    groups = len(first) - 1
+    contest, field = new_contest(groups), new_prices(first, belief, weight, m)
+    chosen, out = np.empty(m, dtype=np.int64), np.zeros((m, groups))
+    for g in range(groups):
+        enter_prices(contest, field, g)
+    for step in range(warm + steps):
+        for i in range(play_prices(rng, contest, field, chosen)):
+            if step >= warm:
+                out[i, chosen[i]] += 1
+            if again:
+                enter_prices(contest, field, chosen[i])
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", [1, 4])
+@pytest.mark.parametrize("groups", [5, 40])
+@pytest.mark.parametrize("again", [False, True], ids=["marks left", "marks set anew"])
+def test_picks_by_price_are_distributed_as_if_all_were_drawn(m, groups, again):
+    """Groups of one to three cells, prices of any sign, outcomes that cannot occur, and a group of one price alone."""
+    rng = np.random.default_rng([m, groups, again, 1])
+    first = np.concatenate([[0], np.cumsum(rng.integers(1, 4, groups))])
+    cells = first[-1]
+    belief = rng.choice([0.0, 0.02, 0.3, 1, 8, 60], (cells, 4)) * rng.uniform(0.8, 1.2, (cells, 4))
+    belief[:, 1] += 0.4
+    weight = rng.choice([-1.0, 0.0, 0.2, 0.5, 1.0], (cells, 4))
+    weight[first[0] : first[1]] = 0.4
+    found = _price_frequencies(rng, first, belief, weight, m, STEPS, again, 50)
+    value = np.zeros((STEPS, groups))
+    for g in range(groups):
+        for c in range(first[g], first[g + 1]):
+            some = belief[c] > 0
+            value[:, g] += rng.dirichlet(belief[c, some], STEPS) @ weight[c, some]
+    drawn = np.lexsort((rng.random(value.shape), -value), axis=1)[:, :m]
+    for rank in range(m):
+        expected = np.bincount(drawn[:, rank], minlength=groups)
+        assert found[rank].sum() == STEPS
+        same_shares(found[rank], expected)
+
+
+@kernel
 def _learned(first, belief, weight, centre, cells, owner, right):
     """The strips and tails after some labels, and as they are if made anew then."""
     field, now = new_sums(first, belief, weight, centre, 1), belief.copy()
@@ -149,7 +193,7 @@ def test_trees_stay_in_order():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["estimate", "identify", "value"])
+@pytest.mark.parametrize("task", ["estimate", "identify", "value", "price"])
 def test_whole_runs_ask_in_the_groups_as_often(task):
     """Labels in each group after 60 of 300, over 400 runs of either kind: means within 4.5 standard errors."""
     rng = np.random.default_rng(6)
@@ -165,7 +209,8 @@ def test_whole_runs_ask_in_the_groups_as_often(task):
         cell=2 * group + rng.integers(2, size=300),
         cell_group=np.repeat(np.arange(12), 2),
     )
-    of_pool = (binned, bin_prior) if task == "value" else (known, prior)
+    prices = Gauge(np.tile([[-0.3, 0.6], [0.1, 0.4]], (12, 1)), np.zeros((24, 2)))
+    of_pool = (binned, bin_prior) if task in ("value", "price") else (known, prior)
     all_drawn, few_drawn = {
         "estimate": (
             lambda rng, run: ask_estimate(rng, run, choose.THOMPSON, 60),
@@ -178,6 +223,10 @@ def test_whole_runs_ask_in_the_groups_as_often(task):
         "value": (
             lambda rng, run: ask_value(rng, run, gauge, 3, choose.THOMPSON, 60),
             lambda rng, run: ask_value_contest(rng, run, gauge, 3, 60),
+        ),
+        "price": (
+            lambda rng, run: ask_value(rng, run, prices, 3, choose.THOMPSON, 60),
+            lambda rng, run: ask_linear_contest(rng, run, prices.weight, 3, 60),
         ),
     }[task]
     taken = np.zeros((2, 400, 12))

@@ -215,6 +215,8 @@ def main() -> None:
     """Run the command line of this process."""
     # Importing makes many objects, none of which is garbage. Looking for some all the time takes a sixth of a command.
     gc.set_threshold(100_000)
+    # The matrices of a command are small: more threads of OpenBLAS, which NumPy uses, would only wait and cost time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         cli.main(prog_name="fewlabels")
     finally:

@@ -13,7 +13,7 @@ from fewlabels.learned.classes import ClassBelief
 from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, strips
 from fewlabels.learned.mistakes import expected
 from fewlabels.learned.models import ModelsBelief, Panel
-from fewlabels.partition import by_columns_alone, items_of
+from fewlabels.partition import by_columns_alone, items_of, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def factors(cells: Cells, *asked: Partition | None) -> list[NDArray[np.int64]]:
     found: list[NDArray[np.int64]] = []
     all_levels: list[NDArray[Any]] = [groups.group for groups in asked if groups is not None]
     for levels in (*all_levels, cells.partition.group, cells.key[cells.cell]):
-        codes = np.unique(levels, return_inverse=True)[1].astype(np.int64)
+        codes = numbered(levels.astype(np.int64))[1]
         if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
             found.append(codes)
     return found or [np.zeros(len(cells.cell), dtype=np.int64)]
@@ -47,7 +47,7 @@ def factors(cells: Cells, *asked: Partition | None) -> list[NDArray[np.int64]]:
 def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     """Whether items with the same level of the fine factor always have the same level, as in equal factors."""
     count = int(levels.max()) + 1
-    return len(np.unique(fine * count + levels)) == int(fine.max()) + 1
+    return len(numbered(fine * count + levels)[0]) == int(fine.max()) + 1
 
 
 def are_columns(cells: Cells, *asked: Partition | None) -> bool:
@@ -140,7 +140,7 @@ def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -
     assert cells.mistaken is not None
     assert cells.predicted is not None
     classes = cells.mistaken.shape[1]
-    used, row = np.unique(cells.cell.astype(np.int64) * classes + cells.predicted, return_inverse=True)
+    used, row = numbered(cells.cell.astype(np.int64) * classes + cells.predicted)
     cell, predicted = used // classes, used % classes
     made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count, columns=columns)
     mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)

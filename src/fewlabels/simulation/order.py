@@ -27,7 +27,7 @@ from fewlabels.simulation.kernels.compare import REWARDS, ask_compare
 from fewlabels.simulation.kernels.confusion import ask_confusion
 from fewlabels.simulation.kernels.estimate import ask_estimate, ask_estimate_contest
 from fewlabels.simulation.kernels.identify import ask_lowest, ask_lowest_contest
-from fewlabels.simulation.kernels.value import ask_value, ask_value_contest
+from fewlabels.simulation.kernels.value import ask_linear_contest, ask_value, ask_value_contest
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.learned import ask_between_fits
 from fewlabels.tasks import Compare, Estimate, Identify, Task
@@ -209,12 +209,15 @@ def _identify_value(case: Case) -> Kernel | None:
     gauge = case.truth.gauge.of(case.view.cells)
     weight = gauge.weight
     one_sided = ((weight == 0).any(axis=1) & (weight >= 0).all(axis=1)).all() and weight.any()
-    many = known.outcomes == 2 and len(known.first) > m * _FEW_VALUES
-    by_contest = policy == choose.THOMPSON and not case.pool and many and one_sided
+    by_contest, groups = policy == choose.THOMPSON and not case.pool, len(known.first) - 1
+    by_sums = by_contest and known.outcomes == 2 and one_sided and groups >= m * _FEW_VALUES
+    by_prices = by_contest and not gauge.centre.any() and groups >= m * _MANY
 
     def ask(rng: np.random.Generator, run: Run, until: int) -> None:
-        if by_contest and (run.prior > 0).all():
+        if by_sums and (run.prior > 0).all():
             ask_value_contest(rng, run, gauge, m, until)
+        elif by_prices:
+            ask_linear_contest(rng, run, gauge.weight, m, until)
         else:
             ask_value(rng, run, gauge, m, policy, until)
 

@@ -13,7 +13,7 @@ from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
 from fewlabels.pool import NO_ANSWER
-from fewlabels.special import expit
+from fewlabels.special import gammaln
 from fewlabels.store.guides import Guide, Guides
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
@@ -51,7 +51,7 @@ class Service:
     """The shared state of the routes: the store's assessments by name, its people, and the settings."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        expit(0.0)  # it loads scipy.special: otherwise the first person who asks would wait for that
+        gammaln(1.0)  # it loads scipy.special: otherwise the first person who asks would wait for that
         self.store = store
         self.settings = settings
         self.people = People(store)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.learned.items.beside import by_group, lifts, patterns
+from fewlabels.partition import numbered
 from fewlabels.special import expit, logit
 
 if TYPE_CHECKING:
@@ -203,7 +204,8 @@ def strips(
     x, doubt = logit(s), s * (1 - s) * n
     x -= doubt @ x / doubt.sum()
     # Half by number and half by doubt: where nearly all items are sure, the few others must not share one strip.
-    order = np.argsort(x, kind="stable")
+    rows = np.flatnonzero(n)
+    order = rows[np.argsort(x[rows])]
     mass = np.cumsum(0.5 * n[order] / n.sum() + 0.5 * doubt[order] / doubt.sum())
     edges = np.unique(x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)])
     strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right"), *alike])
@@ -269,11 +271,12 @@ def _ordered(factors: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
 
 def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """The piece of each item, in which all levels are equal, and an item of each piece; in the order of the levels."""
-    code = levels[0].astype(np.int64)
-    for more in levels[1:]:
-        code = code * (int(more.max(initial=0)) + 1) + more
-    _, first, piece = np.unique(code, return_index=True, return_inverse=True)
-    return piece, first
+    piece = np.zeros(len(levels[0]), dtype=np.int64)
+    for level in levels:
+        piece = numbered(piece * (int(level.max(initial=0)) + 1) + level)[1]
+    item = np.empty(int(piece.max(initial=-1)) + 1, dtype=np.intp)
+    item[piece] = np.arange(len(piece))
+    return piece, item
 
 
 def _at(

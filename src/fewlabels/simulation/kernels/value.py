@@ -10,6 +10,7 @@ from fewlabels.simulation.kernels.choose import EPSILON, GREEDY
 from fewlabels.simulation.kernels.draws import draw_shares
 from fewlabels.simulation.kernels.jit import formula, kernel
 from fewlabels.simulation.kernels.loops import by_certain, by_contest, by_draws
+from fewlabels.simulation.kernels.prices import Prices, enter_prices, learn_price, new_prices, play_prices
 from fewlabels.simulation.kernels.sums import Sums, enter_sums, learn, new_sums, play_sums
 
 if TYPE_CHECKING:
@@ -104,3 +105,23 @@ def ask_value_contest(rng: np.random.Generator, run: Run, gauge: Gauge, m: int, 
         m,
     )
     _ask_contest(rng, run, m, until, field)
+
+
+@formula
+def _enter_linear(contest: Contest, field: Prices, run: Run, g: int, place: int) -> None:
+    """Let g take part once the new label is learned."""
+    if place >= 0:
+        learn_price(field, run.cell[place], run.outcome[place])
+    enter_prices(contest, field, g)
+
+
+_ask_linear_contest = by_contest(play_prices, _enter_linear)
+
+
+@kernel
+def ask_linear_contest(rng: np.random.Generator, run: Run, weight: NDArray[np.float64], m: int, until: int) -> None:
+    """Thompson sampling for `ask_value` where all centres are 0, in time independent of the number of groups.
+
+    For any number of outcomes and any weights, shape (cells, outcomes); population target.
+    """
+    _ask_linear_contest(rng, run, m, until, new_prices(run.first, run.prior + run.counts, weight, m))
