@@ -14,6 +14,7 @@ from fewlabels.simulation.contest_baselines import selector
 from fewlabels.simulation.contest_case import Contest
 from fewlabels.simulation.contest_learned import field_of, learned_run, stepwise_run
 from fewlabels.simulation.kernels.best import best_run
+from fewlabels.simulation.kernels.rows import exponentials, sum_of
 from fewlabels.simulation.kernels.voices import fit, prior_of
 
 
@@ -86,3 +87,13 @@ def test_the_selector_leaves_the_least_entropy_whatever_is_missing() -> None:
     said = model_cells(pool, fl.whole(pool)).said
     order, _ = selector(said, true, np.random.default_rng(0), 40)
     assert sorted(order.tolist()) == list(range(40))
+
+
+def test_exponentials_of_a_row_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(3)
+    rows = np.stack([np.zeros(200), np.concatenate([[-1e4, -600.0, 0.0, 600.0, 1e4], rng.normal(0, 20, 195)])])
+    exact = np.exp(np.clip(rows[1], -600, 600))
+    exponentials(rows, 1, np.empty(200))
+    assert rows[1] == pytest.approx(exact, rel=1e-12)
+    assert (rows[0] == 0).all()
+    assert sum_of(rows, 1) == pytest.approx(exact.sum(), rel=1e-12)
