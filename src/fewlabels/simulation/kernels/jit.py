@@ -29,7 +29,7 @@ def formula(function: F) -> F:
 
 
 def loose_formula(function: F) -> F:
-    """The same for a sum whose order does not matter, so that several parts of it can be added up at a time."""
+    """Compile a sum whose order does not matter, so that several parts of it are added up at a time."""
     return cast("F", _compiled(function, reorder=True))
 
 
