@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import betabinom
 
 import fewlabels as fl
 from fewlabels.cells import model_cells
-from fewlabels.learned.models import Panel, fit_sets, guesses
+from fewlabels.learned.models import BEFORE, Panel, fit_sets, guesses, stays_ahead
+from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest_baselines import selector
 from fewlabels.simulation.contest_case import Contest
 from fewlabels.simulation.contest_learned import field_of, learned_run, stepwise_run
+from fewlabels.simulation.kernels import best
 from fewlabels.simulation.kernels.best import best_run
+from fewlabels.simulation.kernels.rows import exponentials, sum_of
 from fewlabels.simulation.kernels.voices import fit, prior_of
+from fewlabels.tasks.models import joint
 
 
 def made(seed: int, models: int, classes: int, *, sure: bool, missing: bool, n: int = 90) -> tuple[fl.Pool, Any]:
@@ -72,6 +77,42 @@ def test_each_guess_is_fitted_as_by_the_library(sure: bool) -> None:
         assert lower @ lower.T == pytest.approx(slow.precision[0], rel=1e-4, abs=1e-4)
 
 
+def test_a_record_is_read_as_by_the_library_and_as_the_beta_binomial_says() -> None:
+    rng = np.random.default_rng(1)
+    wins, losses, left = rng.integers(0, 25, 300), rng.integers(0, 25, 300), rng.integers(0, 90, 300)
+    found = stays_ahead(wins, losses, left)
+    exact = betabinom.sf(np.ceil((losses + left - wins) / 2) - 1, left, wins + BEFORE, losses + BEFORE)
+    assert found == pytest.approx(exact, abs=1e-5)
+    assert [best.stays_ahead(*one) for one in zip(wins, losses, left, strict=True)] == pytest.approx(found, abs=1e-9)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_leader_of_a_run_is_unbeaten_as_by_the_library(missing: bool) -> None:
+    pool, true = made(8, 4, 3, sure=False, missing=missing)
+    cells = model_cells(pool, fl.whole(pool))
+    panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, 1)
+    asked = np.random.default_rng(2).permutation(len(panel.contested))[:25]
+    items = panel.contested[asked]
+    belief = joint(fl.Learned().on(cells, "pool").belief(Outcomes.of(cells, items, true[items].astype(np.int64))))
+    free = np.ones(len(panel.contested), dtype=np.bool_)
+    free[asked] = False
+    lead = int(belief.look.expected[0].argmax())
+    slow = min(_ends_level(cells.said, true, items, lead, h) for h in range(4) if h != lead)
+    assert belief.unbeaten().tolist() == pytest.approx([slow], abs=1e-5)
+    if slow >= 0.95:
+        assert best.unbeaten(field_of(panel, true), free, asked, lead) == pytest.approx(slow, abs=1e-5)
+    else:
+        assert slow - 1e-5 <= best.unbeaten(field_of(panel, true), free, asked, lead) < 0.95
+
+
+def _ends_level(said: Any, true: Any, items: Any, a: int, b: int) -> float:
+    """The same from the classes themselves."""
+    right, differ = said == true[:, None], said[:, a] != said[:, b]
+    wins, losses = ((right[items, x] & ~right[items, y]).sum() for x, y in ((a, b), (b, a)))
+    left = int(differ.sum() - differ[items].sum())
+    return float(betabinom.sf(np.ceil((losses + left - wins) / 2) - 1, left, wins + BEFORE, losses + BEFORE))
+
+
 def test_every_contested_item_can_be_asked_and_then_the_best_is_known() -> None:
     pool, true = made(6, 3, 2, sure=False, missing=False, n=30)
     cells = model_cells(pool, fl.whole(pool))
@@ -86,3 +127,13 @@ def test_the_selector_leaves_the_least_entropy_whatever_is_missing() -> None:
     said = model_cells(pool, fl.whole(pool)).said
     order, _ = selector(said, true, np.random.default_rng(0), 40)
     assert sorted(order.tolist()) == list(range(40))
+
+
+def test_exponentials_of_a_row_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(3)
+    rows = np.stack([np.zeros(200), np.concatenate([[-1e4, -600.0, 0.0, 600.0, 1e4], rng.normal(0, 20, 195)])])
+    exact = np.exp(np.clip(rows[1], -600, 600))
+    exponentials(rows, 1, np.empty(200))
+    assert rows[1] == pytest.approx(exact, rel=1e-12)
+    assert (rows[0] == 0).all()
+    assert sum_of(rows, 1) == pytest.approx(exact.sum(), rel=1e-12)

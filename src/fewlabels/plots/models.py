@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
-from fewlabels.tasks.models import TIE, surest
+from fewlabels.tasks.models import TIE, surest_best
 from fewlabels.wording import Style, chosen, counted, probability, shortened
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Models(Plot):
         estimates = reading.estimates
         models = len(reading.audit.pool.models)
         values = reading.values.reshape(len(reading.values), -1, models)
-        most = surest(reading.audit.belief(), reading.audit.spec.task.asks(reading.cells))
+        most = surest_best(reading.audit.belief(), reading.audit.spec.task.asks(reading.cells))
         rows: list[ModelRow] = []
         named = []
         for g in range(values.shape[1]):
@@ -84,7 +84,7 @@ class Models(Plot):
             for h in range(models):
                 at = g * models + h
                 name = estimates["group"][at]
-                chance = min(float(best[:, h].mean()), most)
+                chance = min(float(best[:, h].mean()), float(most[g]))
                 own = (estimates["mean"][at], estimates["low"][at], estimates["high"][at], chance)
                 apart = (float(mean[lead] - mean[h]), float(low[h]), float(high[h]))
                 counts = (0 if reading.right is None else reading.right[name], estimates["labelled"][at])

@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.cells import ModelCells, ModelRows
 from fewlabels.errors import SpecError
 from fewlabels.tasks import CompareModels
-from fewlabels.tasks.models import surest
+from fewlabels.tasks.models import surest, surest_best
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +91,10 @@ class Scores:
         draws = belief.draws(rng, _DRAWS)[..., 0].reshape(_DRAWS, -1, right.shape[1])
         sizes = self.case.cells.size.reshape(draws.shape[1], -1)[:, 0]
         values = np.einsum("mgh,g->mh", draws, sizes / sizes.sum())
-        self.most = surest(belief, task.asks(self.case.cells))
+        asks = task.asks(self.case.cells)
+        self.most = surest(belief, asks)
+        if not isinstance(task, CompareModels):
+            self.most = float(surest_best(belief, asks).min())
         self.read(values, belief.look.expected.sum(axis=0) / len(self.case.true))
 
     def _near(self, right: NDArray[np.float64], task: ModelsTask) -> bool:

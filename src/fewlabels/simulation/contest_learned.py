@@ -68,10 +68,15 @@ def field_of(panel: Panel, true: NDArray[np.int32]) -> Field:
     items, features, answers = panel.contested, panel.features, panel.answers
     shown = answers.shown(items, true[items])
     all_ = guesses(answers.models, pair=panel.pair)
+    main = features.base[:, : answers.width, 0].argmax(axis=1)
+    item, apart = np.nonzero(features.option != main[:, None])
     return Field(
         option=features.option,
         options=answers.options[items],
         others=answers.others[items],
+        main=main,
+        start=np.searchsorted(item, np.arange(len(items) + 1)),
+        apart=apart,
         base=features.base,
         x=np.empty((0, 0)) if features.x is None else features.x,
         true=np.where(shown < answers.options[items], shown, answers.width),

@@ -12,7 +12,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import best_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion
-from fewlabels.tasks.models import TIE, ModelsTask, joint, rows_of, surest
+from fewlabels.tasks.models import TIE, ModelsTask, joint, rows_of, surest_best
 from fewlabels.wording import probability
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Best(ModelsTask):
         values, used = self.drawn(belief, cells, rng, draws)
         means = self.split(self.metric.value(belief.mean(), cells), cells)
         lead = means.argmax(axis=1)
-        chance, sure = _certainty(values, lead, surest(belief, self.asks(cells)))
+        chance, sure = _certainty(values, lead, surest_best(belief, self.asks(cells)))
         labelled = np.rint(belief.counts.sum(axis=1)).astype(int).reshape(means.shape)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for g, first in enumerate(lead.tolist()):
@@ -87,7 +87,8 @@ class Best(ModelsTask):
         """The model with the highest mean in each group, and the probability that none is better."""
         lead = self.split(snapshot.mean, snapshot.cells).argmax(axis=1)
         drawn = self.split(snapshot.values, snapshot.cells)
-        return Conclusion(lead, _certainty(drawn, lead, surest(snapshot.belief, self.asks(snapshot.cells)))[1])
+        most = surest_best(snapshot.belief, self.asks(snapshot.cells))
+        return Conclusion(lead, _certainty(drawn, lead, most)[1])
 
     def is_right(
         self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
@@ -121,14 +122,16 @@ _COLUMNS = (
 )
 
 
-def _certainty(values: NDArray[np.float64], lead: NDArray[np.int64], most: float) -> tuple[NDArray[np.float64], float]:
+def _certainty(
+    values: NDArray[np.float64], lead: NDArray[np.int64], most: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
     """P(best) of each model, shape (groups, models), and P(the named are best in all groups); ties count for each.
 
-    None is more than `most`.
+    None is more than the `most` of its group, shape (groups,).
     """
     best = values >= values.max(axis=2, keepdims=True) - TIE
     sure = float(best[:, np.arange(len(lead)), lead].all(axis=1).mean())
-    return np.minimum(best.mean(axis=0), most), min(sure, most)
+    return np.minimum(best.mean(axis=0), most[:, None]), min(sure, float(most.min()))
 
 
 def _numbers(

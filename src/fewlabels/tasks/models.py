@@ -91,6 +91,15 @@ def surest(belief: Belief, asks: NDArray[np.bool_]) -> float:
     return (known + 1) / (known + 2) if asks[learning.open].any() else 1.0
 
 
+def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the largest probability that the leader of each group is stated to be the best with, shape (groups,).
+
+    It is not more than `surest`, and not more than what the leader's record against each rival says alone: the belief
+    about items learns from all labels who is right where two differ, and early on it can be sure of that too soon.
+    """
+    return np.minimum(joint(belief).unbeaten(), surest(belief, asks))
+
+
 def rows_of(cells: Cells) -> ModelCells:
     """The cells of a question about several models; cells of one are a SpecError."""
     if not isinstance(cells, ModelCells):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.panel import Learning, Panel
+from fewlabels.learned.models.record import BEFORE, stays_ahead
 from fewlabels.learned.models.truth import TruthBelief
 from fewlabels.learned.models.voices import (
     ALONE,
@@ -23,6 +24,7 @@ from fewlabels.learned.models.voices import (
 
 __all__ = [
     "ALONE",
+    "BEFORE",
     "CROWD",
     "CROWD_SLOPE",
     "NONE",
@@ -41,4 +43,5 @@ __all__ = [
     "fit_sets",
     "guesses",
     "listen",
+    "stays_ahead",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.learned.items.believed import LearnedBelief, Summary, strength
+from fewlabels.learned.models.record import stays_ahead
 from fewlabels.learned.models.voices import chances, draw_parameters, most_parameters
 from fewlabels.wording import percent
 
@@ -222,6 +223,19 @@ class ModelsBelief(LearnedBelief):
         contested = np.zeros((panel.groups, panel.answers.models))
         np.add.at(contested, panel.group[learning.asked], panel.answers.said[learning.asked] == self._truth[:, None])
         return np.asarray((learning.known - contested)[:, :1, None], dtype=float)
+
+    def unbeaten(self) -> NDArray[np.float64]:
+        """P(no rival overtakes the leader) by its record against each alone: the least of them, shape (groups,)."""
+        learning, panel = self.learning, self.learning.panel
+        lead, option = self.look.expected.argmax(axis=1), panel.answers.option
+        right = (option[learning.asked] == learning.place[:, None]).astype(np.int64)
+        found = np.ones(panel.groups)
+        for g, first in enumerate(lead.tolist()):
+            here, open_ = right[panel.group[learning.asked] == g], option[learning.open[learning.features.group == g]]
+            apart = here[:, [first]] - here
+            left = (open_ != open_[:, [first]]).sum(axis=0)
+            found[g] = stays_ahead((apart > 0).sum(axis=0), (apart < 0).sum(axis=0), left).min()
+        return found
 
     # --- the worth of a label
 

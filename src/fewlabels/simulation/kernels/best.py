@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SURE, _NEAR, _BATCHES = 0.95, 0.9, 12
+_BEFORE, _AHEAD = 4.0, 6.0  # as in learned/models/record.py
 # Each label has its own belief at first; later a twentieth of the labels come between two of them.
 _FIRST, _SHARE = 20, 20
 
@@ -42,6 +43,42 @@ def is_due(label: int) -> bool:
 
 
 _is_due = formula(is_due)
+
+
+@formula
+def stays_ahead(wins: int, losses: int, left: int) -> float:
+    """P(one model ends at least level with another), as `learned/models/record.py`."""
+    need = -((wins - losses - left) // 2)
+    a, b = wins + _BEFORE, losses + _BEFORE
+    share = a / (a + b)
+    spread = math.sqrt(left * share * (1 - share) * (1 + max(left - 1, 0) / (a + b + 1)))
+    if need <= 0 or left * share - need >= _AHEAD * spread:
+        return 1.0
+    level = math.lgamma(left + 1) - math.lgamma(a + b + left) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    total = 0.0
+    for more in range(need, left + 1):
+        ways = math.lgamma(more + 1) + math.lgamma(left - more + 1)
+        total += math.exp(level - ways + math.lgamma(more + a) + math.lgamma(left - more + b))
+    return min(total, 1.0)
+
+
+@formula
+def unbeaten(field: Field, free: NDArray[np.bool_], asked: NDArray[np.int64], lead: int) -> float:
+    """P(no rival overtakes the leader) by its record against each alone, as `ModelsBelief.unbeaten`."""
+    items, models = field.option.shape
+    least = 1.0
+    for h in range(models):
+        wins, losses, left = 0, 0, 0
+        for i in asked:
+            if field.option[i, lead] != field.option[i, h]:
+                wins += field.option[i, lead] == field.true[i]
+                losses += field.option[i, h] == field.true[i]
+        for i in range(items):
+            left += free[i] and field.option[i, lead] != field.option[i, h]
+        least = min(least, stays_ahead(wins, losses, left))
+        if least < _SURE:
+            break  # it is not sure, whatever the others say
+    return least
 
 
 @kernel
@@ -77,6 +114,7 @@ def best_run(
             lead, worth = int(sight.expected.argmax()), contest(field, free, sight)
             enough = label == items or (label + 1) / (label + 2) >= _SURE
             near = sure[0] < 0 and enough and is_best(sight.right, lead) >= _NEAR
+            near = near and unbeaten(field, free, order[:label], lead) >= _SURE
             if near and _is_sure(judge, field, free, known, thetas, lowers, weight, lead):
                 sure[0], sure[1] = label, lead
         while mark < len(budgets) and (label == budgets[mark] or label == items):

@@ -28,6 +28,11 @@ def formula(function: F) -> F:
     return cast("F", _compiled(function))
 
 
+def loose_formula(function: F) -> F:
+    """Compile a sum whose order does not matter, so that several parts of it are added up at a time."""
+    return cast("F", _compiled(function, reorder=True))
+
+
 @lru_cache
 def source_stamp() -> tuple[tuple[str, float, int], ...]:
     """Name, time and size of the files here that have compiled functions."""
@@ -47,10 +52,10 @@ def kernel(function: F) -> F:
     return cast("F", compiled)
 
 
-def _compiled(function: Callable[..., Any], *, cache: bool = False) -> Any:
+def _compiled(function: Callable[..., Any], *, cache: bool = False, reorder: bool = False) -> Any:
     """The function, compiled; without numba one that says so when it is called."""
     if numba is not None:
-        return numba.njit(nogil=True, cache=cache)(function)
+        return numba.njit(nogil=True, cache=cache, fastmath={"reassoc"} if reorder else False)(function)
 
     @wraps(function)
     def refuse(*_: object, **__: object) -> None:

@@ -5,12 +5,12 @@ The same formulas as in `learned/models/believed.py`. Draws are the innermost di
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fewlabels.simulation.kernels.jit import formula
+from fewlabels.simulation.kernels.rows import exponentials, sum_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,68 +65,138 @@ def draw_parameters(
 
 @formula
 def _add_alone(
-    field: Field, i: int, both: int, pick: NDArray[np.int64], theta: NDArray[np.float64], eta: NDArray[np.float64]
+    field: Field, i: int, both: int, pick: NDArray[np.int64], theta: NDArray[np.float64], gap: NDArray[np.float64]
 ) -> None:
-    """Add the weight of the voice in the draws in which one model alone is a voice."""
-    b = field.base.shape[2]
+    """Add the weight of the voice in the draws in which one model alone is a voice; to the last row for the main."""
+    b, main, spare = field.base.shape[2], field.main[i], len(gap) - 1
     for m in range(both, len(pick)):
         h = pick[m] - len(field.spreads)
         o = field.option[i, h]
-        if o >= 0:
-            eta[o, m] += theta[b, m] + (theta[b + 1, m] * field.x[i, h] if b == 3 else 0.0)
+        value = theta[b, m] + (theta[b + 1, m] * field.x[i, h] if b == 3 else 0.0)
+        if o == main:
+            gap[spare, m] -= value
+        elif o >= 0:
+            gap[o, m] += value
 
 
 @formula
-def _log_odds(
-    field: Field, i: int, both: int, pick: NDArray[np.int64], theta: NDArray[np.float64], eta: NDArray[np.float64]
-) -> int:
-    """The log-odds of an item's options into eta, (options + none, draws), "none of them" after them; how many."""
-    models, b, width, n = field.option.shape[1], field.base.shape[2], field.base.shape[1] - 1, len(pick)
-    last = field.options[i]
-    rows = last + 1 if field.others[i] else last
-    for j in range(rows):
-        at = j if j < last else width
-        for d in range(b):
-            share = field.base[i, at, d]
-            for m in range(n):
-                eta[j, m] = share * theta[d, m] + (eta[j, m] if d > 0 else 0.0)
-    for h in range(models):
+def _add_all(field: Field, i: int, both: int, theta: NDArray[np.float64], gap: NDArray[np.float64]) -> None:
+    """Add the weights of the voices in the draws in which all models are voices.
+
+    Most models give the main answer: their weights are those of all, in the last row of gap already, less the others'.
+    """
+    models, b, main, spare = field.option.shape[1], field.base.shape[2], field.main[i], len(gap) - 1
+    for k in range(field.start[i], field.start[i + 1]):
+        h = field.apart[k]
+        o = field.option[i, h] if field.option[i, h] >= 0 else spare
+        for m in range(both):
+            gap[o, m] += theta[b + h, m]
+    for o in range(field.options[i]):
+        if o != main:
+            for m in range(both):
+                gap[spare, m] += gap[o, m]
+    for h in range(models if b == 3 else 0):
         o = field.option[i, h]
         if o >= 0:
+            row, x = spare if o == main else o, -field.x[i, h] if o == main else field.x[i, h]
             for m in range(both):
-                eta[o, m] += theta[b + h, m]
-            if b == 3:
-                for m in range(both):
-                    eta[o, m] += theta[b + models + h, m] * field.x[i, h]
-    _add_alone(field, i, both, pick, theta, eta)
+                gap[row, m] += x * theta[b + models + h, m]
+
+
+@formula
+def _gaps(
+    field: Field,
+    i: int,
+    both: int,
+    pick: NDArray[np.int64],
+    theta: NDArray[np.float64],
+    every: NDArray[np.float64],
+    gap: NDArray[np.float64],
+) -> int:
+    """The log-odds of an item's options less those of its main one, into gap, (options + none, draws); how many.
+
+    "None of them" comes after the options. The last row of gap is beyond what is needed: for the part that all share.
+    `every`: the weights of all voices together in each draw.
+    """
+    b, n, main = field.base.shape[2], len(pick), field.main[i]
+    last, spare = field.options[i], len(gap) - 1
+    rows = last + 1 if field.others[i] else last
+    for j in range(rows):
+        for m in range(n):
+            gap[j, m] = 0.0
+    for m in range(n):
+        gap[spare, m] = -every[m]
+    _add_all(field, i, both, theta, gap)
+    _add_alone(field, i, both, pick, theta, gap)
+    for j in range(rows):
+        at = j if j < last else field.base.shape[1] - 1
+        for m in range(n if j != main else 0):
+            gap[j, m] += gap[spare, m]
+        for d in range(b if j != main else 0):
+            more = field.base[i, at, d] - field.base[i, main, d]
+            for m in range(n):
+                gap[j, m] += more * theta[d, m]
     return rows
 
 
 @formula
 def _reveal(
-    eta: NDArray[np.float64], rows: int, uniform: NDArray[np.float32], shown: NDArray[np.int16]
-) -> NDArray[np.float64]:
+    gap: NDArray[np.float64],
+    rows: int,
+    main: int,
+    uniform: NDArray[np.float32],
+    shown: NDArray[np.int32],
+    scratch: NDArray[np.float64],
+    mean: NDArray[np.float64],
+) -> None:
     """Turn log-odds into the option that each draw shows, and the mean chance of each, shape (rows,)."""
-    n = len(shown)
-    top, total, mean = np.full(n, -np.inf), np.zeros(n), np.empty(rows)
+    n, total = len(shown), len(gap) - 1  # the last row is needed no longer
+    # A loop for each array that changes: the compiler does several numbers at a time only if it sees that none overlap.
+    gap[total] = 1.0
+    gap[main] = 1.0
     for j in range(rows):
-        for m in range(n):
-            top[m] = max(top[m], eta[j, m])
-    for j in range(rows):
-        for m in range(n):
-            eta[j, m] = math.exp(eta[j, m] - top[m])
-            total[m] += eta[j, m]
-    top[:] = 0.0
+        if j != main:
+            exponentials(gap, j, scratch)
+            for m in range(n):
+                gap[total, m] += gap[j, m]
+    for m in range(n):
+        gap[total, m] = 1.0 / gap[total, m]
+    scratch[:] = 0.0
     shown[:] = 0
     for j in range(rows):
-        sum_ = 0.0
         for m in range(n):
-            p = eta[j, m] / total[m]
-            sum_ += p
-            top[m] += p
-            shown[m] += uniform[m] > top[m]
-        mean[j] = sum_ / n
-    return mean
+            gap[j, m] *= gap[total, m]
+        for m in range(n):
+            scratch[m] += gap[j, m]
+        for m in range(n):
+            shown[m] += uniform[m] > scratch[m]
+        mean[j] = sum_of(gap, j) / n
+
+
+@formula
+def _tally(
+    field: Field,
+    i: int,
+    shown: NDArray[np.int32],
+    mean: NDArray[np.float64],
+    expected: NDArray[np.float64],
+    right: NDArray[np.int32],
+    more: NDArray[np.int32],
+) -> None:
+    """Add an item to what each model has right beyond one that always gives the main answer; that one comes last."""
+    n, main, all_main = len(shown), field.main[i], len(right) - 1
+    expected[all_main] += mean[main]
+    for m in range(n):
+        right[all_main, m] += shown[m] == main
+    for o in range(-1, field.options[i]):
+        for m in range(n):
+            more[o, m] = np.int32(shown[m] == o) - np.int32(shown[m] == main)
+    for k in range(field.start[i], field.start[i + 1]):
+        h = field.apart[k]
+        o = field.option[i, h]
+        expected[h] += (mean[o] if o >= 0 else 0.0) - mean[main]
+        for m in range(n):
+            right[h, m] += more[o, m]
 
 
 @formula
@@ -140,28 +210,30 @@ def look(
 ) -> Sight:
     """Draw the truth of every item that has no label, as `ModelsBelief.look`; known: right answers so far."""
     items, models = field.option.shape
-    width, n = field.base.shape[1] - 1, len(pick)
+    width, b, n = field.base.shape[1] - 1, field.base.shape[2], len(pick)
     both = int(np.searchsorted(pick, len(field.spreads)))  # the draws in which all models are voices come first
-    chance, expected, right = np.zeros((items, width + 1)), known.copy(), np.empty((models, n))
+    every, mean = np.zeros(n), np.empty(width + 1)
     for h in range(models):
-        right[h] = known[h]
-    eta, shown = np.empty((width + 1, n)), np.empty(n, dtype=np.int16)
+        for m in range(both):
+            every[m] += theta[b + h, m]
+    chance, expected = np.zeros((items, width + 1)), np.zeros(models + 1)
+    right = np.zeros((models + 1, n), dtype=np.int32)
+    gap, shown, scratch = np.empty((width + 2, n)), np.empty(n, dtype=np.int32), np.empty(n)
+    more = np.empty((width + 1, n), dtype=np.int32)
     for i in range(items):
         if not free[i]:
             continue
-        rows = _log_odds(field, i, both, pick, theta, eta)
-        mean = _reveal(eta, rows, uniform[i], shown)
         last = field.options[i]
-        chance[i, :last] = mean[:last]
-        if rows > last:
-            chance[i, width] = mean[last]
-        for h in range(models):
-            o = field.option[i, h]
-            if o >= 0:
-                expected[h] += chance[i, o]
-                for m in range(n):
-                    right[h, m] += shown[m] == o
-    return Sight(chance, expected, right)
+        rows = _gaps(field, i, both, pick, theta, every, gap)
+        _reveal(gap, rows, field.main[i], uniform[i], shown, scratch, mean)
+        for j in range(rows):
+            chance[i, j if j < last else width] = mean[j]
+        _tally(field, i, shown, mean, expected, right, more)
+    drawn = np.empty((models, n))
+    for h in range(models):
+        for m in range(n):
+            drawn[h, m] = known[h] + right[h, m] + right[models, m]
+    return Sight(chance, expected[:models] + expected[models] + known, drawn)
 
 
 @formula

@@ -24,6 +24,8 @@ class Field(NamedTuple):
 
     option: the option that each model chooses, −1 for none, shape (items, models).
     options, others: the number of options, and whether none of them can be true, shape (items,).
+    main: the option that most models choose, shape (items,).
+    start, apart: the models that do not choose it, item by item; those of item i are start[i] to start[i + 1].
     base: the features of the crowd, shape (items, options + none, 2 or 3).
     x: the confidences in logits, shape (items, models); (0, 0) without.
     true: the option that a label shows, shape (items,).
@@ -38,6 +40,9 @@ class Field(NamedTuple):
     option: NDArray[np.int16]
     options: NDArray[np.int64]
     others: NDArray[np.bool_]
+    main: NDArray[np.int64]
+    start: NDArray[np.int64]
+    apart: NDArray[np.int64]
     base: NDArray[np.float64]
     x: NDArray[np.float64]
     true: NDArray[np.int64]
