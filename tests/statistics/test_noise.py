@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.noise import Ballots, NoisyBelief, Usual, impute, worth
 from fewlabels.noise.likelihood import _MISLED, class_chances
-from fewlabels.noise.people import BOTH, Errors, Votes
+from fewlabels.noise.people import BOTH, GRID, Errors, Votes
 from fewlabels.noise.starts import starts
 
 if TYPE_CHECKING:
@@ -96,6 +96,21 @@ def test_the_sampler_begins_all_along_the_ridge() -> None:
     right, odds = begun(known)
     assert np.ptp(right) == 0  # every class is known
     assert abs(expit(odds).mean() - 0.2) < 0.07  # 150 votes, as a tenth of them are about what the classifier misses
+
+
+@pytest.mark.parametrize(("people", "classes"), [(1, 1), (2, 3), (20, 10)])
+def test_the_level_of_few_people_is_less_certain_than_that_of_many(people: int, classes: int) -> None:
+    """The prior of the mean log-odds of votes, against draws of m, people and classes."""
+    rng, n = np.random.default_rng(13), 20_000
+    person, true = rng.integers(0, people, 60), rng.integers(0, classes, 60)
+    sigma = rng.choice([0.15, 0.4, 0.8], p=[0.3, 0.4, 0.3], size=(n, 1))
+    m = logit(0.2) + 0.25 * rng.standard_normal((n, 1))
+    votes = m + (sigma * rng.standard_normal((n, people)))[:, person] + 0.5 * rng.standard_normal((n, classes))[:, true]
+    weight = np.exp(Usual(0.8).log_prior_of_level(person, true))
+    mean = weight @ GRID / weight.sum()
+    found = weight @ (GRID - mean) ** 2 / weight.sum()
+    # The variance of 20,000 draws is known to 2% (more of its kurtosis), and the grid ends at 1.1.
+    assert found == pytest.approx(votes.mean(axis=1).var(), rel=0.06)
 
 
 def test_classes_are_those_of_bayes_rule_counted_out() -> None:

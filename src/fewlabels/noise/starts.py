@@ -74,15 +74,25 @@ def starts(
     fits *= len(guess) / len(some)
     fits += usual.log_prior_of_level(ballots.person, most[ballots.row])[::_EVERY]
     fits -= ((level - spread[0]) / spread[1])[:, None] ** 2 / 2
-    weight = np.exp(fits - fits.max()).reshape(1, -1)
     begun = []
-    for place in pick(rng, np.repeat(weight, count, axis=0)).tolist():
+    for place in _spread_out(rng, np.exp(fits - fits.max()).ravel(), count).tolist():
         s, m = np.unravel_index(place, fits.shape)
         shift = _SHIFT[s] + (rng.random() - 0.5) * (_SHIFT[1] - _SHIFT[0])
         errors = _alike(plain, grid[m] + (rng.random() - 0.5) * (grid[1] - grid[0]))
         chances = class_chances(ballots, guess, expit(own + shift), mistakes, slips, errors, doubt)
         begun.append((pick(rng, chances), errors))
     return begun
+
+
+def _spread_out(rng: np.random.Generator, weight: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Places drawn with these weights, at even distances along their sum: so they reach as far as the weights do.
+
+    >>> sorted(_spread_out(np.random.default_rng(0), np.array([1.0, 1.0, 2.0]), 4).tolist())
+    [0, 1, 2, 2]
+    """
+    edges = np.cumsum(weight)
+    places = np.searchsorted(edges, (np.arange(count) + rng.random()) / count * edges[-1])
+    return rng.permutation(np.minimum(places, len(weight) - 1))
 
 
 def _level_prior(chance: Chance, rng: np.random.Generator) -> tuple[float, float]:
