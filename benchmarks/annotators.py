@@ -82,12 +82,11 @@ def foreseen(study: Study, given: argparse.Namespace) -> None:
     inside = [(row.low or 0) <= row.items <= (np.inf if row.high is None else row.high) for row in rows]
     ratio = np.median([row.more / max(row.items, 1) for row in rows if row.more is not None])
     again = np.median([row.votes / max(row.items, 1) for row in rows])
-    print(
-        f"{np.mean(inside):.0%} of {given.runs} in the 80 % range; foreseen ÷ took {ratio:.2f}; votes ÷ items {again:.2f}"
-    )
+    print(f"{np.mean(inside):.0%} of {given.runs} in the 80 % range; foreseen ÷ took {ratio:.2f}")
+    print(f"votes ÷ items {again:.2f}")
     budgets = (100, 200, 300, 400, 600, 800)
-    how = {"task": study.task(given), "target": "pool", "stop": stop}
-    made = fl.plan(study.pool, **how, budgets=budgets, runs=30, noisy=True)
+    task = study.task(given)
+    made = fl.plan(study.pool, task=task, target="pool", stop=stop, budgets=budgets, runs=30, noisy=True)
     took = np.quantile([given.labels + row.items for row in rows], 0.8)
     print(f"the plan recommended {made.recommended}; 80 % of the runs had it after {took:.0f} items")
 

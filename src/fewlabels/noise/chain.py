@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     Draw = Callable[[np.random.Generator], NDArray[np.float64]]
 
-# Rounds that are thrown away after each beginning, because they remember it; rounds that are kept; and beginnings. Where
-# single votes leave it open who is wrong, a round is where its beginning was: so there are as many as are kept.
+# Rounds that are thrown away after each beginning, because they remember it; rounds that are kept; and beginnings.
+# Where single votes leave it open who is wrong, a round is near its beginning: so there are as many as are kept.
 _BURN, _KEPT, _CHAINS = 2, 32, 32
 # Classes and people depend on each other, so they are drawn in turn this often in a round, for each fit of the chances.
 _INNER = 4
