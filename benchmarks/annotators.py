@@ -2,13 +2,16 @@
 
     python benchmarks/annotators.py cifar10h.npz --runs 100 --labels 500 --second 0.1
     python benchmarks/annotators.py cifar10h.npz --runs 20 --labels 300 --asked lowest
+    python benchmarks/annotators.py cifar10h.npz --runs 12 --labels 100 --asked estimate --until 0.06
 
 The file has `scores` (items, classes), `labels` (items,) and `human_counts` (items, classes): how many of about fifty
 people gave each class to each item. A simulated annotator says what one of those people said, at random; so items that
 are hard for people are hard for all of them. Items are drawn at random, a part of them gets a second vote, and two
 ways of reading the votes are compared: every label as true, and the model of `fewlabels.noise`. `--part` takes only the
 first or the second half of the items. With `--asked`, a whole assessment is played instead: its policy steers labels to
-the worst class, or to what the average needs, and it asks for second votes where they are worth it.
+the worst class, or to what the average needs, and it asks for second votes where they are worth it. With `--until` as
+well, the assessment says after those labels how many more it will take until the interval of the average is so wide,
+and goes on until it is: did the forecast come true, and the plan made before the first label?
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,9 +28,12 @@ from fewlabels.labelling.voting import Chance
 from fewlabels.noise import Ballots, NoisyBelief, Usual, impute
 from fewlabels.outcomes import Outcomes
 
+if TYPE_CHECKING:
+    from fewlabels.tasks import Task
+
 
 def main() -> None:
-    """Print a line for each way of reading."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("--runs", type=int, default=100)
@@ -37,8 +43,17 @@ def main() -> None:
     parser.add_argument("--asked", choices=["random", "lowest", "estimate"], default="random")
     parser.add_argument("--part", choices=["all", "first", "second"], default="all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--until", type=float, help="the width at which an assessment stops: is it foreseen?")
     given = parser.parse_args()
     study = Study(given.file, given.part)
+    if given.until is None:
+        compared(study, given)
+    else:
+        foreseen(study, given)
+
+
+def compared(study: Study, given: argparse.Namespace) -> None:
+    """Print both ways of reading."""
     start = time.process_time()
     play = study.run if given.asked == "random" else study.play
     rows = [play(np.random.default_rng([given.seed, run]), given) for run in range(given.runs)]
@@ -56,6 +71,34 @@ def main() -> None:
         )
     wrong = np.array([row.wrong for row in rows])
     print(f"people are wrong, by the model: {wrong.mean():.4f}; really {1 - study.people_right:.4f}")
+
+
+def foreseen(study: Study, given: argparse.Namespace) -> None:
+    """Print what forecasts said beside what it took, and the plan."""
+    stop = fl.Stop(overall=given.until)
+    rows = [study.foresee(np.random.default_rng([given.seed, run]), given, stop) for run in range(given.runs)]
+    for row in rows:
+        print(f"foreseen {row.more} ({row.low} to {row.high}), took {row.items} items and {row.votes} votes")
+    inside = [(row.low or 0) <= row.items <= (np.inf if row.high is None else row.high) for row in rows]
+    ratio = np.median([row.more / max(row.items, 1) for row in rows if row.more is not None])
+    again = np.median([row.votes / max(row.items, 1) for row in rows])
+    print(f"{np.mean(inside):.0%} of {given.runs} in the 80 % range; foreseen ÷ took {ratio:.2f}")
+    print(f"votes ÷ items {again:.2f}")
+    budgets = (100, 200, 300, 400, 600, 800)
+    task = study.task(given)
+    made = fl.plan(study.pool, task=task, target="pool", stop=stop, budgets=budgets, runs=30, noisy=True)
+    took = np.quantile([given.labels + row.items for row in rows], 0.8)
+    print(f"the plan recommended {made.recommended}; 80 % of the runs had it after {took:.0f} items")
+
+
+class Foreseen(NamedTuple):
+    """A forecast, and the further items and votes that it took."""
+
+    more: int | None
+    low: int | None
+    high: int | None
+    items: int
+    votes: int
 
 
 class Read(NamedTuple):
@@ -98,8 +141,8 @@ class Study:
         assert sums is not None
         looks = np.asarray(sums, dtype=float)
         imputed = impute(ballots, self.predicted, chance, looks, Usual(), rng, confidence=self.pool.confidence)
-        plain = self._numbers(self._belief(ballots.items, ballots.majority()), rng)
-        model = self._numbers(NoisyBelief.of([self._belief(imputed.items, true) for true in imputed.labels]), rng)
+        plain = self._numbers(self._beliefs(ballots.items, ballots.majority()[None])[0], rng)
+        model = self._numbers(NoisyBelief.of(self._beliefs(imputed.items, imputed.labels)), rng)
         true = self.true[ballots.items]
         most_probable = imputed.probability.argmax(axis=1)
         return Read(
@@ -110,10 +153,9 @@ class Study:
 
     def play(self, rng: np.random.Generator, given: argparse.Namespace) -> Read:
         """Play whole assessments that ask by their own policy: with labels taken as true, and with the model."""
-        task = fl.Estimate(fl.Accuracy()) if given.asked == "estimate" else fl.Identify(fl.Accuracy(), lowest=1)
         seed, ways = int(rng.integers(2**31)), []
         for noisy in (False, True):
-            audit = fl.create(None, "played", self.pool, task=task, target="pool", seed=seed, noisy=noisy)
+            audit = fl.create(None, "played", self.pool, task=self.task(given), target="pool", seed=seed, noisy=noisy)
             self._label(audit, rng, given)
             row = next(iter(audit.estimates(groups=fl.whole(self.pool)).rows()))
             labels = audit.labels()
@@ -123,19 +165,40 @@ class Study:
         votes = Counter(event.item for event in audit.history() if event.label is not None)
         return Read((ways[0], ways[1]), audit.annotators().floor, float(np.mean([n > 1 for n in votes.values()])))
 
-    def _label(self, audit: fl.Assessment, rng: np.random.Generator, given: argparse.Namespace) -> None:
-        """Let people label in turn, 20 items each time."""
+    def task(self, given: argparse.Namespace) -> Task:
+        """The question of the assessments that are played."""
+        return fl.Estimate(fl.Accuracy()) if given.asked == "estimate" else fl.Identify(fl.Accuracy(), lowest=1)
+
+    def foresee(self, rng: np.random.Generator, given: argparse.Namespace, stop: fl.Stop) -> Foreseen:
+        """Play a noisy assessment, let it forecast, and go on until its rule is met."""
+        seed = int(rng.integers(2**31))
+        audit = fl.create(None, "x", self.pool, task=self.task(given), target="pool", seed=seed, noisy=True, stop=stop)
+        turn = self._label(audit, rng, given)
+        seen, before, votes = fl.forecast(audit), audit.labelled, audit.seq
+        while not audit.standing().reached and audit.labelled < before + 1_000:
+            turn = self._turn(audit, rng, given, turn)
+        given_since = sum(event.label is not None for event in audit.history() if event.seq > votes)
+        return Foreseen(seen.more, seen.low, seen.high, audit.labelled - before, given_since)
+
+    def _label(self, audit: fl.Assessment, rng: np.random.Generator, given: argparse.Namespace) -> int:
+        """Let people label in turn, 20 items each time; the number of turns."""
         turn = 0
         while audit.labelled < given.labels:
-            who, turn = f"p{turn % given.people}", turn + 1
-            items = audit.ask(20, annotator=who, slack=0.3).ids
-            votes = self.votes[self.pool.positions(items)]
-            said = [self.pool.classes[rng.choice(votes.shape[1], p=one)] for one in votes]
-            audit.tell(dict(zip(items, said, strict=True)), annotator=who)
+            turn = self._turn(audit, rng, given, turn)
+        return turn
 
-    def _belief(self, items: np.ndarray, labels: np.ndarray) -> fl.Belief:
+    def _turn(self, audit: fl.Assessment, rng: np.random.Generator, given: argparse.Namespace, turn: int) -> int:
+        """Let the next person label 20 items."""
+        who = f"p{turn % given.people}"
+        items = audit.ask(20, annotator=who, slack=0.3).ids
+        votes = self.votes[self.pool.positions(items)]
+        said = [self.pool.classes[rng.choice(votes.shape[1], p=one)] for one in votes]
+        audit.tell(dict(zip(items, said, strict=True)), annotator=who)
+        return turn + 1
+
+    def _beliefs(self, items: np.ndarray, labels: np.ndarray) -> list[fl.Belief]:
         wrong = (labels != self.predicted[items]).astype(np.int64)
-        return self.prepared.belief(Outcomes.of(self.cells, items, wrong))
+        return self.prepared.beliefs([Outcomes.of(self.cells, items, one) for one in wrong])
 
     def _numbers(self, belief: fl.Belief, rng: np.random.Generator) -> tuple[float, float, float]:
         draws = belief.draws(rng, 2_000)[:, :, 0] @ self.share

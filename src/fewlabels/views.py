@@ -118,9 +118,8 @@ class Views(Record):
                 self.spec.prior.check(fine)
         prepared = prepared or self.spec.prior.on(fine, self.spec.target)
 
-        def read(items: NDArray[np.int64], true: NDArray[np.int32]) -> Believed:
-            """What some labels say."""
-            belief: Belief | Strata = prepared.belief(metric.outcomes(pool, fine, items, true))
+        def read(belief: Belief | Strata, items: NDArray[np.int64], true: NDArray[np.int32]) -> Believed:
+            """What some labels say, from the belief about the fine cells."""
             if fine is not cells:
                 first = np.unique(fine.cell, return_index=True)[1]
                 belief = Strata(cast("Belief", belief), cells.cell[first].astype(np.int64), cells.size)
@@ -130,9 +129,9 @@ class Views(Record):
             return rectified(belief, pool.confidence, shown, self._results_rng(), pool.count)
 
         items, *each = labels
-        if self._voting is None:
-            return metric, read(items, each[0]), cells
-        return metric, NoisyBelief.of([read(items, true) for true in each]), cells
+        beliefs = prepared.beliefs([metric.outcomes(pool, fine, items, true) for true in each])
+        parts = [read(belief, items, true) for belief, true in zip(beliefs, each, strict=True)]
+        return metric, parts[0] if self._voting is None else NoisyBelief.of(parts), cells
 
     def possible_labels(self) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
         """The labelled items, and their true classes: once, or where labels may be wrong as often as they were drawn.

@@ -207,6 +207,26 @@ def test_weights_and_means_agree_with_brute_force_where_cells_are_unrelated(each
     assert mean == pytest.approx(weight @ means[:, 1:], abs=0.01)
 
 
+def test_several_versions_of_the_labels_are_fitted_as_one_by_one():
+    """Also where they do not fit into one block, and where some cells have no label."""
+    rng = np.random.default_rng(25)
+    cell = np.repeat(np.arange(12), 3)
+    kinds = ((0.7, 0.8, 0.6, 0.8, 0.25, 0.4, 0.5), (0.3, 2.0, 1.5, 0.2, 0.5, 0.0, 0.5))
+    strips = strips_of(cell, rng.normal(0, 1.5, 36), rng.normal(0, 0.6, 12), np.full(36, 10), kinds)
+    labels = np.where(cell < 9, rng.integers(0, 4, 36), 0).astype(float)
+    right = rng.binomial(labels.astype(int), rng.uniform(0.1, 0.9, (7, 1)), (7, 36)).astype(float)
+    together = fit.learn_several(strips, right, labels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "_BLOCK", 1)
+        apart = fit.learn_several(strips, right, labels)
+    for version, found, alone in zip(right, together, apart, strict=True):
+        one = trust.learn(strips, version, labels)
+        for same in (found, alone):
+            assert same.weight == pytest.approx(one.weight, abs=1e-3)
+            for mine, its in zip(same.moments(strips.size), one.moments(strips.size), strict=True):
+                assert mine == pytest.approx(its, rel=2e-3, abs=1e-5)  # Newton ends at a gain of 1e-5
+
+
 def test_the_slope_between_cells_agrees_with_brute_force():
     """Twelve cells whose confidences are alike within and tell much between: g moves away from its prior, rightly."""
     rng = np.random.default_rng(24)

@@ -145,10 +145,9 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
     cells = metric.cells(mirror, pieces)
     prior = Learned().across(cells, audit.spec.target, audit.groups)
     items, each = audit.possible_labels()
-    beliefs = [
-        prior.belief(metric.outcomes(mirror, cells, items, (~_passed_by(audit, items, true)).astype(np.int32)))
-        for true in each
-    ]
+    beliefs = prior.beliefs(
+        [metric.outcomes(mirror, cells, items, (~_passed_by(audit, items, true)).astype(np.int32)) for true in each]
+    )
     belief = NoisyBelief.of(beliefs) if audit.spec.noisy else beliefs[0]
     rng = np.random.default_rng([audit.spec.seed, 0, _STREAM])
     values = value_draws(metric, belief, cells, rng, affordable(draws, belief))

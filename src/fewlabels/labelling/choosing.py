@@ -174,4 +174,4 @@ class Choosing(Upkeep):
             return self._prior.belief(ledger.outcomes(items=self.spec.prior.uses_items))
         imputed, metric = self._voting.told(ledger, slack).imputed, self.spec.task.metric
         each = [metric.outcomes(self.pool, self._cells, imputed.items, true) for true in imputed.labels]
-        return NoisyBelief.of([self._prior.belief(outcomes) for outcomes in each])
+        return NoisyBelief.of(self._prior.beliefs(each))

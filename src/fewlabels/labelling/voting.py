@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.labelling.votes import Who
@@ -37,7 +39,7 @@ _FEW = 8
 # Groups are split by the predicted class if there are no more of both together.
 _MOST_CELLS = 200
 # Rounds of the sampler where an earlier state of the log is looked at, for a point of a curve.
-_THEN = {"kept": 12, "burn": 3, "chains": 4}
+_THEN = {"kept": 12, "burn": 2, "chains": 6}
 
 
 class Told(NamedTuple):
@@ -163,16 +165,20 @@ def _by_class_too(asking: Partition, pool: Pool) -> Partition:
 
 
 class Chance:
-    """Draws of P(right) of every item, from the prior's own model fitted to labels that may be true."""
+    """P(right) of every item, from the prior's own model fitted to labels that may be true."""
 
     def __init__(self, cells: Cells, prepared: Prepared, predicted: NDArray[np.int64]) -> None:
         self._cells, self._prepared, self._predicted = cells, prepared, predicted
 
     def __call__(
-        self, rng: np.random.Generator, items: NDArray[np.int64], true: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+        self, items: NDArray[np.int64], true: NDArray[np.int64]
+    ) -> list[Callable[[np.random.Generator], NDArray[np.float64]]]:
+        """For each version of the classes, shape (versions, items), what draws P(right) of every item of the pool."""
         shown = (true != self._predicted[items]).astype(np.int64)
-        belief = self._prepared.belief(Outcomes.of(self._cells, items, shown))
+        beliefs = self._prepared.beliefs([Outcomes.of(self._cells, items, one) for one in shown])
+        return [partial(self._drawn, belief) for belief in beliefs]
+
+    def _drawn(self, belief: Belief, rng: np.random.Generator) -> NDArray[np.float64]:
         if isinstance(belief, TrustBelief):
             strip = belief.model.strips.strip
             return np.where(strip >= 0, belief.model.draws(rng, 1)[0][strip], 0.0)

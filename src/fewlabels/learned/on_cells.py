@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.cells import cell_means
 from fewlabels.errors import InputError
 from fewlabels.learned.classes import ClassBelief
-from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, strips
+from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, learn_several, strips
 from fewlabels.learned.mistakes import expected
 from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.partition import by_columns_alone, items_of, numbered
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Target
+    from fewlabels.belief import Belief, Target
     from fewlabels.cells import Cells, ModelCells
     from fewlabels.learned.items import Strips
     from fewlabels.learned.mistakes import Expected
@@ -74,13 +74,40 @@ def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]], columns:
     return replace(made, strip=strip)
 
 
+class _Seen(NamedTuple):
+    """Right answers, labels that tell something, and labels, in each strip; three of shape (strips,)."""
+
+    right: NDArray[np.float64]
+    told: NDArray[np.float64]
+    seen: NDArray[np.int64]
+
+
 def _fitted(
-    cells: Cells, strips: Strips, outcomes: Outcomes, telling: NDArray[np.bool_] | None = None
-) -> dict[str, Any]:
+    cells: Cells, strips: Strips, each: Sequence[Outcomes], telling: NDArray[np.bool_] | None = None
+) -> list[dict[str, Any]]:
     """Fit the model of items: the posterior, the unlabelled items of each strip, and the share that was answered.
 
-    `telling` says of each item whether its label tells something, shape (items,); None if all do.
+    Once for each of several outcomes. `telling` says of each item whether its label tells something, shape (items,);
+    None if all do.
     """
+    by_strip = [_in_strips(strips, outcomes, telling) for outcomes in each]
+    told = by_strip[0].told
+    if len(each) > 1 and all(np.array_equal(one.told, told) for one in by_strip):
+        models = learn_several(strips, np.array([one.right for one in by_strip]), told)
+    else:
+        models = [learn(strips, one.right, one.told) for one in by_strip]
+    share = None
+    if cells.answered is not None:
+        share = cell_means(cells.answered.astype(float), cells.cell, len(cells), cells.partition.count)
+    fitted = []
+    for one, model in zip(by_strip, models, strict=True):
+        free = strips.size - one.seen
+        free = free if share is None else np.where(share[strips.cell] > 0, free, 0)
+        fitted.append({"model": model.pruned(), "free": free, "answered": share})
+    return fitted
+
+
+def _in_strips(strips: Strips, outcomes: Outcomes, telling: NDArray[np.bool_] | None) -> _Seen:
     if len(outcomes.items) != outcomes.labels:
         raise InputError(
             "Learned() needs the labelled items, not only their counts. Use Outcomes.of(cells, items, shown)."
@@ -92,18 +119,17 @@ def _fitted(
         known = known & telling[outcomes.items]
     right = np.bincount(strip[known], outcomes.right[known], minlength=len(strips.size))
     told = np.bincount(strip[known], minlength=len(strips.size))
-    model = learn(strips, right.astype(float), told.astype(float)).pruned()
-    free, share = strips.size - seen, None
-    if cells.answered is not None:
-        share = cell_means(cells.answered.astype(float), cells.cell, len(cells), cells.partition.count)
-        free = np.where(share[strips.cell] > 0, free, 0)
-    return {"model": model, "free": free, "answered": share}
+    return _Seen(right.astype(float), told.astype(float), seen)
 
 
-def believe_right(cells: Cells, target: Target, strips: Strips, outcomes: Outcomes) -> LearnedBelief:
-    """The belief where labels show right and wrong."""
-    nothing = np.zeros_like(outcomes.counts)
-    return ItemBelief(nothing, outcomes.counts, cells.size, target, **_fitted(cells, strips, outcomes))
+def believe_right(cells: Cells, target: Target, strips: Strips, each: Sequence[Outcomes]) -> list[Belief]:
+    """The beliefs where labels show right and wrong, after each of several outcomes."""
+    fitted = _fitted(cells, strips, each)
+    nothing = np.zeros((len(cells.size), 2))
+    return [
+        ItemBelief(nothing, outcomes.counts, cells.size, target, **parts)
+        for outcomes, parts in zip(each, fitted, strict=True)
+    ]
 
 
 class Rows(NamedTuple):
@@ -149,19 +175,18 @@ def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -
     return Rows(row, cell, cells.right[cell], items, made, mistaken, answered)
 
 
-def believe_classes(cells: Cells, target: Target, rows: Rows, outcomes: Outcomes) -> LearnedBelief:
-    """The belief where labels show classes."""
-    nothing = np.zeros_like(outcomes.counts)
+def believe_classes(cells: Cells, target: Target, rows: Rows, each: Sequence[Outcomes]) -> list[Belief]:
+    """The beliefs where labels show classes, after each of several outcomes."""
     telling = None if rows.answered is None else (rows.answered > 0)[rows.row]
-    fitted = _fitted(cells, rows.strips, outcomes, telling) | {"answered": rows.answered}
-    mistakes = np.zeros((len(rows.cell), outcomes.counts.shape[1]))
-    wrong = ~outcomes.right
-    np.add.at(mistakes, (rows.row[outcomes.items[wrong]], outcomes.shown[wrong]), 1)
-    learned = rows.mistaken.learn(mistakes)
-    return ClassBelief(
-        nothing, outcomes.counts, cells.size, target,
-        mistakes=learned, cell=rows.cell, right=rows.right, rows_size=rows.size, **fitted,
-    )  # fmt: skip
+    found: list[Belief] = []
+    for outcomes, parts in zip(each, _fitted(cells, rows.strips, each, telling), strict=True):
+        mistakes = np.zeros((len(rows.cell), outcomes.counts.shape[1]))
+        wrong = ~outcomes.right
+        np.add.at(mistakes, (rows.row[outcomes.items[wrong]], outcomes.shown[wrong]), 1)
+        fitted = parts | {"answered": rows.answered, "mistakes": rows.mistaken.learn(mistakes)}
+        made = {"cell": rows.cell, "right": rows.right, "rows_size": rows.size, **fitted}
+        found.append(ClassBelief(np.zeros_like(outcomes.counts), outcomes.counts, cells.size, target, **made))
+    return found
 
 
 def believe_models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> LearnedBelief:

@@ -17,9 +17,9 @@ may be wrong widens intervals, and is never counted as a fraction of a right one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,12 +29,17 @@ from fewlabels.noise.starts import starts
 from fewlabels.special import logit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.noise.ballots import Ballots
 
+    Draw = Callable[[np.random.Generator], NDArray[np.float64]]
+
 # Rounds that are thrown away after each beginning, because they remember it; rounds that are kept; and beginnings.
-_BURN, _KEPT, _CHAINS = 3, 32, 16
+# Where single votes leave it open who is wrong, a round is near its beginning: so there are as many as are kept.
+_BURN, _KEPT, _CHAINS = 2, 32, 32
 # Classes and people depend on each other, so they are drawn in turn this often in a round, for each fit of the chances.
 _INNER = 4
 # Confidences nearer to 0 or 1 than this tell nothing more.
@@ -42,12 +47,10 @@ _EDGE = 1e-4
 
 
 class Chance(Protocol):
-    """Draws of how probably the classifier is right about each item, given true classes of labelled ones."""
+    """How probably the classifier is right about each item, given true classes of labelled ones."""
 
-    def __call__(
-        self, rng: np.random.Generator, items: NDArray[np.int64], true: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """P(right) of every item of the pool, shape (pool,)."""
+    def __call__(self, items: NDArray[np.int64], true: NDArray[np.int64]) -> Sequence[Draw]:
+        """For each version of the classes, shape (versions, items), what draws P(right) of every item of the pool."""
         ...
 
 
@@ -133,29 +136,56 @@ def impute(
     even = even_mistakes(ballots.classes)
     base = even if confused is None else (even + rows_of(confused * (even > 0), even)) / 2
     of_guess = even if confused is None else (even + rows_of(confused.T * (even > 0), even)) / 2
-    trues, found, overall = [], [], []
-    chances, probability = np.zeros(len(predicted)), np.zeros((len(ballots.items), ballots.classes))
     begun = starts(ballots, guess, chance, (of_guess, base), usual, doubt, rng, chains)
-    turns = [
-        (start, turn) for start, own in zip(begun, _shared(kept, chains), strict=True) for turn in range(-burn, own)
-    ]
-    for start, turn in turns:
-        if turn == -burn:
-            true, errors = start
-        right = chance(rng, ballots.items[evidence], true[evidence])
-        for _ in range(_INNER):
-            mistakes = mistakes_drawn(rng, guess, true, of_guess)
-            slips = mistakes_drawn(rng, true[ballots.row], ballots.label, base)
-            weight = class_chances(ballots, guess, right[ballots.items], mistakes, slips, errors, doubt)
-            true = pick(rng, weight)
-            errors = errors.drawn(rng, votes_of(ballots, true, doubt, guess), usual)
-        if turn >= 0:
-            trues.append(true)
-            found.append(errors)
-            overall.append(right.mean())
-            chances += right / kept
-            probability += weight / kept
-    return Imputed(ballots, np.array(trues), tuple(found), chances, np.array(overall), probability, doubt, guess)
+    own = zip(begun, rng.spawn(chains), _shared(kept, chains), strict=True)
+    of_all = [Chain(true, errors, stream, many) for (true, errors), stream, many in own]
+    chances = np.zeros(len(predicted))
+    for turn in range(-burn, -(-kept // chains)):
+        going = [chain for chain in of_all if turn < chain.kept]
+        # The chains go on side by side, because all their fits at once take a part of the time.
+        drawn = chance(ballots.items[evidence], np.array([chain.true[evidence] for chain in going]))
+        for chain, draw in zip(going, drawn, strict=True):
+            right = draw(chain.rng)
+            for _ in range(_INNER):
+                mistakes = mistakes_drawn(chain.rng, guess, chain.true, of_guess)
+                slips = mistakes_drawn(chain.rng, chain.true[ballots.row], ballots.label, base)
+                weight = class_chances(ballots, guess, right[ballots.items], mistakes, slips, chain.errors, doubt)
+                chain.true = pick(chain.rng, weight)
+                chain.errors = chain.errors.drawn(chain.rng, votes_of(ballots, chain.true, doubt, guess), usual)
+            if turn >= 0:
+                chain.rounds.append(Round(chain.true, chain.errors, float(right.mean()), weight))
+                chances += right / kept
+    rounds = [one for chain in of_all for one in chain.rounds]
+    return Imputed(
+        ballots,
+        np.array([one.true for one in rounds]),
+        tuple(one.errors for one in rounds),
+        chances,
+        np.array([one.overall for one in rounds]),
+        np.mean([one.probability for one in rounds], axis=0),
+        doubt,
+        guess,
+    )
+
+
+class Round(NamedTuple):
+    """One round that is kept: classes of the items, errors of people, mean chance of the pool, chances of classes."""
+
+    true: NDArray[np.int64]
+    errors: Errors
+    overall: float
+    probability: NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Chain:
+    """One run of the sampler: where it is, its generator, how many rounds it keeps, and those that it has kept."""
+
+    true: NDArray[np.int64]
+    errors: Errors
+    rng: np.random.Generator
+    kept: int
+    rounds: list[Round] = field(default_factory=list)
 
 
 def _shared(kept: int, chains: int) -> list[int]:

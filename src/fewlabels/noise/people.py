@@ -46,8 +46,18 @@ class Usual:
     @property
     def log_prior(self) -> NDArray[np.float64]:
         """The log prior of m on the grid, shape (grid,)."""
+        return self._around(0.0)
+
+    def log_prior_of_level(self, person: NDArray[np.int64], true: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The log prior of the mean log-odds of some votes, shape (grid,); person and true class of each are given.
+
+        It is wider than that of m: two people may both be worse than others, and so may a class that is most of them.
+        """
+        return self._around(float(_SIGMA_PRIOR @ _SIGMAS**2) * _alone(person) + _CLASS_SD**2 * _alone(true))
+
+    def _around(self, more: float) -> NDArray[np.float64]:
         middle, sd = (_USUAL, _USUAL_SD) if self.right is None else (1 - self.right, _STATED_SD)
-        return -((GRID - logit(middle)) ** 2) / (2 * sd**2)
+        return -((GRID - logit(middle)) ** 2) / (2 * (sd**2 + more))
 
 
 class Votes(NamedTuple):
@@ -68,7 +78,8 @@ class Votes(NamedTuple):
         Shape (votes, grid) to (count, grid); `by` is the person or class of each vote.
         """
         odds = odds + BOTH * self.missed[:, None]
-        each = -np.logaddexp(0, np.where(self.wrong[:, None], -odds, odds))
+        # log ε = odds − log(1 + e^odds) and log(1 − ε) = −log(1 + e^odds); odds are small enough for e^odds.
+        each = self.wrong[:, None] * odds - np.log(1 + np.exp(odds))
         whose = (by == np.arange(count)[:, None]).astype(float)
         return np.asarray(whose @ each)
 
@@ -130,6 +141,11 @@ class Errors:
         odds = self.person[votes.person] + self.by_class[votes.true] + self.harder * votes.doubt
         found: NDArray[np.float64] = expit(odds + BOTH * votes.missed)
         return found
+
+
+def _alone(index: NDArray[np.int64]) -> float:
+    """Σ w² over the shares w that have the same index: 1 if all are the same, and little if there are many."""
+    return float(((np.bincount(index) / len(index)) ** 2).sum())
 
 
 @cache

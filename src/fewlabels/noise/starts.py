@@ -5,7 +5,8 @@ s) those of one that is better or worse than it looks. With m the log-odds that 
 
     P(s, m | votes) ∝ P(level of p(s)) P(m) Π_i Σ_y P(y | p_i(s)) Π_r P(vote of r | y, m),
 
-which is computed on a grid. The prior of the level is what the model of items says before any label.
+which is computed on a grid. The prior of the level is what the model of items says before any label. Here m stands for
+all who voted and for the classes that they voted about, so its prior is that of the mean over these.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _SHIFT = np.linspace(-1.2, 3.4, 24)
 _EVERY = 4
 # Draws from which the prior of the classifier's level is taken, and the least that it is taken to spread.
-_PRIOR_DRAWS, _LEAST_SPREAD = 12, 0.1
+_PRIOR_DRAWS, _LEAST_SPREAD = 40, 0.1
 # With more items than this, the votes about a random part of them say where to begin.
 _MOST = 1_000
 _EDGE = 1e-6
@@ -59,8 +60,8 @@ def starts(
     plain = Errors.start(usual, len(ballots.people), ballots.classes)
     if not len(ballots.row):
         return [(most, plain)] * count
-    right = chance(rng, ballots.items[evidence], most[evidence])
-    odds, spread = logit(np.clip(right, _EDGE, 1 - _EDGE)), _level_prior(chance, rng, ballots)
+    (draw,) = chance(ballots.items[evidence], most[None, evidence])
+    odds, spread = logit(np.clip(draw(rng), _EDGE, 1 - _EDGE)), _level_prior(chance, rng)
     mistakes = mistakes_drawn(rng, guess, most, taken_for[0])
     slips = mistakes_drawn(rng, most[ballots.row], ballots.label, taken_for[1])
     grid = GRID[::_EVERY]
@@ -69,12 +70,12 @@ def starts(
     said = [log_of_prediction(guess, expit(own + shift), mistakes) for shift in _SHIFT]
     heard = [log_of_votes(ballots, guess, slips, _alike(plain, m), doubt) for m in grid]
     some = rng.permutation(len(guess))[:_MOST]
-    fits = np.array([[_evidence_of(a[some], b[some], evidence[some]) for b in heard] for a in said])
+    fits = _evidence_of(np.array(said)[:, some], np.array(heard)[:, some], evidence[some])
     fits *= len(guess) / len(some)
-    fits += usual.log_prior[::_EVERY] - ((level - spread[0]) / spread[1])[:, None] ** 2 / 2
-    weight = np.exp(fits - fits.max()).reshape(1, -1)
+    fits += usual.log_prior_of_level(ballots.person, most[ballots.row])[::_EVERY]
+    fits -= ((level - spread[0]) / spread[1])[:, None] ** 2 / 2
     begun = []
-    for place in pick(rng, np.repeat(weight, count, axis=0)).tolist():
+    for place in _spread_out(rng, np.exp(fits - fits.max()).ravel(), count).tolist():
         s, m = np.unravel_index(place, fits.shape)
         shift = _SHIFT[s] + (rng.random() - 0.5) * (_SHIFT[1] - _SHIFT[0])
         errors = _alike(plain, grid[m] + (rng.random() - 0.5) * (grid[1] - grid[0]))
@@ -83,10 +84,21 @@ def starts(
     return begun
 
 
-def _level_prior(chance: Chance, rng: np.random.Generator, ballots: Ballots) -> tuple[float, float]:
+def _spread_out(rng: np.random.Generator, weight: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Places drawn with these weights, at even distances along their sum: so they reach as far as the weights do.
+
+    >>> sorted(_spread_out(np.random.default_rng(0), np.array([1.0, 1.0, 2.0]), 4).tolist())
+    [0, 1, 2, 2]
+    """
+    edges = np.cumsum(weight)
+    places = np.searchsorted(edges, (np.arange(count) + rng.random()) / count * edges[-1])
+    return rng.permutation(np.minimum(places, len(weight) - 1))
+
+
+def _level_prior(chance: Chance, rng: np.random.Generator) -> tuple[float, float]:
     """Mean and standard deviation of the log-odds of the share right, before any label."""
-    none = np.empty(0, dtype=np.int64)
-    level = [chance(rng, none, none).mean() for _ in range(_PRIOR_DRAWS)]
+    (draw,) = chance(np.empty(0, dtype=np.int64), np.empty((1, 0), dtype=np.int64))
+    level = [draw(rng).mean() for _ in range(_PRIOR_DRAWS)]
     drawn = logit(np.clip(level, _EDGE, 1 - _EDGE))
     return float(drawn.mean()), max(float(drawn.std(ddof=1)), _LEAST_SPREAD)
 
@@ -96,8 +108,17 @@ def _alike(errors: Errors, m: float) -> Errors:
     return replace(errors, general=float(m), person=np.full(len(errors.person), float(m)))
 
 
-def _evidence_of(said: NDArray[np.float64], heard: NDArray[np.float64], evidence: NDArray[np.bool_]) -> float:
-    """log Π_i Σ_y P(y) P(votes | y); items that say nothing about the classifier count for their votes alone."""
-    both = np.where(evidence[:, None], said, 0.0) + heard
-    top = both.max(axis=1)
-    return float((top + np.log(np.exp(both - top[:, None]).sum(axis=1))).sum())
+def _evidence_of(
+    said: NDArray[np.float64], heard: NDArray[np.float64], evidence: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """log Π_i Σ_y P(y) P(votes | y) for each level of the classifier and of people, shape (shifts, errors).
+
+    Items that say nothing about the classifier count for their votes alone. `said` has shape (shifts, items, classes),
+    and `heard` (errors, items, classes).
+    """
+    said = np.where(evidence[:, None], said, 0.0)
+    tops = said.max(axis=2), heard.max(axis=2)
+    a, b = (np.exp(log - top[..., None]).swapaxes(0, 1) for log, top in zip((said, heard), tops, strict=True))
+    both = np.log(np.maximum(a @ b.swapaxes(1, 2), 1e-300)).sum(axis=0)
+    found: NDArray[np.float64] = both + tops[0].sum(axis=1)[:, None] + tops[1].sum(axis=1)
+    return found

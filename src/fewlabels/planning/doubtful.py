@@ -79,7 +79,7 @@ class Doubtful:
     @cached_property
     def parts(self) -> list[object]:
         """The belief of the assessment's prior from each of half the draws."""
-        return [self.game.prior.belief(known) for known in self.possible[::2]]
+        return list(self.game.prior.beliefs(self.possible[::2]))
 
     @property
     def belief(self) -> NoisyBelief:

@@ -13,8 +13,19 @@ far.
 from __future__ import annotations
 
 from fewlabels.learned.items.believed import ItemBelief, LearnedBelief, Summary, TrustBelief, in_words
-from fewlabels.learned.items.fit import learn
+from fewlabels.learned.items.fit import learn, learn_several
 from fewlabels.learned.items.model import Trust
 from fewlabels.learned.items.strips import Strips, strips
 
-__all__ = ["ItemBelief", "LearnedBelief", "Strips", "Summary", "Trust", "TrustBelief", "in_words", "learn", "strips"]
+__all__ = [
+    "ItemBelief",
+    "LearnedBelief",
+    "Strips",
+    "Summary",
+    "Trust",
+    "TrustBelief",
+    "in_words",
+    "learn",
+    "learn_several",
+    "strips",
+]

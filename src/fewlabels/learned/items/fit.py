@@ -38,6 +38,8 @@ _RARE_IF_BESIDE = 0.004
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 # A Newton step that gains less than this in log posterior is the last one: the next would gain about its square.
 _ENOUGH = 1e-5
+# Numbers in the largest array of several fits at once.
+_BLOCK = 2**20
 
 
 def learn(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64]) -> Trust:
@@ -47,10 +49,23 @@ def learn(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64
     converge.
     """
     seen = np.flatnonzero(labels)
-    fit = Fit(strips, right[seen], labels[seen], seen)
-    while fit.step() > _ENOUGH:
-        pass
-    return fit.posterior()
+    return Fit(strips, right[seen], labels[seen], seen).converged().posterior()
+
+
+def learn_several(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64]) -> list[Trust]:
+    """Fit the model to several versions of the same labels: `right` has shape (versions, strips).
+
+    It is what `learn` finds for each, to the precision of Newton's steps, in a part of the time: the versions differ
+    little, so all begin at the modes of their mean, and their steps are taken together.
+    """
+    seen = np.flatnonzero(labels)
+    mean = Fit(strips, right[:, seen].mean(axis=0), labels[seen], seen).converged()
+    block = max(1, _BLOCK // max(mean.shared.size * len(seen), 1))
+    found = []
+    for start in range(0, len(right), block):
+        fit = Fit(strips, right[start : start + block, seen], labels[seen], seen)
+        found += fit.begun(mean).converged().posteriors()
+    return found
 
 
 def tau_prior(strips: Strips, *, crossed: bool) -> NDArray[np.float64]:
@@ -62,7 +77,10 @@ def tau_prior(strips: Strips, *, crossed: bool) -> NDArray[np.float64]:
 
 
 class Fit:
-    """The arrays of one fit: grid points along the first axis, strips or levels that have labels along the last."""
+    """The arrays of one fit: grid points along the first axis, strips or levels that have labels along the last.
+
+    With several versions of the labels, `right` of shape (versions, strips), the points are there once for each.
+    """
 
     def __init__(
         self, strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64], seen: NDArray[np.intp]
@@ -84,10 +102,30 @@ class Fit:
         sd = OMEGAS[omega, None] * np.repeat(strips.scale[1:], [int(levels.max()) + 1 for levels in strips.crossed])
         beside_sd = np.repeat(SCALES[scale, None], beside, axis=1)
         self.inverse = 1 / np.column_stack([strips.kinds[kind, 2::2], beside_sd, sd]) ** 2
+        self.versions = right.shape[0] if right.ndim == 2 else 1
+        if right.ndim == 2:
+            self.right = np.repeat(right, len(self.tau), axis=0)
+            self.tau, self.log_prior = (np.tile(part, self.versions) for part in (self.tau, self.log_prior))
+            self.mean, self.inverse = (np.tile(part, (self.versions, 1)) for part in (self.mean, self.inverse))
         self.shared = self.mean.copy()
         self.u = np.zeros((len(self.tau), len(self.levels)))
+        self._place()
+
+    def _place(self) -> None:
         self.chance, fits = self.look(self.shared, self.u)
         self.value = self.log_posterior(fits, self.shared, self.u)
+
+    def begun(self, other: Fit) -> Fit:
+        """Begin each version at the modes of another fit of the same points and strips."""
+        self.shared, self.u = (np.tile(part, (self.versions, 1)) for part in (other.shared, other.u))
+        self._place()
+        return self
+
+    def converged(self) -> Fit:
+        """Take steps until they gain next to nothing."""
+        while self.step() > _ENOUGH:
+            pass
+        return self
 
     def look(
         self, shared: NDArray[np.float64], u: NDArray[np.float64]
@@ -147,6 +185,10 @@ class Fit:
         return step[..., 0], slope_u / own - (lean * step).sum(axis=1)
 
     def posterior(self) -> Trust:
+        """What one version of the labels says."""
+        return self.posteriors()[0]
+
+    def posteriors(self) -> list[Trust]:
         """The Gaussians at the modes (Laplace), corrected level by level, and the evidence for each point.
 
         Given (a, b, g, v) the u are independent, so the integral over each is one-dimensional: a Gauss-Hermite sum
@@ -171,23 +213,32 @@ class Fit:
         log_weight = self.log_prior + self.value + np.log(size * sd / self.tau[:, None]).sum(axis=1)
         log_weight += (np.log(self.inverse).sum(axis=1) - np.linalg.slogdet(schur)[1]) / 2
         log_weight += (slope * step[..., 0]).sum(axis=1) / 2
-        weight = np.exp(log_weight - log_weight.max())
         effect = self.u - (lean * step).sum(axis=1) + sd * middle
-        return Trust(
-            self.strips,
-            weight / weight.sum(),
-            self.tau,
-            self.shared + step[..., 0],
-            schur,
-            *self.everywhere(effect, spread, lean),
-        )
+        parts = (log_weight, self.tau, self.shared + step[..., 0], schur, effect, spread, lean)
+        return [self._trust(*of_one) for of_one in zip(*(np.split(part, self.versions) for part in parts), strict=True)]
+
+    def _trust(
+        self,
+        log_weight: NDArray[np.float64],
+        tau: NDArray[np.float64],
+        mode: NDArray[np.float64],
+        schur: NDArray[np.float64],
+        *of_levels: NDArray[np.float64],
+    ) -> Trust:
+        """The posterior from the parts of one version."""
+        weight = np.exp(log_weight - log_weight.max())
+        return Trust(self.strips, weight / weight.sum(), tau, mode, schur, *self.everywhere(tau, *of_levels))
 
     def everywhere(
-        self, effect: NDArray[np.float64], spread: NDArray[np.float64], lean: NDArray[np.float64]
+        self,
+        tau: NDArray[np.float64],
+        effect: NDArray[np.float64],
+        spread: NDArray[np.float64],
+        lean: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Effects, spreads and leans of all levels: those without labels keep their prior."""
-        points, levels = len(self.tau), int(self.strips.effect.max(initial=0)) + 1
+        points, levels = len(tau), int(self.strips.effect.max(initial=0)) + 1
         effects, leans = np.zeros((points, levels)), np.zeros((points, len(self.design), levels))
-        spreads = np.repeat(self.tau[:, None] ** 2, levels, axis=1)
+        spreads = np.repeat(tau[:, None] ** 2, levels, axis=1)
         effects[:, self.levels], spreads[:, self.levels], leans[..., self.levels] = effect, spread, lean
         return effects, spreads, leans
