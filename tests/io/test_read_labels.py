@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from unicodedata import normalize
 
 import pandas as pd
 import polars as pl
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import fewlabels as fl
 from fewlabels.errors import InputError
 from fewlabels.io import read_labels, write_rows
 
@@ -119,3 +121,24 @@ def test_targets_that_cannot_be_written(tmp_path, name, words):
     with pytest.raises(InputError, match=words):
         write_rows([{"id": "a"}], tmp_path / name)
     assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]
+
+
+@pytest.mark.parametrize(("pool_has", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_accents_are_the_same_however_they_are_written(pool_has, typed):
+    """Programs write é as one character or as two, and change that on the way: it is the same text to everybody."""
+    ids, classes = ["café 1.png", "naïve.png", "plain.png"], ["Zürich", "Ålesund"]
+    columns = {
+        "id": [normalize(pool_has, item) for item in ids],
+        "predicted": [normalize(pool_has, classes[i % 2]) for i in range(3)],
+    }
+    audit = fl.create(None, "places", fl.read_pool(columns))
+    told = {normalize(typed, item): normalize(typed, classes[1].upper()) for item in ids}
+    assert audit.tell(told, adopt=True) == 3
+    assert audit.labels() == dict.fromkeys(columns["id"], normalize(pool_has, classes[1]))
+
+
+def test_two_items_that_differ_only_in_how_accents_are_written_stay_two():
+    both = [normalize("NFC", "café"), normalize("NFD", "café")]
+    audit = fl.create(None, "places", fl.read_pool({"id": both, "predicted": ["a", "b"]}))
+    audit.tell(dict(zip(both, "ab", strict=True)), adopt=True)
+    assert audit.labels() == dict(zip(both, "ab", strict=True))

@@ -131,12 +131,13 @@ def _check_shown(service: Service) -> None:
     """Warn at the start about what annotators would run into later, while the owner can still correct it."""
     from fewlabels.errors import InputError
 
-    blind = {name: why for name in service.names() if (why := service.blind(name)) is not None}
-    if blind and service.settings.columns and len(blind) == len(service.names()):
+    names = _opening(service)
+    blind = {name: why for name in names if (why := service.blind(name)) is not None}
+    if blind and service.settings.columns and len(blind) == len(names):
         raise InputError(next(iter(blind.values())))
     for name, why in blind.items():
         click.echo(harmless(f"fewlabels: annotators cannot see the items of {name!r}: {why}"), err=True)
-    for name in service.names():
+    for name in names:
         if name not in blind and (value := service.unseen(name)) is not None:
             click.echo(
                 harmless(
@@ -145,6 +146,20 @@ def _check_shown(service: Service) -> None:
                 ),
                 err=True,
             )
+
+
+def _opening(service: Service) -> list[str]:
+    """The names of the assessments that can be opened. One that cannot must not keep people from the others."""
+    from fewlabels.errors import SpecError, StoreError
+
+    names = []
+    for name in service.names():
+        try:
+            service.audit(name)
+            names.append(name)
+        except (StoreError, SpecError) as error:
+            click.echo(harmless(f"fewlabels: {name!r} cannot be opened, and is left out: {error}"), err=True)
+    return names
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -55,7 +55,10 @@ def descriptions_in(text: str, classes: Sequence[str]) -> dict[str, str]:
     >>> descriptions_in('cat,"It purrs, mostly."\ndog,It barks.', ["cat", "dog"])
     {'cat': 'It purrs, mostly.', 'dog': 'It barks.'}
     """
-    rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
+    try:
+        rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise InputError(f"the list cannot be read: {error}. Write a line for each class: class,description.") from None
     if rows and plain(rows[0][0]) in _CLASS and plain(rows[0][-1]) in _MEANING and rows[0][0] not in classes:
         rows = rows[1:]
     # Whoever types a description by hand does not quote its commas.

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from unicodedata import normalize
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
+from fewlabels.io.pictures import FORMS
 from fewlabels.io.source import listed
 from fewlabels.io.writing import without_apostrophe
 
@@ -142,10 +144,12 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
 def plain(name: str) -> str:
     """Reduce a class name to what somebody in a hurry types, without case, and with spaces for _ and -.
 
-    >>> plain(" Wild  DOG"), plain("wild_dog")
-    ('wild dog', 'wild dog')
+    Letters with accents are one character or two, by the program that wrote them: both are the same.
+
+    >>> plain(" Wild  DOG"), plain("wild_dog"), plain("Cafe\N{COMBINING ACUTE ACCENT}")
+    ('wild dog', 'wild dog', 'café')
     """
-    return " ".join(re.sub("[_-]", " ", name).split()).casefold()
+    return normalize("NFC", " ".join(re.sub("[_-]", " ", normalize("NFC", name)).split()).casefold())
 
 
 def as_classes(classes: Sequence[str]) -> dict[str, str]:
@@ -176,6 +180,7 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
     classes = set(pool.classes)
     if any(row.item.startswith("'") or row.label.startswith("'") for row in rows):
         rows = _without_apostrophes(rows, pool)
+    rows = _in_the_pools_form(rows, pool)
     if any(row.label not in classes for row in rows):
         meant = as_classes(pool.choices)
         rows = [row if row.label in classes else _as_meant(row, meant) for row in rows]
@@ -219,6 +224,21 @@ def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]
     items = {item: before for item, before in plain.items() if before in known}
     names = {f"'{name}": name for name in pool.classes if f"'{name}" not in pool.classes}
     return [replace(row, item=items.get(row.item, row.item), label=names.get(row.label, row.label)) for row in rows]
+
+
+def _in_the_pools_form(rows: Sequence[LabelRow], pool: Pool) -> Sequence[LabelRow]:
+    """The rows with ids as the pool writes them: "é" is one character or two, and programs change that on the way."""
+    strangers = [item for item in _strangers(rows, pool) if not item.isascii()] if _any_accents(rows) else []
+    other: dict[str, str] = {}
+    for form in FORMS:
+        written = [normalize(form, item) for item in strangers]
+        found = pool.has(written).tolist() if written else []
+        other |= {item: one for item, one, known in zip(strangers, written, found, strict=True) if known}
+    return [replace(row, item=other.get(row.item, row.item)) for row in rows] if other else rows
+
+
+def _any_accents(rows: Sequence[LabelRow]) -> bool:
+    return not all(row.item.isascii() for row in rows)
 
 
 def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from unicodedata import normalize
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".svg"})
 """The endings of files that browsers show as pictures."""
+FORMS: tuple[Literal["NFC"], Literal["NFD"]] = ("NFC", "NFD")
+"""The two ways in which Unicode writes letters with accents: a Mac names files by one, other programs by the other."""
 _LONGEST = 1000
 _LOOKED_AT = 200
 _MOST = 0.9  # of the values of a column that names pictures
@@ -108,11 +111,13 @@ def file_of(value: str, folder: Path | None) -> Path | None:
     if ".." in path.parts:
         return None
     inside = folder.resolve()
-    try:
-        file = (inside / path).resolve(strict=True)  # an absolute path replaces the folder, and must be in it
-    except (OSError, RuntimeError):  # missing, or links in a circle
-        return None
-    return file if file.is_relative_to(inside) and file.is_file() else None
+    for name in dict.fromkeys((value, *(normalize(form, value) for form in FORMS))):
+        try:
+            file = (inside / name).resolve(strict=True)  # an absolute path replaces the folder, and must be in it
+        except (OSError, RuntimeError, ValueError):  # missing, or links in a circle
+            continue
+        return file if file.is_relative_to(inside) and file.is_file() else None
+    return None
 
 
 def folder_of(value: str, near: Sequence[Path]) -> Path | None:

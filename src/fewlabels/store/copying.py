@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from fewlabels.errors import StoreError
+from fewlabels.io.holding import hold
 from fewlabels.store.chain import Mark, linked
 from fewlabels.store.guides import copy_guides
 from fewlabels.store.schema import assessments, events, heads, people, pool_parts, pools
@@ -238,7 +239,7 @@ def _held(part: Path) -> Iterator[None]:
     """Make the file and keep it locked while it is written, so that nobody takes it for one that was left behind."""
     number = os.open(part, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        _lock(number)
+        hold(number)
         yield
     finally:
         os.close(number)
@@ -253,23 +254,10 @@ def _clean_up(folder: Path) -> None:
         with suppress(OSError):
             number = os.open(part, os.O_RDWR)
             try:
-                if _PART_NAME.fullmatch(part.name) and _lock(number):
+                if _PART_NAME.fullmatch(part.name) and hold(number):
                     _remove(part)
             finally:
                 os.close(number)
-
-
-def _lock(number: int) -> bool:
-    """Lock an open file until it is closed, or its process ends; False if somebody else has it, or cannot know."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return False
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _on_disk(path: Path) -> None:

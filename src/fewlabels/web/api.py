@@ -170,7 +170,7 @@ def _valid(service: Service) -> set[str]:
 @router.get("/assessments", tags=["assessments"])
 def assessments(service: Here, _person: Anyone) -> list[m.Summary]:
     """List the assessments, oldest first."""
-    return [service.summary(name) for name in service.names()]
+    return service.summaries()
 
 
 @router.get(ONE + "/classes", tags=["labelling"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import mimetypes
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,14 @@ from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
 
 from fewlabels.io.pictures import PICTURES, file_of, names_picture, origin_of
 from fewlabels.web.rich import CODE_ENDINGS, is_web, tree_of
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fewlabels.web.settings import Settings
 
+_log = logging.getLogger(__name__)
 _TEXTS = {".txt", ".md", ".csv", ".json", ".jsonl", ".log", *CODE_ENDINGS}
 _MOST_TEXT = 200_000  # characters of a text file that a page shows
 
@@ -72,9 +75,8 @@ def _part(value: str, name: str, settings: Settings, address: Callable[[], str])
     file = file_of(value, settings.content)
     if file is not None and file.suffix.lower() in PICTURES:
         return Part(kind="image", value=address(), alt=file.name)
-    if file is not None and file.suffix.lower() in _TEXTS:
-        with file.open(encoding="utf-8", errors="replace") as text:
-            return _text(text.read(_MOST_TEXT), name, settings, file.name)
+    if file is not None and file.suffix.lower() in _TEXTS and (text := _text_in(file)) is not None:
+        return _text(text, name, settings, file.name)
     if value.startswith("data:image/"):
         return Part(kind="image", value=value)
     origin = origin_of(value)
@@ -82,6 +84,16 @@ def _part(value: str, name: str, settings: Settings, address: Callable[[], str])
         return _text(value, name, settings)
     # What does not end like a picture may be one all the same: many addresses end in a number.
     return Part(kind="image" if origin in settings.image_hosts else "link", value=value)
+
+
+def _text_in(file: Path) -> str | None:
+    """The beginning of a text file; None if it cannot be read: then people see its name, and can skip the item."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as text:
+            return text.read(_MOST_TEXT)
+    except OSError as error:
+        _log.error("%s", harmless(f"{file}: {error.strerror}"))
+        return None
 
 
 def _text(value: str, name: str, settings: Settings, file: str = "") -> Part:

@@ -1,7 +1,8 @@
 """Assessments that are being made in the browser: the uploaded file, what was understood, what was chosen so far.
 
 A draft is kept in this process alone, its file in a temporary folder. Both are gone when the assessment is made, when
-its owner begins another draft or gives it up, after an hour, and when the server stops.
+its owner begins another draft or gives it up, after an hour, and when the server stops. What a server that was killed
+left behind is removed by the next one.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError
+from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.files import ENDINGS, open_file
 from fewlabels.io.finder import columns_of, guess
+from fewlabels.io.holding import TemporaryFolder, remove_left_behind
 from fewlabels.io.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
@@ -72,7 +77,7 @@ class Draft:
 def _sample(source: Source, columns: list[str]) -> dict[str, list[str]]:
     """The first values of the first columns, short enough for a page."""
     batch = next(iter(source.batches(columns[:_SHOWN], _SAMPLE)))
-    return {name: [_short(value) for value in batch.column(name).to_pylist()] for name in batch.schema.names}
+    return {name: [_short(value) for value in batch.column(name)] for name in batch.schema.names}
 
 
 def _columns(source: Source) -> list[str]:
@@ -84,7 +89,11 @@ def _columns(source: Source) -> list[str]:
     return [name for name in names if name not in scores][:_MOST_COLUMNS] or names[:_FEW]
 
 
-def _short(value: object) -> str:
+def _short(stored: pa.Scalar[Any]) -> str:
+    try:
+        value = stored.as_py()
+    except (ValueError, OverflowError, *ARROW_ERRORS):  # a time that no calendar of Python has
+        value = "?"
     text = "" if value is None else " ".join(str(value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
@@ -96,7 +105,8 @@ class Drafts:
         self._life = life
         self._drafts: dict[str, tuple[Draft, threading.Timer]] = {}
         self._lock = threading.Lock()
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
+        remove_left_behind(_PREFIX)
 
     def begin(self, owner: str, file: IO[bytes], name: str) -> Draft:
         """Keep an uploaded file, and look what it is. A file that cannot be read is not kept."""
@@ -148,9 +158,9 @@ class Drafts:
         """The folder of all files, which is removed when the process ends."""
         with self._lock:
             if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            return self._folder
+                self._folder = TemporaryFolder(_PREFIX)
+                weakref.finalize(self, self._folder.remove)
+            return self._folder.path
 
     def _keep(self, owner: str, source: Source, folder: Path | None) -> Draft:
         columns = _columns(source)

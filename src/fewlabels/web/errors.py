@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from fewlabels.errors import FewlabelsError, LabelError, SpecError, StoreError
 from fewlabels.web.proxies import route_of
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found", 405: "method-not-allowed"}
 _CODES |= {408: "too-slow", 409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
 # Problems with the database are for the person who runs the server: their messages name files and hosts.
-_INSIDE = (StoreError, SpecError)
+INSIDE = (StoreError, SpecError)
 CANNOT_USE = "the server cannot use its database at the moment. Try again; the server's log says more."
 """What people are told when the database cannot be used."""
+CANNOT_OPEN = "it cannot be opened at the moment; the server's log says why."
+"""What people are told about an assessment of which something is damaged or missing."""
 _BROKEN = "something went wrong in the server. Try again; the server's log says more."
 _log = logging.getLogger(__name__)
 
@@ -69,11 +72,15 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(FewlabelsError)
     async def ours(request: Request, error: FewlabelsError) -> Response:
-        if isinstance(error, _INSIDE):
+        if isinstance(error, INSIDE):
             _note(request.scope, error)
             return _shown(request, 503, CANNOT_USE, {"retry-after": "5"})
         # The caller can correct these.
         return _shown(request, 409 if isinstance(error, LabelError) else 400, str(error))
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_request: Request, _error: ClientDisconnect) -> Response:
+        return error_response(400, "the rest of the request did not come.")  # nobody hears it
 
     @app.exception_handler(Exception)
     async def broken(_request: Request, _error: Exception) -> Response:

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from python_multipart.multipart import parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -49,6 +50,7 @@ UPLOAD = "/new/upload"
 # Plain forms below these paths have the page's token as a field, which their routes check (plain.sealed_form,
 # making.sent_form): this guard reads no bodies.
 _FORMS = ("/form/", "/new/")
+_UTF_8 = (b"utf-8", b"utf8")
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -264,8 +266,8 @@ class SignedIn:
         state = scope.setdefault("state", {})
         state.update(person=None, token=token, by_cookie=by_cookie, failed=lambda: not self._failed.take(address))
         changes = scope["method"] not in _SAFE
-        if changes and headers.get("sec-fetch-site", "") not in _OURS:
-            return error_response(403, ELSEWHERE)
+        if changes and (wrong := _sent_by_no_page(headers)) is not None:
+            return wrong
         route = route_of(scope)
         if route in _OPEN or route.startswith(_FILES):
             return self._app
@@ -284,6 +286,23 @@ class SignedIn:
     async def _who(self, credential: str, *, is_session: bool) -> Person | None:
         found = self._known.glance(credential, is_session=is_session)
         return found or await run_in_threadpool(self._known.who, credential, is_session=is_session)
+
+
+def _sent_by_no_page(headers: Headers) -> Response | None:
+    """Return the answer to a request that changes something and cannot come from a page of this server."""
+    if headers.get("sec-fetch-site", "") not in _OURS:
+        return error_response(403, ELSEWHERE)
+    if _is_odd(headers.get("content-type", "")):
+        return error_response(400, "the form is not written in UTF-8, as pages are. Send it in UTF-8.")
+    return None
+
+
+def _is_odd(content_type: str) -> bool:
+    """Return whether a form names another encoding than pages have: by some, texts come out that nobody can store."""
+    if "charset" not in content_type.lower():
+        return False
+    kind, options = parse_options_header(content_type)
+    return kind.decode("latin-1") in _FORM_TYPES and options.get(b"charset", b"utf-8").lower() not in _UTF_8
 
 
 def too_many() -> Response:

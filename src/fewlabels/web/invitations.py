@@ -35,7 +35,10 @@ def is_only_here(address: str) -> bool:
     >>> is_only_here("http://localhost:8000"), is_only_here("https://label.example.com")
     (True, False)
     """
-    return urlsplit(address).hostname in _ONLY_HERE
+    try:
+        return urlsplit(address).hostname in _ONLY_HERE
+    except ValueError:  # half of an address in brackets
+        return False
 
 
 def qr_of(link: str) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _DRAINED = 4  # times the largest upload: what is read of one that is too large, so that its browser hears the answer
 _MOST_FIELDS = 1_000
+_NO_ROOM = "the server cannot keep the file at the moment; its log says why. Try again later, or use fewlabels new."
 _ABOUT = ("format", "answers", "labels", "no answer", "models", "")  # lines that no field of the form stands for
 _FEW = 12  # classes that are listed
 _log = logging.getLogger(__name__)
@@ -104,6 +105,9 @@ async def upload(request: Request, service: Here, owner: Owner) -> Response:
         return _begin_page(request, service, owner, words, 413)
     except (WrongFieldError, FewlabelsError) as error:
         return _begin_page(request, service, owner, forms.trouble(error, forms.COLUMNS, "file").words, 422)
+    except OSError as error:  # the disk for temporary files is full, say
+        _log.error("%s", harmless(f"an uploaded file cannot be kept: {error}"))
+        return _begin_page(request, service, owner, _NO_ROOM, 503)
     return _to(request, f"/new/{draft.id}")
 
 

@@ -11,13 +11,14 @@ from fewlabels.web.content import Part
 
 # Databases cannot store NUL. Half a character is already refused by the JSON reader.
 Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
-# Ids come from the pool and can be as long as they like; a request is limited in size as a whole.
+# Ids and classes come from the pool and can be as long as they like; a request is limited in size as a whole.
 Id = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"^[^\x00]*$")]
 Next = Annotated[int, Field(ge=0, le=100, description="Items to hand out in the same call, as `ask` does.")]
 Note = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]
 Key = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 _ABOUT_ORIGIN = "Where the caller reaches the server, such as https://label.example.com; for the link."
-Origin = Annotated[str | None, Field(max_length=300, pattern=r"^https?://[^\s/?#]+$", description=_ABOUT_ORIGIN)]
+ORIGIN = r"^https?://[^\s/?#]{1,292}$"
+Origin = Annotated[str | None, Field(pattern=ORIGIN, description=_ABOUT_ORIGIN)]
 _MOST = 10_000
 
 
@@ -65,7 +66,7 @@ class Label(Strict):
     """One answer."""
 
     id: Id
-    label: Text
+    label: Id
 
 
 class Decide(Strict):
@@ -173,15 +174,16 @@ class Member(BaseModel):
 
 
 class Summary(BaseModel):
-    """One assessment in the list."""
+    """One assessment in the list; of one that cannot be opened only the name is known, and the problem."""
 
     name: str
-    question: str
-    labels: int
-    pending: int
-    items: int
-    groups: int
+    question: str | None = None
+    labels: int | None = None
+    pending: int | None = None
+    items: int | None = None
+    groups: int | None = None
     budget: int | None = None
+    problem: str | None = None
 
 
 class Classes(BaseModel):

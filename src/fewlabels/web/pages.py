@@ -101,7 +101,7 @@ def home(request: Request, service: Here) -> Response:
     names = service.names()
     if person.role == "annotator" and len(names) == 1:
         return RedirectResponse(f"{root_of(request)}/label/{quote(names[0], safe='')}", status_code=303)
-    return page(request, "home.html", person, assessments=[service.summary(name) for name in names])
+    return page(request, "home.html", person, assessments=service.summaries())
 
 
 @router.get("/sign-in")

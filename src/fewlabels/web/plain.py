@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import Annotated
 from urllib.parse import quote
@@ -29,7 +30,7 @@ router = APIRouter(prefix="/form", dependencies=[Depends(sealed_form)])
 door = APIRouter()
 """The form that strangers may send."""
 Words = Annotated[str, Form(max_length=100_000)]
-Short = Annotated[str, Form(max_length=4000)]
+Short = Annotated[str, Form(max_length=4000)]  # classes have Words: they come from the pool
 Named = Annotated[str, Form(min_length=1, max_length=100)]  # as in messages.Name
 
 
@@ -51,6 +52,14 @@ def sign_in(request: Request, service: Here, token: Short = "") -> Response:
     return answer
 
 
+def _sent(service: Service, name: str, item: str) -> str:
+    """The id that a form was made with: browsers send every line break in a field as two characters."""
+    if "\r\n" not in item:
+        return item
+    written = [item, item.replace("\r\n", "\n"), item.replace("\r\n", "\r")]
+    return next((one for one, known in zip(written, service.audit(name).pool.has(written), strict=True) if known), item)
+
+
 # --- labelling
 
 
@@ -62,14 +71,14 @@ def label(
     person: Anyone,
     visit: Visiting,
     id: Words = "",  # noqa: A002
-    answer: Short = "",
+    answer: Words = "",
     skip: Short = "",
     note: Short = "",
     key: Annotated[str, Form(max_length=64)] = "",
 ) -> Response:
     """Take an answer, if there is one, and show the next item: the labelling page for browsers without scripts."""
     said, problem = note.strip() or None, None
-    answer = answer.strip()
+    answer, id = answer.strip(), _sent(service, name, id)  # noqa: A001
     try:
         if id and skip:
             service.take(name, person, visit, 0, skips=[id], reason=said or "unclear", key=key or None)
@@ -93,11 +102,11 @@ def change(
     person: Anyone,
     visit: Visiting,
     id: Words,  # noqa: A002
-    label: Short,
+    label: Words,
     note: Short = "",
 ) -> Response:
     """Replace one of a person's own answers; its note stays."""
-    service.take(name, person, visit, 0, labels={id: label.strip()}, note=note or None)
+    service.take(name, person, visit, 0, labels={_sent(service, name, id): label.strip()}, note=note or None)
     return _to(request, "answers", name, "?changed=1")
 
 
@@ -111,11 +120,11 @@ def decide(
     service: Here,
     owner: Owner,
     id: Words,  # noqa: A002
-    label: Short = "",
-    vote: Short = "",
+    label: Words = "",
+    vote: Words = "",
 ) -> Response:
     """Take a decision of the owner: a vote that was pressed, or a class that was chosen."""
-    service.audit(name).decide({id: vote or label.strip()}, annotator=owner.name)
+    service.audit(name).decide({_sent(service, name, id): vote or label.strip()}, annotator=owner.name)
     return _to(request, "decide", name)
 
 
@@ -135,10 +144,12 @@ def _write(name: str, request: Request, service: Service, owner: Person, form: d
     lines = form["lines"].replace("\r\n", "\n") if "lines" in form else None
     means = {one: form.get(f"class-{k}", "") for k, one in enumerate(choices)}
     over = form.get("over", "")
+    # What is no number of a version is none that the writer can have read.
+    seen = (int(over) if over.isdecimal() and len(over) < 10 else -1) if over else None
     try:
         if lines is not None:
             means = descriptions_in(lines, choices)
-        service.write_guide(name, owner, text, means, int(over) if over.isdecimal() else None)
+        service.write_guide(name, owner, text, means, seen)
     except InputError as error:
         typed = pages.guide_view(service, name) | {"guidelines": text, "means": means, "problem": str(error)}
         typed |= {"lines": lines} if lines is not None else {}
@@ -181,7 +192,8 @@ def lock_out(request: Request, service: Here, owner: Owner, name: Named) -> Resp
     return RedirectResponse(f"{pages.root_of(request)}/people", status_code=303)
 
 
-def _origin(request: Request) -> str:
-    """Return where the owner's browser reaches the server, as far as the request tells."""
+def _origin(request: Request) -> str | None:
+    """Return where the owner's browser reaches the server, as far as the request tells; None if it tells nonsense."""
     scheme = "https" if request.app.state.service.settings.secure else request.url.scheme
-    return f"{scheme}://{request.url.netloc}"
+    origin = f"{scheme}://{request.url.netloc}"
+    return origin if re.match(m.ORIGIN, origin) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -20,10 +21,11 @@ from fewlabels.store.sessions import Sessions
 from fewlabels.web import messages as m
 from fewlabels.web.content import parts_of, unseen_pictures
 from fewlabels.web.drafts import Drafts
-from fewlabels.web.errors import UnknownAssessmentError
+from fewlabels.web.errors import CANNOT_OPEN, INSIDE, UnknownAssessmentError
 from fewlabels.web.guard import Remembered, seal
 from fewlabels.web.live import Streams
 from fewlabels.web.work import Pace
+from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from fewlabels.web.settings import Settings
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 # The share of labels whose effect on other groups the choice of the next item need not know yet. The simulator fits as
 # often, and benchmarks/asking.py compares that with a fit before every request.
 _SLACK = 0.05
@@ -157,6 +160,17 @@ class Service:
             groups=len(audit.groups),
             budget=audit.spec.stop.labels,
         )
+
+    def summaries(self) -> list[m.Summary]:
+        """Summarise every assessment, oldest first. One that cannot be opened must not hide the others."""
+        return [self._summary_or_problem(name) for name in self.names()]
+
+    def _summary_or_problem(self, name: str) -> m.Summary:
+        try:
+            return self.summary(name)
+        except INSIDE as error:
+            _log.error("%s", harmless(f"{name!r}: {error}"))
+            return m.Summary(name=name, problem=CANNOT_OPEN)
 
     def blind(self, name: str) -> str | None:
         """Explain why annotators would see only the ids of the items; None if they see more."""
