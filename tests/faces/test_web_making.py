@@ -236,7 +236,7 @@ def test_files_of_one_name_are_told_apart(folder: Path) -> None:
         here = client.post("/new/upload", data={"csrf": csrf(client)}, files=[*sent, ("file", ("", b""))])
         assert "Found: answers, answers-2." in words(here)
         named = submit(client, here.url.path, do="again", models="old, new")
-        assert "models: 2: 'old', 'new'" in words(named).lower()
+        assert "2 models: old, new." in words(named)
 
 
 def test_files_of_which_one_cannot_be_read_or_of_other_items(folder: Path) -> None:
@@ -288,6 +288,15 @@ def test_verdicts_of_a_judge_as_on_the_command_line(tmp_path: Path, folder: Path
         assert ours.pool.fingerprint == theirs.pool.fingerprint
         assert ours.pool.evidence == ("b",)
         theirs.close()
+
+
+def test_several_judges_are_not_several_models(folder: Path) -> None:
+    rows = [row | {"judge_b": ("pass", "fail")[i % 2], "b": 0} for i, row in enumerate(VERDICTS)]
+    with desk() as (client, _):
+        here = upload(client, table(rows))
+        assert re.search(r'value="verdict" selected', here.text)
+        assert re.findall(r'name="evidence" value="(\w+)" checked', here.text) == ["judge_b"]
+        assert "models" not in words(here).partition("The columns")[0]
 
 
 def test_a_gate_about_verdicts_and_words_that_do_not_say_which_passes(folder: Path) -> None:

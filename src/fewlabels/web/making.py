@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _DRAINED = 4  # times the largest upload: what is read of one that is too large, so that its browser hears the answer
 _MOST_FIELDS = 1_000
-_ABOUT = ("format", "answers", "labels", "no answer", "models", "")  # lines that no field of the form stands for
+_ABOUT = ("format", "answers", "labels", "no answer", "")  # lines that no field of the form stands for
 _FEW = 12  # classes that are listed
 _MOST_FILES = 20  # models that come in a file each
 _GONE = (
@@ -184,23 +184,27 @@ def _read(draft: Draft, groups: str | None = None) -> tuple[Pool, list[Understoo
 
 
 def _propose(draft: Draft) -> None:
-    """Fill in the form at first: with nothing, or with a judge's verdicts where they are the only answers in the file.
+    """Fill in the form at first: with nothing, or with verdicts of judges where they are the only answers in the file.
 
     The command line says in that case that there is the option --verdict.
     """
     from fewlabels.io.finder.names import VERDICT
 
-    verdict = next((name for name in draft.columns if VERDICT.search(name)), None)
-    if verdict is None or len(draft.sources) > 1:
+    verdicts = [name for name in draft.columns if VERDICT.search(name) and "," not in name]
+    if not verdicts or len(draft.sources) > 1:
         return
     try:
-        _read(draft)
+        pool, _, _ = _read(draft)
     except FewlabelsError:
-        draft.typed["columns"] = {"verdict": verdict}
-        try:
-            _read(draft)
-        except (WrongFieldError, FewlabelsError):
-            draft.typed["columns"] = {}
+        verdicts = verdicts[:1]
+    else:  # several judges look like several models
+        if not pool.models or set(pool.models) != set(verdicts):
+            return
+    draft.typed["columns"] = {"verdict": verdicts[0], "evidence": ",".join(verdicts[1:])}
+    try:
+        _read(draft)
+    except (WrongFieldError, FewlabelsError):
+        draft.typed["columns"] = {}
 
 
 def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) -> Response:
@@ -213,15 +217,19 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     except (WrongFieldError, FewlabelsError) as error:
         wrong, status = forms.trouble(error, forms.COLUMNS, "predicted", typed), 422 if typed else 200
     said = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
-    notes = [f"{line.what or 'note'}: {line.text}" for line in lines if line.what in _ABOUT]
-    notes += [] if pool is None else _doubts(service, pool)
+    notes = [
+        line.text if line.what == "answers" else f"{line.what or 'note'}: {line.text}"
+        for line in lines
+        if line.what in _ABOUT
+    ]
+    doubts = [] if pool is None else _doubts(service, pool)
     offered = draft.columns
     seen = typed.get("content")
     if seen is None:
         seen = [] if pool is None else columns_of_card(pool) or [pool.content]
     view = {
         "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
-        "notes": notes, "seen": seen, "columns": offered, "labels": forms.COLUMNS, "classes": _classes(pool),
+        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": forms.COLUMNS, "classes": _classes(pool),
         "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
         "plain_names": [name for name in offered if "," not in name],
         "unnamed": pool is not None and pool.score_sums is None,
