@@ -130,14 +130,14 @@ class Style:
     def change(self, value: float) -> str:
         """The size of a difference: percentage points, or a plain number.
 
-        >>> Style(share=True).change(-0.071)
-        '7 points'
+        >>> Style(share=True).change(-0.071), Style(share=True).change(0.01), Style(share=True).change(0.012)
+        ('7 points', '1 point', '1.2 points')
         """
         if not self.share:
             return plain(abs(value))
         points = abs(100 * value)
-        text = f"{points:.0f}" if points >= 5 else f"{points:.1f}"
-        return f"{text} point{'s' * (text not in ('1', '1.0'))}"
+        text = f"{points:.0f}" if points >= 5 else f"{points:.1f}".removesuffix(".0")
+        return f"{text} point{'s' * (text != '1')}"
 
     def width(self, value: float) -> str:
         """The width of an interval: percentage points with a digit more than they are asked for, or a plain number.

@@ -277,7 +277,7 @@ def test_what_a_killed_server_left_behind_is_removed_by_the_next(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     used = drafts.Drafts()
-    used.begin("boss", io.BytesIO(table()), "a.csv")
+    used.begin("boss", (io.BytesIO(table()), "a.csv"))
     (held,) = tmp_path.iterdir()
     left, young, other = (tmp_path / f"fewlabels-draft-{name}" for name in ("left", "young", "other"))
     for folder in (left, young, tmp_path / "elsewhere"):

@@ -73,8 +73,13 @@ def csrf(client: TestClient) -> str:
 
 def upload(client: TestClient, data: bytes | None = None, name: str = "tickets.csv", **fields: str) -> Response:
     """Send a file as a browser does."""
-    fields = {"csrf": csrf(client)} | fields
-    return client.post("/new/upload", data=fields, files={"file": (name, table() if data is None else data)})
+    return upload_all(client, {name: table() if data is None else data}, **fields)
+
+
+def upload_all(client: TestClient, data: dict[str, bytes], **fields: str) -> Response:
+    """Send several files as a browser does."""
+    sent = [("file", (name, one)) for name, one in data.items()]
+    return client.post("/new/upload", data={"csrf": csrf(client)} | fields, files=sent)
 
 
 def submit(client: TestClient, path: str, **fields: Any) -> Response:
@@ -179,6 +184,158 @@ def test_several_models_in_one_file(folder: Path) -> None:
         assert fl.load(site.store, "tickets").spec.task == fl.CompareModels(fl.Accuracy(), "new", "old", rope=0.01)
 
 
+def answers_of(model: str) -> bytes:
+    """The answers of one of two models, which differ on every second item."""
+    rows = [{"id": row["ticket"], "text": row["text"], "pred": row["pred"] if model == "old" else "a"} for row in ROWS]
+    return table(rows if model == "old" else rows[::-1])
+
+
+def test_two_files_are_two_models_as_on_the_command_line(tmp_path: Path, folder: Path) -> None:
+    for model in ("old", "new"):
+        (tmp_path / f"{model}.csv").write_bytes(answers_of(model))
+    typed = [
+        "new",
+        tmp_path / "a.db",
+        "tickets",
+        tmp_path / "old.csv",
+        tmp_path / "new.csv",
+        "--stop-probability",
+        0.95,
+    ]
+    said = CliRunner().invoke(cli, [*map(str, typed), "--compare-models", "new,old", "--rope", "0.01"])
+    assert said.exit_code == 0, said.output
+    with desk() as (client, site):
+        here = upload_all(client, {f"{model}.csv": answers_of(model) for model in ("old", "new")})
+        assert "What was understood in old.csv and new.csv" in words(here)
+        assert "60 items, 2 classes" in words(here)
+        assert "models differ on 30 of 60 items" in words(here)
+        assert "Found: old, new." in words(here)
+        assert len(files(folder)) == 2
+        path = here.url.path
+        few = submit(client, path, do="next", models="only one")
+        assert few.status_code == 422
+        assert "“Several models” has 1 name for 2 files" in words(few)
+        assert submit(client, path, do="next", models="").url.path == f"{path}/question"
+        form = client.get(f"{path}/question")
+        assert re.search(r'value="compare-models" checked', form.text)  # of two, the question is which is better
+        assert re.findall(r'name="[ab]" value="(\w+)"', form.text) == ["new", "old"]
+        assert 'name="name" value="old-new"' in form.text
+        asked = QUESTION | {"task": "compare-models", "groups": "whole", "a": "new", "b": "old", "rope": "1"}
+        made = submit(client, f"{path}/question", do="make", **asked | {"sure": "95"})
+        assert made.url.path == "/dashboard/tickets", words(made)
+        ours, theirs = fl.load(site.store, "tickets"), fl.load(tmp_path / "a.db")
+        assert ours.spec == theirs.spec
+        assert ours.pool.fingerprint == theirs.pool.fingerprint
+        theirs.close()
+    assert files(folder) == []
+
+
+def test_files_of_one_name_are_told_apart(folder: Path) -> None:
+    with desk() as (client, _):
+        sent = [("file", ("answers.csv", answers_of(model))) for model in ("old", "new")]
+        here = client.post("/new/upload", data={"csrf": csrf(client)}, files=[*sent, ("file", ("", b""))])
+        assert "Found: answers, answers-2." in words(here)
+        named = submit(client, here.url.path, do="again", models="old, new")
+        assert "2 models: old, new." in words(named)
+
+
+def test_files_of_which_one_cannot_be_read_or_of_other_items(folder: Path) -> None:
+    with desk() as (client, _):
+        answer = upload_all(client, {"old.csv": answers_of("old"), "new.parquet": b"PAR1"})
+        assert answer.status_code == 422
+        assert "new.parquet" in words(answer)
+        assert files(folder) == []
+        other = table([{"id": f"x{i}", "pred": "a"} for i in range(60)])
+        here = upload_all(client, {"old.csv": answers_of("old"), "new.csv": other})
+        assert "--" not in words(here)
+        assert 'class="wrong"' in here.text
+        many = upload_all(client, {f"m{i}.csv": answers_of("old") for i in range(25)})
+        assert many.status_code == 400
+
+
+VERDICTS = [
+    {
+        "id": row["ticket"],
+        "question": row["text"],
+        "answer": "Yes.",
+        "verdict": ("pass", "fail")[i % 3 == 0],
+        "b": i % 2,
+    }
+    for i, row in enumerate(ROWS)
+]
+
+
+def test_verdicts_of_a_judge_as_on_the_command_line(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "tickets.csv").write_bytes(table(VERDICTS))
+    typed = ["new", tmp_path / "a.db", tmp_path / "tickets.csv", "--verdict", "verdict", "--evidence", "b"]
+    said = CliRunner().invoke(cli, [*map(str, typed), "--stop-overall", "0.1"])
+    assert said.exit_code == 0, said.output
+    with desk() as (client, site):
+        here = upload(client, table(VERDICTS))
+        assert here.status_code == 200
+        assert re.search(r'value="verdict" selected', here.text)  # there is no other answer in the file
+        assert re.findall(r'name="content" value="(\w+)" checked', here.text) == ["question", "answer"]
+        path = here.url.path
+        assert submit(client, path, do="next", verdict="verdict", evidence=["b"]).url.path == f"{path}/question"
+        form = client.get(f"{path}/question")
+        assert "How many would people pass" in words(form)
+        asked = QUESTION | {"metric": "prevalence", "groups": "whole", "overall": "10"}
+        made = submit(client, f"{path}/question", do="make", **asked)
+        assert made.url.path == "/dashboard/tickets", words(made)
+        ours, theirs = fl.load(site.store, "tickets"), fl.load(tmp_path / "a.db")
+        assert ours.spec == theirs.spec
+        assert ours.spec.task == fl.Estimate(fl.Prevalence("pass"))
+        assert ours.pool.fingerprint == theirs.pool.fingerprint
+        assert ours.pool.evidence == ("b",)
+        theirs.close()
+
+
+def test_several_judges_are_not_several_models(folder: Path) -> None:
+    rows = [row | {"judge_b": ("pass", "fail")[i % 2], "b": 0} for i, row in enumerate(VERDICTS)]
+    with desk() as (client, _):
+        here = upload(client, table(rows))
+        assert re.search(r'value="verdict" selected', here.text)
+        assert re.findall(r'name="evidence" value="(\w+)" checked', here.text) == ["judge_b"]
+        assert "models" not in words(here).partition("The columns")[0]
+
+
+def test_a_gate_about_verdicts_and_words_that_do_not_say_which_passes(folder: Path) -> None:
+    rows = [row | {"verdict": "blue" if row["verdict"] == "pass" else "green"} for row in VERDICTS]
+    with desk() as (client, site):
+        path = upload(client, table(rows)).url.path
+        unclear = submit(client, path, do="next", verdict="verdict")
+        assert unclear.status_code == 422
+        assert 'id="positive-wrong"' in unclear.text
+        assert "means pass" in words(unclear)
+        submit(client, path, do="next", verdict="verdict", positive="blue")
+        asked = QUESTION | {"task": "certify", "line": "60", "sure": "90", "metric": "prevalence", "groups": "whole"}
+        made = submit(client, f"{path}/question", do="make", **asked)
+        assert made.url.path == "/dashboard/tickets", words(made)
+        task = fl.load(site.store, "tickets").spec.task
+    assert task == fl.Certify(fl.Prevalence("blue"), at_least=0.6, sure=0.9)
+
+
+def test_labels_that_may_be_wrong(folder: Path) -> None:
+    with desk() as (client, site):
+        path = upload(client).url.path
+        asked = QUESTION | {"overlap": "2", "labels_right": "97", "gold": "t1, a\nt2\tb\n"}
+        refused = submit(client, f"{path}/question", do="make", **asked)
+        assert 'id="noisy-wrong"' in refused.text
+        for gold, said in (("t1 a", "is not an id, a comma"), ("t999,a", "t999"), ("t1,zebra", "zebra")):
+            answer = submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes", "gold": gold})
+            found = re.search(r'id="gold-wrong" class="wrong" role="alert">([^<]*)<', answer.text)
+            assert found, words(answer)
+            assert said in found[1]
+        coin = submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes", "labels_right": "50"})
+        assert 'id="labels_right-wrong"' in coin.text
+        assert (
+            submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes"}).url.path == "/dashboard/tickets"
+        )
+        spec = fl.load(site.store, "tickets").spec
+    assert (spec.noisy, spec.labels_right, spec.overlap) == (True, 0.97, 2)
+    assert dict(spec.gold) == {"t1": "a", "t2": "b"}
+
+
 def test_the_built_in_example() -> None:
     with desk() as (client, site):
         here = submit(client, "/new/example")
@@ -202,7 +359,7 @@ POSTS = ("/new/upload", "/new/example", "/new/{draft}", "/new/{draft}/question")
 def test_only_owners_make_assessments(folder: Path, path: str) -> None:
     with desk("ann") as (client, site):
         service = client.app.state.service  # type: ignore[attr-defined]
-        draft = service.drafts.begin("boss", io.BytesIO(table()), "tickets.csv")
+        draft = service.drafts.begin("boss", (io.BytesIO(table()), "tickets.csv"))
         here = path.format(draft=draft.id)
         for answer in (client.get(here), client.post(here, data={"csrf": csrf(client), "do": "make"})):
             assert answer.status_code in (403, 405)
@@ -446,7 +603,7 @@ def test_nothing_stays_of_a_draft_that_was_given_up(folder: Path) -> None:
 
 def test_an_abandoned_draft_ends_by_itself_and_there_are_never_many(folder: Path) -> None:
     few = drafts.Drafts(life=0.2)
-    draft = few.begin("boss", io.BytesIO(table()), "a.csv")
+    draft = few.begin("boss", (io.BytesIO(table()), "a.csv"))
     assert few.of("boss", draft.id) is draft
     ended = threading.Event()
     for _ in range(200):
@@ -456,10 +613,10 @@ def test_an_abandoned_draft_ends_by_itself_and_there_are_never_many(folder: Path
     assert files(folder) == []
     many = drafts.Drafts()
     for i in range(20):
-        many.begin(f"owner {i}", io.BytesIO(table()), "a.csv")
+        many.begin(f"owner {i}", (io.BytesIO(table()), "a.csv"))
     assert len(files(folder)) == 8
     with pytest.raises(InputError):
-        many.begin("boss", io.BytesIO(b"PAR1"), "a.parquet")
+        many.begin("boss", (io.BytesIO(b"PAR1"), "a.parquet"))
     assert len(files(folder)) == 8
     for one in list(many._drafts):
         many.end(one)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fewlabels.web.colouring import KINDS, LONGEST, coloured, language_of
 from fewlabels.web.rich import MOST, TAGS, markdown, tree_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def test_a_tree_has_harmless_elements_and_addresses_of_the_web(text: str) -> Non
             if "href" in one:
                 assert one["tag"] == "a"
                 assert one["href"].startswith("https://")
-            assert one.get("kind", "key") in {"key", "string", "number", "constant", "turn"}
+            assert one.get("kind", "key") in {"key", "constant", "turn", *KINDS}
     assert not TAGS & {"script", "style", "img", "iframe", "svg", "form", "input", "button", "object", "link", "base"}
 
 
@@ -135,8 +136,44 @@ def test_code_is_known_by_its_column_its_file_or_its_first_line() -> None:
         tree_of("<html>\n<b>no</b>"),
     ):
         assert tree is not None
-        assert [one["tag"] for one in elements(tree)] == ["pre", "code"]
+        assert [one["tag"] for one in elements(tree) if one["tag"] != "span"] == ["pre", "code"]
     assert tree_of("import duties are high") is None
+
+
+def kinds_of(tree: list[Any]) -> dict[str, str]:
+    """The coloured pieces of code, with their kinds."""
+    return {words(one["children"]): one["kind"] for one in elements(tree) if "kind" in one}
+
+
+def test_code_has_colours_where_its_language_is_known() -> None:
+    text = 'def f(x):\n    return 1.5 + x  # "one"\n'
+    by_file, fenced = tree_of(text, file="a.py") or [], tree_of(f"It is:\n```py\n{text}```") or []
+    for tree in (by_file, fenced, tree_of(text) or []):
+        assert kinds_of(tree) == {
+            "def": "keyword",
+            "f": "name",
+            "return": "keyword",
+            "1.5": "number",
+            '# "one"': "comment",
+        }
+    assert words(by_file) == text.strip("\n")
+    diff = tree_of("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n") or []
+    assert {"added", "removed"} <= set(kinds_of(diff).values())
+    assert kinds_of(tree_of("select id from t\nwhere a = 'b'") or [])["'b'"] == "string"
+    assert kinds_of(tree_of("def x end", "code", file="a.xyz") or []) == {}
+    assert kinds_of(tree_of("```brainfuck\n+[-]\n```") or []) == {}
+
+
+@pytest.mark.parametrize("language", ["python", "cpp", "bash", "sql", "php", "html", "yaml", "diff", "ruby", "pytb"])
+@pytest.mark.parametrize("text", ["", "\n\n", "\r\nx\r\n", "\ufeffx", "'" * 300, '"""', "<" * 300, "é\t\0", "(" * 500])
+def test_no_colour_changes_a_text(language: str, text: str) -> None:
+    assert "".join(piece for piece, _ in coloured(text, language)) == text
+    assert {kind for _, kind in coloured(text, language)} <= {None, *KINDS}
+
+
+def test_long_code_has_no_colours() -> None:
+    assert coloured("x = 1\n" * LONGEST, "python") == [("x = 1\n" * LONGEST, None)]
+    assert language_of("x", "unknown-language") is None
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_picks_by_price_are_distributed_as_if_all_were_drawn(m, groups, again):
         for c in range(first[g], first[g + 1]):
             some = belief[c] > 0
             value[:, g] += rng.dirichlet(belief[c, some], STEPS) @ weight[c, some]
-    drawn = np.lexsort((rng.random(value.shape), -value), axis=1)[:, :m]
+    drawn = np.lexsort((rng.random((STEPS, groups)), -value), axis=1)[:, :m]
     for rank in range(m):
         expected = np.bincount(drawn[:, rank], minlength=groups)
         assert found[rank].sum() == STEPS

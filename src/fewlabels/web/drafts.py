@@ -1,6 +1,6 @@
-"""Assessments that are being made in the browser: the uploaded file, what was understood, what was chosen so far.
+"""Assessments that are being made in the browser: the uploaded files, what was understood, what was chosen so far.
 
-A draft is kept in this process alone, its file in a temporary folder. Both are gone when the assessment is made, when
+A draft is kept in this process alone, its files in a temporary folder. Both are gone when the assessment is made, when
 its owner begins another draft or gives it up, after an hour, and when the server stops. What a server that was killed
 left behind is removed by the next one.
 """
@@ -24,7 +24,7 @@ from fewlabels.io.holding import TemporaryFolder, remove_left_behind
 from fewlabels.io.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -42,6 +42,7 @@ _FEW = 30  # columns of a file that are always listed
 _MOST_COLUMNS = 200  # columns that are listed
 _LONGEST = 80  # characters of a value that are shown
 _NAME = 100  # characters of a file's name
+_FILES = 3  # names of files that a title or the name of an assessment is made of
 
 
 @dataclass
@@ -50,17 +51,37 @@ class Draft:
 
     id: str
     owner: str
-    source: Source
+    sources: tuple[Source, ...]
+    """The file, or one for each of several models."""
     columns: list[str]
     """The columns that a page lists."""
     sample: dict[str, list[str]]
     """The first values of the first columns."""
     folder: Path | None = None
-    typed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    typed: dict[str, dict[str, Any]] = field(default_factory=lambda: {"columns": {}})
     """What was typed, by form."""
     example: bool = False
     _read: tuple[object, Pool, list[Understood]] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def title(self) -> str:
+        """The names of the files, for people."""
+        names = [source.name for source in self.sources]
+        if len(names) > _FILES:
+            return f"{names[0]} and {len(names) - 1} more files"
+        return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+    @property
+    def stem(self) -> str:
+        """A name for the assessment, as the command line gives it."""
+        stems = [source.name.partition(".")[0] for source in self.sources]
+        return "-".join(stems) if len(stems) <= _FILES else "models"
+
+    @property
+    def names(self) -> list[str]:
+        """All columns, those of the first file first."""
+        return list(dict.fromkeys(name for source in self.sources for name in source.columns))
 
     def read(self, options: Mapping[str, Any], content: list[str] | None) -> tuple[Pool, list[Understood]]:
         """Read the pool as the options say, and how it was understood; once for the same options."""
@@ -70,14 +91,29 @@ class Draft:
         with self._lock:
             if self._read is None or self._read[0] != key:
                 self._read = None
-                self._read = (key, *understood_in(self.source, dict(options), content=content))
+                self._read = (key, *understood_in(self._by_model(options), dict(options), content=content))
             return self._read[1], self._read[2]
 
+    def _by_model(self, options: Mapping[str, Any]) -> Source | dict[str, Source]:
+        """The file, or the files by the names of their models."""
+        from fewlabels.understanding.models import model_names
+        from fewlabels.understanding.predictions import split_names
 
-def _sample(source: Source, columns: list[str]) -> dict[str, list[str]]:
-    """The first values of the first columns, short enough for a page."""
-    batch = next(iter(source.batches(columns[:_SHOWN], _SAMPLE)))
-    return {name: [_short(value) for value in batch.column(name)] for name in batch.schema.names}
+        if len(self.sources) == 1:
+            return self.sources[0]
+        names = model_names([source.name for source in self.sources], split_names(options["models"]))
+        return dict(zip(names, self.sources, strict=True))
+
+
+def _sample(sources: Sequence[Source], columns: list[str]) -> dict[str, list[str]]:
+    """The first values of the first columns, short enough for a page; of a column in several files, the first's."""
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        wanted = [name for name in columns[:_SHOWN] if name in source.columns and name not in found]
+        if wanted:
+            batch = next(iter(source.batches(wanted, _SAMPLE)))
+            found |= {name: [_short(value) for value in batch.column(name)] for name in wanted}
+    return found
 
 
 def _columns(source: Source) -> list[str]:
@@ -98,6 +134,26 @@ def _short(stored: pa.Scalar[Any]) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+def _shown(name: str) -> tuple[str, str]:
+    """The name of a file without its folder, and its ending; an error if such files cannot be read."""
+    shown = Path(name.replace("\\", "/")).name[-_NAME:] or "the file"
+    ending = next((one for one in sorted(ENDINGS, key=len, reverse=True) if shown.lower().endswith(one)), None)
+    if ending is None:
+        raise InputError(f"files like {shown!r} cannot be read. Use one that ends in {', '.join(ENDINGS)}.")
+    return shown, ending
+
+
+def _free(name: str, used: Collection[str]) -> str:
+    """A name that no other file has.
+
+    >>> _free("answers.csv", ["answers.csv"]), _free("answers.csv", [])
+    ('answers-2.csv', 'answers.csv')
+    """
+    stem, dot, ending = name.partition(".")
+    names = (name, *(f"{stem}-{i}{dot}{ending}" for i in range(2, len(used) + 2)))
+    return next(one for one in names if one not in used)
+
+
 class Drafts:
     """The drafts of a server: one of each owner, and not too many in all."""
 
@@ -108,18 +164,19 @@ class Drafts:
         self._folder: TemporaryFolder | None = None
         remove_left_behind(_PREFIX)
 
-    def begin(self, owner: str, file: IO[bytes], name: str) -> Draft:
-        """Keep an uploaded file, and look what it is. A file that cannot be read is not kept."""
-        shown = Path(name.replace("\\", "/")).name[-_NAME:] or "the file"
-        ending = next((one for one in sorted(ENDINGS, key=len, reverse=True) if shown.lower().endswith(one)), None)
-        if ending is None:
-            raise InputError(f"files like {shown!r} cannot be read. Use one that ends in {', '.join(ENDINGS)}.")
+    def begin(self, owner: str, *files: tuple[IO[bytes], str]) -> Draft:
+        """Keep uploaded files, each with its name, and look what they are. If one cannot be read, none is kept."""
+        named = [(file, *_shown(name)) for file, name in files]
         folder = Path(tempfile.mkdtemp(dir=self._place()))
+        sources: dict[str, Source] = {}
         try:
-            path = folder / f"predictions{ending}"
-            with path.open("wb") as kept:
-                shutil.copyfileobj(file, kept, 2**20)
-            return self._keep(owner, open_file(path, shown, _LIMITS), folder)
+            for file, shown, ending in named:
+                path = folder / f"predictions-{len(sources)}{ending}"
+                with path.open("wb") as kept:
+                    shutil.copyfileobj(file, kept, 2**20)
+                name = _free(shown, sources)  # a browser does not say in which folder a file was
+                sources[name] = open_file(path, name, _LIMITS)
+            return self._keep(owner, tuple(sources.values()), folder)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -134,7 +191,7 @@ class Drafts:
         fashion = load_fashion()
         columns = {"id": fashion.ids, "scores": fashion.scores, "picture": fashion.addresses()}
         source = replace(open_source(columns), name="fashion", classes=tuple(fashion.classes))
-        draft = self._keep(owner, source, None)
+        draft = self._keep(owner, (source,), None)
         draft.example = True
         return draft
 
@@ -162,9 +219,9 @@ class Drafts:
                 weakref.finalize(self, self._folder.remove)
             return self._folder.path
 
-    def _keep(self, owner: str, source: Source, folder: Path | None) -> Draft:
-        columns = _columns(source)
-        draft = Draft(secrets.token_urlsafe(12), owner, source, columns, _sample(source, columns), folder)
+    def _keep(self, owner: str, sources: tuple[Source, ...], folder: Path | None) -> Draft:
+        columns = list(dict.fromkeys(name for source in sources for name in _columns(source)))[:_MOST_COLUMNS]
+        draft = Draft(secrets.token_urlsafe(12), owner, sources, columns, _sample(sources, columns), folder)
         # Nobody may ever come back: the draft ends all the same.
         timer = threading.Timer(self._life, self.end, [draft.id])
         timer.daemon = True

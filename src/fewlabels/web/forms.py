@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.errors import Argument, Call, FewlabelsError
+from fewlabels.errors import Argument, Call, FewlabelsError, SpecError
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from fewlabels.io.source import Source
     from fewlabels.pool import Pool
 
 NOTHING = "none"
@@ -28,6 +27,7 @@ COLUMNS = {
     "classes": "All classes",
     "unlisted": "Other answers",
     "positive": "Positive class",
+    "verdict": "Verdicts of a judge",
     "models": "Several models",
     "never_right": "Never right",
     "evidence": "Evidence",
@@ -50,6 +50,9 @@ QUESTION = {
     "overall": "How exact",
     "labels": "Budget",
     "overlap": "People for each item",
+    "noisy": "Wrong labels",
+    "labels_right": "Labels that are right",
+    "gold": "Labels you are sure of",
     "name": "Name",
 }
 """The fields about the question, with their labels."""
@@ -59,6 +62,12 @@ TASKS = {
     "compare": "Is it better for one group than for another?",
     "certify": "Does every group reach a line, such as 90% right?",
 }
+TASKS_OF_VERDICTS = {
+    "estimate": "How many would people pass, and how good is the judge?",
+    "lowest": "Which groups pass least often?",
+    "compare": "Does one group pass more often than another?",
+    "certify": "Do enough items pass in every group, such as 90%?",
+}
 TASKS_OF_MODELS = {"best": "Which model is best?", "compare-models": "Is one model better than another?"}
 METRICS = {
     "accuracy": "accuracy: how often it is right",
@@ -67,6 +76,10 @@ METRICS = {
     "f1": "F1: precision and recall in one number",
     "fpr": "false positive rate: of all others, how much it calls the class",
     "calibration": "calibration error: how far confidence is from how often it is right",
+}
+METRICS_OF_VERDICTS = {
+    "prevalence": "pass rate: how many items people would pass",
+    "accuracy": "agreement: how often the judge says what people say",
 }
 OF_A_CLASS = ("precision", "recall", "f1", "fpr")
 _OTHER_NAMES = {"id_": "id", "stop_labels": "labels", "stop_probability": "sure", "stop_overall": "overall"}
@@ -91,7 +104,9 @@ def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tupl
     def text(name: str) -> str | None:
         return str(typed.get(name) or "").strip() or None
 
-    unit = typed.get("unit")
+    unit, verdict, positive = typed.get("unit"), text("verdict"), text("positive")
+    if verdict and positive:  # the verdict that passes
+        verdict, positive = f"{verdict}={positive}", None
     options = {
         "id_": text("id"),
         "scores": text("scores"),
@@ -101,26 +116,40 @@ def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tupl
         "models": text("models"),
         "table": None,
         "unlisted": "wrong" if typed.get("unlisted") == "wrong" else "refuse",
-        "positive": text("positive"),
+        "positive": positive,
         "never_right": tuple(lines(typed.get("never_right"))),
         "evidence": text("evidence"),
         "normalize": None if not unit else unit == "percent",
         "logits": None if not unit else unit == "logits",
         "any_size": False,
         "groups": groups,
-        "verdict": None,
+        "verdict": verdict,
     }
     return options, list(typed["content"]) if typed.get("content") is not None else None
 
 
-def question_options(typed: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
-    """The options of a question and of when to stop."""
+def passed(options: Mapping[str, Any], pool: Pool) -> str | None:
+    """The metric of a question about a judge's verdicts, the share of items that people would pass; None without."""
+    from fewlabels.io.source import listed
+    from fewlabels.understanding.question import about_verdicts
+
+    if options["verdict"] is None:
+        return None
+    try:
+        return str(about_verdicts({**options, "metric": "accuracy", "groups": None}, pool)["metric"])
+    except SpecError:
+        words = f"it is not clear which of the verdicts {listed(pool.choices)} means pass. Write that one here."
+        raise WrongFieldError("positive", words) from None
+
+
+def question_options(typed: Mapping[str, Any], pool: Pool, pass_rate: str | None = None) -> dict[str, Any]:
+    """The options of a question and of when to stop; `pass_rate` is the metric of that name, if there is a judge."""
     task, sure = typed.get("task") or "estimate", share(typed, "sure")
     if task not in TASKS and not (task in TASKS_OF_MODELS and pool.models):
         raise WrongFieldError("task", "choose one of these questions.")
     options: dict[str, Any] = dict.fromkeys(("task", "highest", "by", "guarantee", "verdict", "only", "stop_width"))
     options |= {"lowest": None, "compare": None, "compare_models": None, "best": task == "best", "rope": None}
-    options |= {"metric": _metric(typed, pool), "groups": groups_text(typed), "certify": None, "sure": None}
+    options |= {"metric": _metric(typed, pool, pass_rate), "groups": groups_text(typed), "certify": None, "sure": None}
     options |= {"model": _model(typed, pool, task), "only": ()}
     if task == "lowest":
         options["lowest"] = whole(typed, "lowest", needed=True)
@@ -143,8 +172,10 @@ def question_options(typed: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
     return options
 
 
-def _metric(typed: Mapping[str, Any], pool: Pool) -> str:
+def _metric(typed: Mapping[str, Any], pool: Pool, pass_rate: str | None) -> str:
     metric, positive = typed.get("metric") or "accuracy", str(typed.get("positive") or "").strip()
+    if metric == "prevalence" and pass_rate is not None:
+        return pass_rate
     if metric not in METRICS:
         raise WrongFieldError("metric", "choose one of these measures.")
     if metric not in OF_A_CLASS or not positive:
@@ -175,8 +206,36 @@ def groups_text(typed: Mapping[str, Any]) -> str | None:
     return ",".join(filter(None, chosen)) or None
 
 
-def groups_offered(pool: Pool, source: Source) -> dict[str, str]:
-    """The ways of grouping that make sense for a pool, with their words."""
+def label_options(typed: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
+    """What is said about labels: how many people give each, and whether they may be wrong."""
+    right, sure = share(typed, "labels_right"), _gold(typed, pool)
+    if right is not None and right <= 0.5:
+        raise WrongFieldError("labels_right", "write more than 50%: labels that are wrong more often say nothing.")
+    noisy = typed.get("noisy") == "yes"
+    if not noisy and (right is not None or sure is not None):
+        words = "you have also said how often labels are right, or which are sure. Tick this, or empty these fields."
+        raise WrongFieldError("noisy", words)
+    return {"overlap": whole(typed, "overlap") or 1, "noisy": noisy, "labels_right": right, "gold": sure}
+
+
+def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
+    """The labels that an owner is sure of: lines of an id and a class, as typed or as copied from a spreadsheet."""
+    from fewlabels.io.labels import checked, said
+
+    pairs = {}
+    for line in lines(typed.get("gold")):
+        item, _, label = line.partition("\t" if "\t" in line else ",")
+        if not (item.strip() and label.strip()):
+            raise WrongFieldError("gold", f"{line!r} is not an id, a comma and a class.")
+        pairs[item.strip()] = label.strip()
+    try:
+        return dict(checked(said(pairs), pool)) if pairs else None
+    except FewlabelsError as error:
+        raise WrongFieldError("gold", trouble(error, QUESTION, "gold").words) from error
+
+
+def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
+    """The ways of grouping that make sense for a pool, with their words; `columns` are those of its files."""
     import pyarrow.compute as pc
 
     offered = {"predicted": "by predicted class", "whole": "all items together"}
@@ -186,7 +245,7 @@ def groups_offered(pool: Pool, source: Source) -> dict[str, str]:
         offered["score:10"] = "by confidence, in ten steps"
     table = pool.columns
     for name in [] if table is None else table.column_names:
-        if "," in name or name == pool.content or name not in source.columns:
+        if "," in name or name == pool.content or name not in columns:
             continue
         try:
             values = pc.count_distinct(table.column(name), mode="all").as_py()  # type: ignore[union-attr]

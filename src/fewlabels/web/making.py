@@ -1,4 +1,4 @@
-"""Making an assessment in the browser: a file, what was understood, the question. Plain forms, for owners only."""
+"""Making an assessment in the browser: files, what was understood, the question. Plain forms, for owners only."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from fewlabels.beginning import create
 from fewlabels.errors import FewlabelsError, StoreError
+from fewlabels.io.cards import columns_of_card
 from fewlabels.web import forms
 from fewlabels.web.api import Here, Owner, owner_of
 from fewlabels.web.errors import CANNOT_USE
@@ -36,8 +37,13 @@ if TYPE_CHECKING:
 _DRAINED = 4  # times the largest upload: what is read of one that is too large, so that its browser hears the answer
 _MOST_FIELDS = 1_000
 _NO_ROOM = "the server cannot keep the file at the moment; its log says why. Try again later, or use fewlabels new."
-_ABOUT = ("format", "answers", "labels", "no answer", "models", "")  # lines that no field of the form stands for
+_ABOUT = ("format", "answers", "labels", "no answer", "")  # lines that no field of the form stands for
 _FEW = 12  # classes that are listed
+_MOST_FILES = 20  # models that come in a file each
+_GONE = (
+    "this draft is gone: it was finished, an hour has passed, or the server was started again. If several servers "
+    "share the work here, all pages of a draft must come from one of them. Begin again at the start."
+)
 _log = logging.getLogger(__name__)
 router = APIRouter(dependencies=[Depends(owner_of)])
 
@@ -65,9 +71,7 @@ def draft_of(draft: str, service: Here, owner: Owner) -> Draft:
     """Return the owner's draft."""
     found = service.drafts.of(owner.name, draft)
     if found is None:
-        raise HTTPException(
-            404, "this draft is gone: it was finished, or an hour has passed. Begin again at the start."
-        )
+        raise HTTPException(404, _GONE)
     return found
 
 
@@ -87,32 +91,33 @@ def _begin_page(request: Request, service: Service, owner: Any, wrong: str = "",
 
 @router.post(UPLOAD)
 async def upload(request: Request, service: Here, owner: Owner) -> Response:
-    """Take a file of predictions, and look what it is."""
+    """Take a file of predictions, or one for each of several models, and look what they are."""
     try:
         form = await _uploaded(request, service.settings.upload)
         try:
             _check_seal(request, form)
-            file = form.get("file")
-            if not isinstance(file, UploadFile) or not file.filename:
+            sent = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+            if not sent:
                 raise WrongFieldError("file", "choose a file first.")
-            draft = await run_in_threadpool(service.drafts.begin, owner.name, file.file, file.filename)
+            files = [(one.file, str(one.filename)) for one in sent]
+            draft = await run_in_threadpool(service.drafts.begin, owner.name, *files)
         finally:
             await form.close()
     except _TooLargeError:
-        words = (
-            f"the file is too large: at most {_megabytes(service.settings.upload)} are allowed here. Use fewlabels new."
-        )
+        most = _megabytes(service.settings.upload)
+        words = f"this is too large: at most {most} in all are allowed here. Use fewlabels new."
         return _begin_page(request, service, owner, words, 413)
     except (WrongFieldError, FewlabelsError) as error:
         return _begin_page(request, service, owner, forms.trouble(error, forms.COLUMNS, "file").words, 422)
     except OSError as error:  # the disk for temporary files is full, say
         _log.error("%s", harmless(f"an uploaded file cannot be kept: {error}"))
         return _begin_page(request, service, owner, _NO_ROOM, 503)
+    await run_in_threadpool(_propose, draft)
     return _to(request, f"/new/{draft.id}")
 
 
 async def _uploaded(request: Request, most: int) -> FormData:
-    """Read the form with the file; as it comes, it goes to a file that has no name and ends with the request."""
+    """Read the form with the files; as they come, they go to files without names, which end with the request."""
     if not most:
         raise HTTPException(403, "this server takes no files. Use fewlabels new, or serve with --upload.")
     taken, stream = 0, request.stream()
@@ -126,7 +131,7 @@ async def _uploaded(request: Request, most: int) -> FormData:
             yield chunk
 
     try:
-        return await MultiPartParser(request.headers, within(), max_files=1, max_fields=10).parse()
+        return await MultiPartParser(request.headers, within(), max_files=_MOST_FILES, max_fields=10).parse()
     except _TooLargeError:
         async for chunk in stream:  # a browser shows no answer before it has sent everything
             taken += len(chunk)
@@ -134,13 +139,16 @@ async def _uploaded(request: Request, most: int) -> FormData:
                 break
         raise
     except (MultiPartException, KeyError) as error:
-        raise HTTPException(400, "this is not a form with a file. Go back and choose the file again.") from error
+        words = f"this is not a form with at most {_MOST_FILES} files. Go back and choose the files again."
+        raise HTTPException(400, words) from error
 
 
 @router.post("/new/example")
 def example(request: Request, service: Here, owner: Owner, _form: Sent) -> Response:
     """Begin with the built-in pictures."""
-    return _to(request, f"/new/{service.drafts.example(owner.name).id}")
+    draft = service.drafts.example(owner.name)
+    _propose(draft)
+    return _to(request, f"/new/{draft.id}")
 
 
 # --- what was understood
@@ -160,38 +168,74 @@ def columns(
     if form.get("do") == "give-up":
         service.drafts.end(draft.id)
         return _to(request, "/")
-    typed: dict[str, Any] = {name: str(form.get(name, "")) for name in forms.COLUMNS if name != "content"}
+    typed: dict[str, Any] = {name: ",".join(map(str, form.getlist(name))) for name in forms.COLUMNS}
     typed["content"] = [str(one) for one in form.getlist("content")] if "content-chosen" in form else None
     draft.typed["columns"] = typed
     if form.get("do") == "next":
         try:
-            draft.read(*forms.columns_options(typed))
-        except FewlabelsError:
+            _read(draft)
+        except (WrongFieldError, FewlabelsError):
             return _columns_page(request, service, owner, draft)
         return _to(request, f"/new/{draft.id}/question")
     return _columns_page(request, service, owner, draft)
 
 
+def _read(draft: Draft, groups: str | None = None) -> tuple[Pool, list[Understood], str | None]:
+    """The pool as the form says, how it was understood, and the metric if the answers are a judge's verdicts."""
+    options, content = forms.columns_options(draft.typed["columns"], groups)
+    pool, lines = draft.read(options, content)
+    return pool, lines, forms.passed(options, pool)
+
+
+def _propose(draft: Draft) -> None:
+    """Fill in the form at first: with nothing, or with verdicts of judges where they are the only answers in the file.
+
+    The command line says in that case that there is the option --verdict.
+    """
+    from fewlabels.io.finder.names import VERDICT
+
+    verdicts = [name for name in draft.columns if VERDICT.search(name) and "," not in name]
+    if not verdicts or len(draft.sources) > 1:
+        return
+    try:
+        pool, _, _ = _read(draft)
+    except FewlabelsError:
+        verdicts = verdicts[:1]
+    else:  # several judges look like several models
+        if not pool.models or set(pool.models) != set(verdicts):
+            return
+    draft.typed["columns"] = {"verdict": verdicts[0], "evidence": ",".join(verdicts[1:])}
+    try:
+        _read(draft)
+    except (WrongFieldError, FewlabelsError):
+        draft.typed["columns"] = {}
+
+
 def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) -> Response:
-    typed = draft.typed.get("columns", {})
+    typed = draft.typed["columns"]
     pool: Pool | None = None
     lines: list[Understood] = []
     wrong, status = None, 200
     try:
-        pool, lines = draft.read(*forms.columns_options(typed))
-    except FewlabelsError as error:
+        pool, lines, _ = _read(draft)
+    except (WrongFieldError, FewlabelsError) as error:
         wrong, status = forms.trouble(error, forms.COLUMNS, "predicted", typed), 422 if typed else 200
     said = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
-    notes = [f"{line.what or 'note'}: {line.text}" for line in lines if line.what in _ABOUT]
-    notes += [] if pool is None else _doubts(service, pool)
+    notes = [
+        line.text if line.what == "answers" else f"{line.what or 'note'}: {line.text}"
+        for line in lines
+        if line.what in _ABOUT
+    ]
+    doubts = [] if pool is None else _doubts(service, pool)
     offered = draft.columns
     seen = typed.get("content")
     if seen is None:
-        seen = [pool.content] if pool is not None and pool.content in offered else []
+        seen = [] if pool is None else columns_of_card(pool) or [pool.content]
     view = {
         "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
-        "notes": notes, "seen": seen, "columns": offered, "labels": forms.COLUMNS, "classes": _classes(pool),
-        "sample": draft.sample, "all": len(draft.source.columns),
+        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": forms.COLUMNS,
+        "classes": _classes(pool), "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
+        "plain_names": [name for name in offered if "," not in name],
         "unnamed": pool is not None and pool.score_sums is None,
     }  # fmt: skip
     return page(request, "new_columns.html", owner, status=status, here="new", **view)
@@ -258,8 +302,8 @@ def _make(service: Service, draft: Draft) -> str:
             task=task,
             target="pool" if typed.get("target") == "pool" else "population",
             stop=stop_rule(options),
-            overlap=forms.whole(typed, "overlap") or 1,
             model=options["model"],
+            **forms.label_options(typed, pool),
         )
     except StoreError as error:
         if name in service.names():  # somebody else was quicker
@@ -275,8 +319,8 @@ def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, 
     from fewlabels.understanding.question import asked_about
     from fewlabels.understanding.question import question as question_of
 
-    pool, _ = draft.read(*forms.columns_options(draft.typed.get("columns", {}), forms.groups_text(typed)))
-    options = forms.question_options(typed, pool)
+    pool, _, pass_rate = _read(draft, forms.groups_text(typed))
+    options = forms.question_options(typed, pool, pass_rate)
     groups, task = question_of(options, asked_about(options, pool))
     return pool, groups, task, options
 
@@ -288,10 +332,10 @@ def _question_page(
 
     first = "question" not in draft.typed
     try:
-        pool, _ = draft.read(*forms.columns_options(draft.typed.get("columns", {})))
-    except FewlabelsError:  # the file must be understood first
+        pool, _, pass_rate = _read(draft)
+    except (WrongFieldError, FewlabelsError):  # the file must be understood first
         return _to(request, f"/new/{draft.id}")
-    typed = draft.typed.get("question") or _usual(service, draft, pool)
+    typed = draft.typed.get("question") or _usual(service, draft, pool, pass_rate)
     view: dict[str, Any] = {"sentence": "", "groups": "", "names": [], "wrong": None, "small": ""}
     try:
         _, groups, task, options = _asked(draft, typed)
@@ -301,20 +345,27 @@ def _question_page(
         error = error or (None if first else problem)
         view["names"] = _names(draft, typed)
     if error is not None:
-        view["wrong"] = forms.trouble(error, forms.QUESTION, "task" if typed["metric"] == "accuracy" else "metric")
-    tasks = forms.TASKS_OF_MODELS | forms.TASKS if pool.models else forms.TASKS
+        where = "task" if typed["metric"] in ("accuracy", "prevalence") else "metric"
+        view["wrong"] = forms.trouble(error, forms.QUESTION, where)
+    tasks = (
+        forms.TASKS_OF_MODELS | forms.TASKS if pool.models else forms.TASKS_OF_VERDICTS if pass_rate else forms.TASKS
+    )
+    metrics = forms.METRICS_OF_VERDICTS if pass_rate else forms.METRICS
     view |= {"draft": draft, "typed": defaultdict(str, typed), "pool": pool, "labels": forms.QUESTION, "tasks": tasks}
-    view |= {"metrics": forms.METRICS, "offered": forms.groups_offered(pool, draft.source), "of": forms.OF_A_CLASS}
+    view |= {"metrics": metrics, "offered": forms.groups_offered(pool, draft.names), "judged": pass_rate is not None}
     return page(request, "new_question.html", owner, status=422 if error else 200, here="new", **view)
 
 
-def _usual(service: Service, draft: Draft, pool: Pool) -> dict[str, Any]:
+def _usual(service: Service, draft: Draft, pool: Pool, pass_rate: str | None) -> dict[str, Any]:
     """What the form proposes at first."""
-    several = len(pool.choices) > 2
-    usual = {"task": "best" if pool.models else "lowest" if draft.example else "estimate", "metric": "accuracy"}
-    usual |= {"lowest": "1", "groups": "whole" if pool.models else "predicted", "target": "population", "sure": "95"}
-    usual |= {"overall": "10", "overlap": "1", "line": "90", "rope": "1" if pool.models else "5"}
-    return usual | {"name": forms.free_name(draft.source.name, service.names()), "several": str(several)}
+    usual = {"task": "lowest" if draft.example else "estimate", "metric": "accuracy", "groups": "predicted"}
+    usual |= {"lowest": "1", "target": "population", "sure": "95", "overall": "10", "overlap": "1", "line": "90"}
+    usual |= {"rope": "5", "name": forms.free_name(draft.stem, service.names())}
+    if pool.models:
+        usual |= {"task": "best", "groups": "whole", "rope": "1", "model": pool.models[0]}
+    if len(pool.models) == 2:  # the second is the new one, more often than not
+        usual |= {"task": "compare-models", "a": pool.models[1], "b": pool.models[0]}
+    return usual | ({"metric": "prevalence", "groups": "whole"} if pass_rate else {})
 
 
 def _names(draft: Draft, typed: dict[str, Any]) -> tuple[str, ...]:
@@ -323,7 +374,7 @@ def _names(draft: Draft, typed: dict[str, Any]) -> tuple[str, ...]:
 
     try:
         text = forms.groups_text(typed)
-        pool, _ = draft.read(*forms.columns_options(draft.typed.get("columns", {}), text))
+        pool, _, _ = _read(draft, text)
         return pool.models or groups_from(text or "predicted", pool).names
     except (WrongFieldError, FewlabelsError):
         return ()

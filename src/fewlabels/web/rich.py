@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from fewlabels.web.colouring import coloured, language_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -68,16 +70,17 @@ def tree_of(text: str, name: str = "", *, file: str = "") -> list[Node] | None:
     """
     if len(text) > MOST:
         return None
-    return _tree(text, name.casefold() in _CODE_NAMES or file.lower().endswith(CODE_ENDINGS))
+    return _tree(text, name.casefold() in _CODE_NAMES or file.lower().endswith(CODE_ENDINGS), name, file)
 
 
 @lru_cache(maxsize=512)
-def _tree(text: str, is_code: bool) -> list[Node] | None:
+def _tree(text: str, is_code: bool, name: str = "", file: str = "") -> list[Node] | None:
     found = _json(text)
     if found is not None:
         return found
     if is_code or ("\n" in text.strip() and _CODE_FIRST.match(text.lstrip()) and not _FENCE.search(text)):
-        return [_element("pre", [_element("code", [text.strip("\n")])])]
+        named = name.casefold() if name.casefold() in {"sql", "diff", "patch"} else ""
+        return [_code(text.strip("\n"), named, file)]
     if any(mark.search(text) for mark in _MARKS) or len(_LIST.findall(text)) > 1:
         return markdown(text)
     return None
@@ -86,6 +89,13 @@ def _tree(text: str, is_code: bool) -> list[Node] | None:
 def _element(tag: str, children: Sequence[Node], **more: str) -> dict[str, Any]:
     assert tag in TAGS, tag
     return {"tag": tag, "children": list(children), **more}
+
+
+def _code(text: str, language: str, file: str = "") -> Node:
+    """Code, with its colours if the language is known."""
+    pieces = coloured(text, language_of(text, language, file))
+    nodes = [piece if kind is None else _element("span", [piece], kind=kind) for piece, kind in pieces]
+    return _element("pre", [_element("code", nodes)])
 
 
 # --- Markdown
@@ -142,8 +152,9 @@ def _opened(token: Token, children: list[Node]) -> Node:
 def _single(token: Token) -> list[Node]:
     """The nodes of a token that opens nothing."""
     if token.type in {"fence", "code_block"}:
-        inside = _json(token.content) if token.info.strip().lower() in {"json", ""} else None
-        return inside or [_element("pre", [_element("code", [token.content.rstrip("\n")])])]
+        language = token.info.strip().partition(" ")[0].lower()
+        inside = _json(token.content) if language in {"json", ""} else None
+        return inside or [_code(token.content.rstrip("\n"), language)]
     if token.type == "code_inline":
         return [_element("code", [token.content])]
     if token.type in {"softbreak", "hardbreak"}:

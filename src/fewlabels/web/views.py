@@ -35,7 +35,7 @@ _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note",
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model"}
 _TEXTS = ("where", "group", "model", "a", "b", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
-_MINOR = ("n", "rank", "median", "note")  # left out where there is little room
+_MINOR = ("n", "rank", "note")  # left out where there is little room
 # With more groups than this, how good a judge is in each of them is left to the report.
 _MOST_JUDGED = 12
 
@@ -82,6 +82,7 @@ class Dashboard:
     standing: Standing
     groups: tuple[Column, ...]
     rows: int
+    rows_title: str
     judged: Judged | None
     plots: tuple[Plot, ...]
     below: tuple[Plot, ...]
@@ -146,6 +147,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         standing=audit.standing(),
         groups=groups,
         rows=rows,
+        rows_title="The numbers" if rows == 1 else "All models" if audit.spec.task.of_models else "All groups",
         judged=_judged(audit, reading.level),
         plots=beside,
         below=below,
@@ -162,6 +164,7 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
         table = Table({name: [values[i] for i in order] for name, values in table.columns.items()}, table.settings)
     table = readable(table, finding.task)
     values, columns = dict(table.columns), []
+    values.pop("median", None)  # the report has it: beside the mean it says little, and takes room
     if "labelled" in values and "right" in values:
         pairs = zip(values.pop("right"), values["labelled"], strict=True)
         values["labelled"] = [f"{n:,}" if k is None else f"{k:,} of {n:,}" if n else "0" for k, n in pairs]
@@ -173,6 +176,7 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
     for name in sorted(values, key=lambda one: (one == "note", places.get(one, len(places)))):
         named = title if name == "range" else _TITLES.get(name, name.replace("_", " ").capitalize())
         named = "Right" if name == "labelled" and "right" in table.columns else named
+        named = "Model" if name == "group" and finding.task.of_models else named
         cells = tuple(_cell(value) for value in values[name])
         columns.append(Column(named, cells, number=name not in _TEXTS, minor=name in _MINOR))
     return tuple(columns)

@@ -4,6 +4,7 @@ const RESERVED = new Set(["s", "u", "n", "z", "r", "g", "l"]); // skip, undo, no
 const KEYS = [..."123456789", ..."abcdefghijklmnopqrstuvwxyz".split("").filter((key) => !RESERVED.has(key))];
 export const MOST_BUTTONS = 24;
 const SHOWN = 50;
+const LISTED = 100; // so many classes are listed before anything is typed, in their own order: it gives nothing away
 
 // How well a class matches what was typed: 0 is best, null means no match. What it means counts less than its name.
 export function fit(name, typed, means = "") {
@@ -89,10 +90,18 @@ export class Choices {
     this.input.addEventListener("keydown", (event) => this.steer(event));
   }
 
+  // What can be chosen now: what was typed finds some classes, and without it all are there if they can be looked through.
+  offered() {
+    if (this.input.value.trim()) return found(this.classes, this.input.value, this.means);
+    return this.classes.length <= LISTED ? this.classes : [];
+  }
+
+  // The classes that can be chosen now, and which of them Enter takes: -1 is none, as long as nothing was typed.
   show(at) {
-    const all = found(this.classes, this.input.value, this.means);
-    const names = all.slice(0, SHOWN);
-    this.at = Math.max(0, Math.min(at, names.length - 1));
+    const all = this.offered();
+    const typed = Boolean(this.input.value.trim());
+    const names = typed ? all.slice(0, SHOWN) : all;
+    this.at = Math.max(typed ? 0 : -1, Math.min(at, names.length - 1));
     this.list.replaceChildren(
       ...names.map((name, i) => {
         const line = document.createElement("li");
@@ -105,9 +114,9 @@ export class Choices {
       }),
     );
     this.list.hidden = !names.length;
-    this.matches.textContent = this.input.value.trim() ? this.counted(all.length) : "";
+    this.matches.textContent = typed ? this.counted(all.length) : "";
     this.input.setAttribute("aria-expanded", String(names.length > 0));
-    if (names.length) this.input.setAttribute("aria-activedescendant", `found-${this.at}`);
+    if (this.at >= 0 && names.length) this.input.setAttribute("aria-activedescendant", `found-${this.at}`);
     else this.input.removeAttribute("aria-activedescendant");
     this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
   }
@@ -120,13 +129,14 @@ export class Choices {
 
   steer(event) {
     if (event.isComposing) return;
-    const names = found(this.classes, this.input.value, this.means).slice(0, SHOWN);
+    const shown = this.list.children.length;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      if (names.length) this.show((this.at + (event.key === "ArrowDown" ? 1 : names.length - 1)) % names.length);
-    } else if (event.key === "Enter" && names.length) {
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      if (shown) this.show((Math.max(this.at, step < 0 ? 0 : -1) + step + shown) % shown);
+    } else if (event.key === "Enter" && this.at >= 0 && shown) {
       event.preventDefault();
-      this.take(names[this.at]);
+      this.take(this.offered()[this.at]);
     } else if (event.key === "Escape") {
       if (this.input.value) this.clear();
       else this.input.blur();
@@ -141,7 +151,8 @@ export class Choices {
   clear() {
     if (!this.input) return;
     this.input.value = "";
-    this.show(0);
+    this.show(-1);
+    this.list.scrollTop = 0;
   }
 
   // Handles a key pressed anywhere on the page, and returns whether it was ours.

@@ -238,6 +238,19 @@ function enlarge() {
   if (current && image) zoom.open(image);
 }
 
+// On a phone, classes that come after a long item are one touch away. None is hidden in a box that scrolls: people would
+// choose it less often.
+const seenClasses = new IntersectionObserver(
+  (entries) => {
+    $("to-classes").hidden = entries.at(-1).intersectionRatio > 0.9;
+  },
+  { threshold: [0, 0.25, 0.5, 0.75, 0.9, 1] },
+);
+$("to-classes").addEventListener("click", () => {
+  $("choose").scrollIntoView({ block: "end" });
+  $("choose").querySelector("button")?.focus({ preventScroll: true });
+});
+
 // The guidelines are open until a person closes them, and again when the owner has changed them.
 const guide = $("guide");
 const readKey = `fewlabels:${JSON.stringify([page.pool, page.annotator, page.assessment])}:guide`;
@@ -336,6 +349,7 @@ async function begin() {
   try {
     const { classes, descriptions } = await call("GET", path(page.assessment, "classes"));
     choices = new Choices($("choose"), classes, choose, descriptions);
+    if (choices.few && matchMedia("(max-width: 60rem)").matches) seenClasses.observe($("choose"));
   } catch (error) {
     trouble(`Could not begin: ${inWords(error)}.`);
     if (!signedOut(error)) setTimeout(begin, 2000);

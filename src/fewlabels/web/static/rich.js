@@ -4,7 +4,7 @@
 const TAGS = new Set(
   "p h3 h4 h5 h6 ul ol li blockquote pre code em strong s a hr br table thead tbody tr th td span section".split(" "),
 );
-const KINDS = new Set(["key", "string", "number", "constant", "turn"]);
+const KINDS = new Set("key string number constant turn keyword comment name added removed".split(" "));
 const WEB = /^https?:\/\//i;
 
 const made = (tag, properties = {}, ...children) => {
