@@ -98,7 +98,7 @@ _ROLES = {"id": "id_", "scores": "scores", "predicted": "predicted", "confidence
 def _answer(model: str, source: Source) -> str | None:
     """The column of answers in a file that is known to be one model's, if it has an otherwise doubtful name."""
     look = Look(source)
-    clear = look.named(names.PREDICTED) or look.scores(without={look.named(names.CONFIDENCE)})
+    clear = look.predicted() or look.scores(without={look.confidence()})
     doubtful = [name for name in names.ANSWER if name not in names.TRUTH]
     return None if clear else look.named([names.plain(model), *doubtful])
 

@@ -50,7 +50,7 @@ def formats(sources: Iterable[Source]) -> list[Understood]:
 
 def unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
-    from fewlabels.io.finder.names import VERDICT
+    from fewlabels.io.finder.names import VERDICT, of_one_class
     from fewlabels.io.source import listed
 
     truth, sure = guessed.truth, guessed.confidence
@@ -65,6 +65,9 @@ def unclear(source: Source, guessed: Guess) -> str:
             f"{sure!r} alone does not show which class it is about: if it is the probability of one of two classes, "
             "name that class with --positive CLASS. "
         )
+    elif one := of_one_class(source.columns):
+        column, called = next(iter(one.items()))
+        words += f"If {column!r} is the probability of {called!r}, add --scores {column!r} --positive {called!r}. "
     return (
         f"{words}Use --predicted NAME for a column of predicted classes, or --scores 'p_*' (or names separated by "
         "commas) for one column of scores per class."
