@@ -267,13 +267,17 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
 
 def readable_fairness(table: Table) -> dict[str, Table]:
     """A table for people for each measure: k of n, the value, and how far it is from the reference."""
-    style = Style(share=True)
+    by_measure: dict[str, list[tuple[Any, Any]]] = {}
+    for row in table.rows():
+        by_measure.setdefault(row["measure"], []).append((row["value_low"], row["value_high"]))
+    styles = {name: Style(share=True).fitting(ranges) for name, ranges in by_measure.items()}
     against = table.settings["reference"]
     shown: dict[str, list[dict[str, Any]]] = {}
     for row in table.rows():
         line: dict[str, Any] = {"group": row["group"], "n": row["n"]}
         if row["counted"] is not None:
             line["labels"] = f"{row['of_these']:,} of {row['counted']:,}"
+        style = styles[row["measure"]]
         line["value"] = _with_ends(row, "value", style.value, style.range)
         line[f"minus {against}"] = _with_ends(row, "difference", style.difference, _signed)
         line[f"ratio to {against}"] = _with_ends(row, "ratio", "{:.2f}".format, "{:.2f} – {:.2f}".format)

@@ -81,7 +81,7 @@ class Differences(Plot):
     def caption(self) -> str:
         """Explain how to read the plot."""
         a, b = shortened(self.a, 60), shortened(self.b, 60)
-        band = f"Differences within the grey band, up to {_STYLE.change(self.rope)}, do not matter in practice. "
+        band = f"Differences within the grey band, up to {_STYLE.within(self.rope)}, do not matter in practice. "
         return (
             f"Each line contains, with probability {chosen(self.level)}, how much more often {a} is right than {b}; "
             f"the dot is its mean. Right of 0, {a} is better. {band if self.rope else ''}The words beside it are the "
@@ -111,7 +111,7 @@ class Differences(Plot):
         keys.append(Key(f"{shortened(self.b, 24)} is better"))
         panel = rows_panel([self._entry(row) for row in self.rows], x, keys=tuple(keys), rules=[(0.0, "no difference")])
         if self.rope:
-            words = f"at most {_STYLE.change(self.rope)}, no difference in practice"
+            words = f"at most {_STYLE.within(self.rope)}, no difference in practice"
             band = Box((-self.rope, self.rope), (0, panel.y.low), words, "muted", 0.25)
             panel = replace(panel, marks=(band, *panel.marks))
         return Picture((panel,))

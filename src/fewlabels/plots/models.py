@@ -118,7 +118,7 @@ class Models(Plot):
         ends = f"{style.difference(row.behind_low)} to {style.difference(row.behind_high)}"
         behind = "" if first else f", behind by {style.change(row.behind)} ({ends})"
         tip = (
-            f"{shortened(row.name)}: right {style.value(row.mean)} ({style.range(row.low, row.high)}); "
+            f"{shortened(row.name)}: right {style.spread(row.mean, row.low, row.high)}; "
             f"best: {sure}{behind}; {row.right:,} of {counted(row.labelled, 'label')} right"
         )
         return Entry(row.name, row.mean, row.low, row.high, tip, "accent" if first else "main", aside=sure)

@@ -93,7 +93,7 @@ class Rope(Plot):
         style = Style(share)
         ends = [style.difference(value) for value in (self.mean, self.low, self.high)]
         tip = f"difference {ends[0]}, {chosen(self.level)} interval {ends[1]} to {ends[2]}"
-        band = f"at most {style.change(self.rope)}, no difference in practice: probability {probability(self.equal)}"
+        band = f"at most {style.within(self.rope)}, no difference in practice: probability {probability(self.equal)}"
         also: list[Mark] = [
             Box((-self.rope, self.rope), (0, 1), band, "muted", 0.25),
             Line(((0, 0), (0, 1)), "no difference", "muted", dashed=True, width=1.2),
