@@ -186,16 +186,18 @@ class Style:
         text = f"{100 * value:.6g}"
         return f"{text} point{'s' * (text != '1')}"
 
-    def change(self, value: float) -> str:
-        """The size of a difference: percentage points, or a plain number.
+    def change(self, value: float, low: float | None = None, high: float | None = None) -> str:
+        """The size of a difference: percentage points, as exactly as its interval allows, or a plain number.
 
-        >>> Style(share=True).change(-0.071)
-        '7 points'
+        >>> Style(share=True).change(-0.071), Style(share=True).change(0.014)
+        ('7 points', '1.4 points')
+        >>> Style(share=True).change(0.014, -0.1, 0.1)
+        '1 point'
         """
         if not self.share:
             return plain(abs(value))
-        points = abs(100 * value)
-        text = f"{points:.0f}" if points >= 5 else f"{points:.1f}"
+        digits = int(abs(value) < _NARROW) if low is None or high is None else digits_for(low, high)
+        text = f"{abs(100 * value):.{digits}f}"
         return f"{text} point{'s' * (text not in ('1', '1.0'))}"
 
     def width(self, value: float) -> str:
@@ -215,19 +217,34 @@ class Style:
         >>> Style(share=True).apart(-0.08, 0.03), Style(share=True).apart(-0.012, 0.03)
         ('between −8 and +3 points', 'between −1.2 and +3.0 points')
         """
-        if not self.share:
-            return f"between {self.difference(low)} and {self.difference(high)}"
-        digits = 0 if max(abs(low), abs(high)) >= 0.05 else 1
-        ends = (f"{100 * end:+.{digits}f}".replace("-", "−") for end in (low, high))
-        return f"between {' and '.join(ends)} points"
+        ends = " and ".join(self._signed(end, low, high) for end in (low, high))
+        return f"between {ends} points" if self.share else f"between {ends}"
 
-    def difference(self, value: float) -> str:
+    def _signed(self, value: float, low: float, high: float) -> str:
+        """A number with its sign and without its unit; 0 has no sign."""
+        if not self.share:
+            return self.difference(value)
+        text = f"{100 * value:+.{digits_for(low, high)}f}"
+        return text[1:] if not float(text) else text.replace("-", "−")
+
+    def difference(self, value: float, low: float | None = None, high: float | None = None) -> str:
         """A difference with its sign.
 
         >>> Style(share=True).difference(-0.071), Style(share=False).difference(1.5)
         ('−7 points', '+1.5')
         """
-        return f"{'−' if value < 0 else '+'}{self.change(value)}"
+        size = self.change(value, low, high)
+        sign = "" if not float(size.split()[0].replace(",", "")) else "−" if value < 0 else "+"
+        return f"{sign}{size}"
+
+    def moved(self, mean: float, low: float, high: float) -> str:
+        """A difference with its interval, in a table.
+
+        >>> Style(share=True).moved(-0.071, -0.181, 0.004)
+        '−7 points (−18 to 0)'
+        """
+        ends = " to ".join(self._signed(end, low, high) for end in (low, high))
+        return f"{self.difference(mean, low, high)} ({ends})"
 
 
 def spelled(count: int) -> str:

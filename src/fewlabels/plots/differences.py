@@ -93,8 +93,8 @@ class Differences(Plot):
         groups = self.rows[1:]
         if not groups:
             first = self.rows[0]
-            ends = f"{_STYLE.difference(first.low)} to {_STYLE.difference(first.high)}"
-            return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {_STYLE.difference(first.mean)} ({ends})"
+            by = _STYLE.moved(first.mean, first.low, first.high)
+            return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {by}"
         said = []
         for name, model in (("more", self.a), ("less", self.b)):
             if count := sum(row.region[0] == name and row.region[1] >= SAFE for row in groups):
@@ -120,10 +120,9 @@ class Differences(Plot):
         region, sure = row.region
         word = {"less": "worse", "equal": "about equal", "more": "better"}[region]
         tones: dict[str, Tone] = {"less": "main", "equal": "muted", "more": "accent"}
-        ends = f"{_STYLE.difference(row.low)} to {_STYLE.difference(row.high)}"
         chances = (f"worse {probability(row.less)}", f"about equal {probability(row.equal)}")
         tip = (
-            f"{shortened(row.where)}: {_STYLE.difference(row.mean)} ({ends}); {shortened(self.a, 40)} is "
+            f"{shortened(row.where)}: {_STYLE.moved(row.mean, row.low, row.high)}; {shortened(self.a, 40)} is "
             f"{', '.join(chances)}, better {probability(row.more)}"
         )
         tone = tones[region] if sure >= SAFE else "muted"

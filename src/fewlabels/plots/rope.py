@@ -84,14 +84,14 @@ class Rope(Plot):
     def finding(self) -> str:
         """The difference with its interval."""
         style = Style(self.measure.share)
-        ends = f"{style.difference(self.low)} to {style.difference(self.high)}"
-        return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {style.difference(self.mean)} ({ends})"
+        by = style.moved(self.mean, self.low, self.high)
+        return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {by}"
 
     def picture(self) -> Picture:
         """Draw a density over the rope."""
         share = self.measure.share
         style = Style(share)
-        ends = [style.difference(value) for value in (self.mean, self.low, self.high)]
+        ends = [style.difference(value, self.low, self.high) for value in (self.mean, self.low, self.high)]
         tip = f"difference {ends[0]}, {chosen(self.level)} interval {ends[1]} to {ends[2]}"
         band = f"at most {style.within(self.rope)}, no difference in practice: probability {probability(self.equal)}"
         also: list[Mark] = [

@@ -41,7 +41,7 @@ def _sentence(task: CompareModels, row: Mapping[str, Any]) -> str:
     region = max(REGIONS, key=lambda name: row[name])
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
     rope, sure = style.within(task.rope), probability(row[region])
-    values = f"{style.difference(row['mean'])}, {style.apart(row['low'], row['high'])}"
+    values = f"{style.difference(row['mean'], row['low'], row['high'])}, {style.apart(row['low'], row['high'])}"
     if row[region] < SAFE:
         likely = {
             "less": f"{a} is right less often",

@@ -15,8 +15,8 @@ IDS = ("id", "itemid", "item", "uid", "uuid", "guid", "key", "docid", "imageid",
 FILES = ("image", "imagepath", "img", "imgpath", "filename", "file", "filepath", "path", "url", "uri")
 PREDICTED = (
     "predicted", "prediction", "predictedclass", "predictedlabel", "predclass", "predlabel", "pred", "preds",
-    "ypred", "yhat", "modelprediction", "modellabel", "modeloutput", "modelanswer", "scoredlabels", "output",
-    "response",
+    "ypred", "yhat", "modelprediction", "modellabel", "modeloutput", "modelanswer", "scoredlabels", "winner",
+    "preference", "output", "response",
 )  # fmt: skip
 CERTAINTY = ("confidence", "conf", "predictedconfidence", "predictionconfidence", "certainty")  # nothing else
 CONFIDENCE = (
@@ -38,6 +38,8 @@ CONTENT = (
 )  # fmt: skip
 # What a verdict is about: people who judge an answer must see it beside the question.
 ANSWERED = ("answer", "response", "output", "completion", "generation", "modelanswer", "modelresponse", "modeloutput")
+# The better one of two answers: people who choose between them must see both.
+PREFERENCE = ("winner", "preference")
 TRUTH = (
     "label", "labels", "truth", "truelabel", "trueclass", "target", "ytrue", "gold", "goldlabel",
     "groundtruth", "actual", "class",
@@ -161,6 +163,18 @@ def judged(columns: Sequence[str]) -> list[str]:
     by_name = {plain(name): name for name in reversed(columns)}
     kinds = ([by_name[word] for word in words if word in by_name][:1] for words in (CONTENT, ANSWERED))
     return [name for found in kinds for name in found]
+
+
+def compared(columns: Sequence[str]) -> list[str]:
+    """The columns that somebody needs to see who says which of two answers is better, if a column says it.
+
+    >>> compared(["id", "prompt", "response_a", "response_b", "winner"]), compared(["id", "prompt", "response_a"])
+    (['prompt', 'response_a', 'response_b'], [])
+    """
+    answers = [name for name in columns if plain(name)[:-1] in ANSWERED and plain(name)[-1] in "ab12"]
+    asked = [name for word in CONTENT for name in columns if plain(name) == word][:1]
+    chosen = any(plain(name) in PREFERENCE for name in columns)
+    return [*asked, *answers] if chosen and len(answers) == 2 else []
 
 
 def of_one_class(columns: Iterable[str]) -> dict[str, str]:
