@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _LONGEST = 120
+_NARROW = 0.05
 NONE = "–"
 """The sign for a number that does not exist."""
 
@@ -50,11 +51,13 @@ def plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
-def percent(share: float) -> str:
-    """A share in percent, with a digit more near 0 and 1; never 0% or 100% unless it is exactly that.
+def percent(share: float, digits: int = 0) -> str:
+    """A share in whole percent, or with more digits; one digit beyond 1% and 99%, and 0% or 100% only of exactly that.
 
-    >>> percent(0.617), percent(0.97), percent(0.9712), percent(0.99998), percent(1)
-    ('62%', '97%', '97.1%', 'over 99.9%', '100%')
+    >>> percent(0.617), percent(0.9712), percent(0.9912), percent(0.99998), percent(1)
+    ('62%', '97%', '99.1%', 'over 99.9%', '100%')
+    >>> percent(0.9, digits=1)
+    '90.0%'
     """
     if share in (0, 1):
         return f"{100 * share:.0f}%"
@@ -62,8 +65,16 @@ def percent(share: float) -> str:
         return "under 0.1%"
     if 0.9995 < share < 1:
         return "over 99.9%"
-    digits = 1 if abs(share) < 0.0495 or share > 0.9505 else 0
-    return f"{f'{100 * share:.{digits}f}'.removesuffix('.0')}%"
+    return f"{100 * share:.{max(digits, int(abs(share) < 0.0095 or share > 0.9905))}f}%"
+
+
+def digits_for(low: float, high: float) -> int:
+    """How many digits a share has whose range is this: one, if the range is shorter than five points.
+
+    >>> digits_for(0.91, 0.97), digits_for(0.951, 0.964)
+    (0, 1)
+    """
+    return int(high - low < _NARROW)
 
 
 def probability(chance: float) -> str:
@@ -99,17 +110,38 @@ def plain(value: float) -> str:
 class Style:
     """How the values of a metric are written: a share in percent, anything else as a plain number.
 
+    `digits` are those of every share; without them, a share and its range have as many as the range allows.
+
     >>> Style(share=True).value(0.617), Style(share=False).value(12.3456)
     ('62%', '12.3')
     """
 
     share: bool
+    digits: int | None = None
 
-    def value(self, value: float | None) -> str:
-        """A value; a dash where there is none."""
+    def fitting(self, ranges: Iterable[tuple[float | None, float | None]]) -> Style:
+        """The style of a table with these ranges: all its shares have as many digits as suit most of the ranges.
+
+        >>> Style(share=True).fitting([(0.41, 0.62), (0.95, 0.96), (0.93, 0.95)]).value(0.5)
+        '50.0%'
+        """
+        digits = [digits_for(low, high) for low, high in ranges if low is not None and high is not None]
+        return Style(self.share, int(2 * sum(digits) > len(digits)))
+
+    def value(self, value: float | None, low: float | None = None, high: float | None = None) -> str:
+        """A value, as exactly as its range allows; a dash where there is none.
+
+        >>> Style(share=True).value(0.957), Style(share=True).value(0.957, 0.951, 0.964)
+        ('96%', '95.7%')
+        """
         if value is None:
             return NONE
-        return percent(value) if self.share else plain(value)
+        return percent(value, self._digits(low, high)) if self.share else plain(value)
+
+    def _digits(self, low: float | None, high: float | None) -> int:
+        if self.digits is not None:
+            return self.digits
+        return 0 if low is None or high is None else digits_for(low, high)
 
     def between(self, low: float | None, high: float | None) -> str:
         """An interval in a sentence.
@@ -117,7 +149,7 @@ class Style:
         >>> Style(share=True).between(0.551, 0.694)
         'between 55% and 69%'
         """
-        return f"between {self.value(low)} and {self.value(high)}"
+        return f"between {self.value(low, low, high)} and {self.value(high, low, high)}"
 
     def range(self, low: float | None, high: float | None) -> str:
         """An interval in a table; a dash if there is none.
@@ -125,19 +157,50 @@ class Style:
         >>> Style(share=True).range(0.551, 0.694), Style(share=True).range(None, None)
         ('55% – 69%', '–')
         """
-        return NONE if low is None or high is None else f"{self.value(low)} – {self.value(high)}"
+        return NONE if low is None or high is None else f"{self.value(low, low, high)} – {self.value(high, low, high)}"
 
-    def change(self, value: float) -> str:
-        """The size of a difference: percentage points, or a plain number.
+    def spread(self, mean: float | None, low: float | None, high: float | None) -> str:
+        """A value with its interval, in a table.
 
-        >>> Style(share=True).change(-0.071), Style(share=True).change(0.01), Style(share=True).change(0.012)
-        ('7 points', '1 point', '1.2 points')
+        >>> Style(share=True).spread(0.617, 0.551, 0.694)
+        '62% (55% – 69%)'
+        """
+        return f"{self.value(mean, low, high)} ({self.range(low, high)})"
+
+    def stated(self, value: float) -> str:
+        """A value that somebody chose, such as a line to reach, with all its digits.
+
+        >>> Style(share=True).stated(0.925), Style(share=False).stated(2.5)
+        ('92.5%', '2.5')
+        """
+        return chosen(value) if self.share else f"{value:,.6g}"
+
+    def within(self, value: float) -> str:
+        """A difference that somebody chose, such as a rope, with all its digits.
+
+        >>> Style(share=True).within(0.075), Style(share=True).within(0.01), Style(share=False).within(0.5)
+        ('7.5 points', '1 point', '0.5')
+        """
+        if not self.share:
+            return f"{value:,.6g}"
+        text = f"{100 * value:.6g}"
+        return f"{text} point{'s' * (text != '1')}"
+
+    def change(self, value: float, low: float | None = None, high: float | None = None) -> str:
+        """The size of a difference: percentage points, as exactly as its interval allows, or a plain number.
+
+        >>> Style(share=True).change(-0.071), Style(share=True).change(0.01), Style(share=True).change(0.014)
+        ('7 points', '1 point', '1.4 points')
+        >>> Style(share=True).change(0.014, -0.1, 0.1)
+        '1 point'
         """
         if not self.share:
             return plain(abs(value))
-        points = abs(100 * value)
-        text = f"{points:.0f}" if points >= 5 else f"{points:.1f}".removesuffix(".0")
-        return f"{text} point{'s' * (text != '1')}"
+        if low is None or high is None:
+            text = f"{abs(100 * value):.{int(abs(value) < _NARROW)}f}".removesuffix(".0")
+        else:
+            text = f"{abs(100 * value):.{digits_for(low, high)}f}"
+        return f"{text} point{'s' * (text not in ('1', '1.0'))}"
 
     def width(self, value: float) -> str:
         """The width of an interval: percentage points with a digit more than they are asked for, or a plain number.
@@ -156,19 +219,34 @@ class Style:
         >>> Style(share=True).apart(-0.08, 0.03), Style(share=True).apart(-0.012, 0.03)
         ('between −8 and +3 points', 'between −1.2 and +3.0 points')
         """
-        if not self.share:
-            return f"between {self.difference(low)} and {self.difference(high)}"
-        digits = 0 if max(abs(low), abs(high)) >= 0.05 else 1
-        ends = (f"{100 * end:+.{digits}f}".replace("-", "−") for end in (low, high))
-        return f"between {' and '.join(ends)} points"
+        ends = " and ".join(self._signed(end, low, high) for end in (low, high))
+        return f"between {ends} points" if self.share else f"between {ends}"
 
-    def difference(self, value: float) -> str:
+    def _signed(self, value: float, low: float, high: float) -> str:
+        """A number with its sign and without its unit; 0 has no sign."""
+        if not self.share:
+            return self.difference(value)
+        text = f"{100 * value:+.{digits_for(low, high)}f}"
+        return text[1:] if not float(text) else text.replace("-", "−")
+
+    def difference(self, value: float, low: float | None = None, high: float | None = None) -> str:
         """A difference with its sign.
 
         >>> Style(share=True).difference(-0.071), Style(share=False).difference(1.5)
         ('−7 points', '+1.5')
         """
-        return f"{'−' if value < 0 else '+'}{self.change(value)}"
+        size = self.change(value, low, high)
+        sign = "" if not float(size.split()[0].replace(",", "")) else "−" if value < 0 else "+"
+        return f"{sign}{size}"
+
+    def moved(self, mean: float, low: float, high: float) -> str:
+        """A difference with its interval, in a table.
+
+        >>> Style(share=True).moved(-0.071, -0.181, 0.004)
+        '−7 points (−18 to 0)'
+        """
+        ends = " to ".join(self._signed(end, low, high) for end in (low, high))
+        return f"{self.difference(mean, low, high)} ({ends})"
 
 
 def spelled(count: int) -> str:

@@ -155,3 +155,31 @@ def test_a_simulation_may_use_evidence(runs, tmp_path):
         rows = json.loads(run("simulate", "known.jsonl", *words, *more, "--jobs", "1", "--json").stdout)["rows"]
         errors.append(next(row["mean"] for row in rows if row["score"] == "rmse"))
     assert errors[1] != errors[0]
+
+
+def test_a_choice_between_two_answers_shows_both(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        {"id": i, "prompt": f"Write line {i}.", "response_a": f"first {i}", "response_b": f"other {i}", "winner": w}
+        for i, w in enumerate(["A", "B", "tie"] * 10)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    begun = said(run("new", "a.db", "pairs.jsonl").stderr)
+    assert "predicted column 'winner'" in begun
+    assert "columns 'prompt', 'response_a', 'response_b'" in begun
+    content = run("ask", "a.db", "-n", 1).stdout
+    assert "prompt: " in content and "response_a: first" in content and "response_b: other" in content  # noqa: PT018
+
+
+def test_answers_of_language_models_are_read_in_any_spelling(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [{"id": i, "text": f"film {i}", "response": ["good", "Bad.", "BAD"][i % 3]} for i in range(30)]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    refused = run("new", "a.db", "answers.jsonl", "--classes", "good,bad", code=2).stderr
+    assert "--any-spelling" in refused
+    begun = said(run("new", "a.db", "answers.jsonl", "--classes", "good,bad", "--any-spelling").stderr)
+    assert "classes 2: 'good', 'bad'" in begun
+    # Without the list, the page says what could be meant.
+    other = [line | {"response": ["good", "Bad.", "bad"][i % 3]} for i, line in enumerate(lines)]
+    (tmp_path / "others.jsonl").write_text("\n".join(map(json.dumps, other)), encoding="utf-8")
+    assert "may be one answer --classes A,B,... --any-spelling" in said(run("new", "b.db", "others.jsonl").stderr)

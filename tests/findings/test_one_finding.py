@@ -148,7 +148,7 @@ def test_the_report_has_the_sentence_and_the_numbers(name: str) -> None:
     for sentence in sentences(finding):
         assert sentence in unescape(page)
         assert escaped(sentence) in text
-    style = finding.words.style
+    style = finding.style
     rows: dict[str, list[str]] = {}
     for cells in cells_of(page[page.index('<table id="table"') :]):
         if len(cells) > 4:

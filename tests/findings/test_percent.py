@@ -13,6 +13,7 @@ from fewlabels import plots
 from fewlabels.planning import plan
 from fewlabels.report import read
 from fewlabels.stopping import Stop
+from fewlabels.wording import Style
 from tests.support.reports import QUESTIONS, pool, told
 
 if TYPE_CHECKING:
@@ -70,3 +71,21 @@ def test_a_report_about_error_rates_has_no_plot_of_something_else() -> None:
     assert {"reliability", "calibration", "scatter"} & set(plots.suited(audit))
     assert not {"reliability", "calibration", "scatter"} & set(plots.telling(audit))
     assert set(read(audit, draws=200, foresee=False).plots) == set(plots.telling(audit))
+
+
+def test_a_share_is_written_in_whole_percent_unless_its_range_is_short() -> None:
+    style = Style(share=True)
+    assert style.spread(0.957, 0.921, 0.984) == "96% (92% – 98%)"
+    assert style.spread(0.957, 0.951, 0.964) == "95.7% (95.1% – 96.4%)"
+    # A table has as many digits in every row as suit most of its ranges.
+    wide, short = (0.3, 0.6), (0.95, 0.96)
+    assert style.fitting([wide, wide, short]).spread(0.955, *short) == "96% (95% – 96%)"
+    assert style.fitting([wide, short, short]).spread(0.45, *wide) == "45.0% (30.0% – 60.0%)"
+    assert style.fitting([(None, None)]).value(0.5) == "50%"
+
+
+def test_what_somebody_chose_is_not_rounded() -> None:
+    certified = told(40, task=fl.Certify(fl.Accuracy(), at_least=0.925))
+    assert "at least 92.5%" in read(certified, draws=200, foresee=False).question
+    compared = told(40, task=fl.Compare(fl.Accuracy(), "shirt", "bag", rope=0.075))
+    assert "within 7.5 points" in read(compared, draws=200, foresee=False).question

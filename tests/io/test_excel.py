@@ -42,6 +42,14 @@ def test_predictions_are_read(tmp_path: Path) -> None:
     assert pool.column("when")[1].as_py() == DAYS[1]
 
 
+def test_titles_above_the_names_of_the_columns_are_passed_over(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["Report of March"], [], ["by the help desk"], ["id", "predicted", "team"]]
+    pool = fl.read_pool(saved(tmp_path / "p.xlsx", [*rows, *([i, "ab"[i % 2], "N"] for i in range(6))]))
+    assert pool.ids.to_pylist() == [str(i) for i in range(6)]
+    # A file of one column has no titles.
+    assert len(fl.read_pool(saved(tmp_path / "q.xlsx", [["predicted"], ["a"], ["b"]]))) == 2
+
+
 def test_a_batch_there_and_back(tmp_path: Path) -> None:
     pool = fl.read_pool({name: [row[name] for row in PREDICTIONS] for name in PREDICTIONS[0]})
     address, file = f"{tmp_path}/a.db", tmp_path / "batch.xlsx"

@@ -349,3 +349,21 @@ def test_a_packed_pool_of_several_models_is_the_same_pool(tmp_path):
     assert again.columns.equals(pool.columns)
     fl.create(tmp_path / "a.db", "a", pool, model="two").close()
     assert fl.load(tmp_path / "a.db", "a").whole.fingerprint == pool.fingerprint
+
+
+def test_case_and_marks_of_answers_do_not_matter_if_somebody_says_so() -> None:
+    said = ["yes", "No.", "**YES**", " no", "maybe"]
+    with pytest.raises(InputError, match=r"'No\.' is not one of the classes.*any_spelling=True"):
+        read_pool({"predicted": said}, classes=["yes", "no"])
+    pool = read_pool({"predicted": said}, classes=["yes", "no"], any_spelling=True, unlisted="wrong")
+    assert [pool.classes[k] for k in pool.predicted] == ["yes", "no", "yes", "no", "(no answer)"]
+    both = read_pool({"a": {"predicted": said[:4]}, "b": {"predicted": ["NO", "yes!", "no", "Yes"]}},
+                     classes=["yes", "no"], any_spelling=True)  # fmt: skip
+    assert both.answers.T.tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+    # A grade with a sign is another grade, and what could be two classes is none of them.
+    with pytest.raises(InputError, match="'A-' is not one"):
+        read_pool({"predicted": ["A-", "B"]}, classes=["A", "B"], any_spelling=True)
+    with pytest.raises(InputError, match=r"'no!' is not one"):
+        read_pool({"predicted": ["no!", "No"]}, classes=["no", "No"], any_spelling=True)
+    with pytest.raises(InputError, match="there is no list"):
+        read_pool({"predicted": said}, any_spelling=True)

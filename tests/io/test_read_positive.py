@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import fewlabels as fl
+from fewlabels.cli.main import cli
 from fewlabels.io.finder import guess
 
 if TYPE_CHECKING:
@@ -87,3 +89,58 @@ def test_what_an_export_calls_its_predictions() -> None:
     texts = [f"Press the button of device {i} for a while." for i in range(40)]
     assert guess({"id": range(40), "response": texts}).predicted is None
     assert guess({"id": range(40), "response": ["yes", "no"] * 20}).predicted == "response"
+
+
+@pytest.mark.parametrize(
+    ("predicted", "sure"),
+    [
+        ("Decision (model)", "Score"),
+        ("Predicted Category (AI)", "Confidence %"),
+        ("model_output", "Prediction_Score"),
+        ("Predicted label", "AI confidence"),
+        ("y_hat", "y_score"),
+        ("top1", "top1_prob"),
+        ("Top-1 class", "max_prob"),
+        ("prediction (label)", "Confidence (prediction)"),
+        ("predictedLabel", "confidenceScore"),
+    ],
+)
+def test_names_of_real_exports(predicted: str, sure: str) -> None:
+    data = {"Region": ["N", "S", "W"] * 10, predicted: ["a", "b", "c"] * 10, sure: [0.9, 0.6, 0.7] * 10}
+    found = guess(data)
+    assert (found.predicted, found.confidence) == (predicted, sure)
+
+
+def test_names_that_are_something_else() -> None:
+    others = {
+        "answer_model": ["gpt-x"] * 3,
+        "model_name": ["v1"] * 3,
+        "credit score": [0.2, 0.3, 0.4],
+        "type": ["x"] * 3,
+    }
+    found = guess({**others, "prediction": ["a", "b", "a"]})
+    assert (found.predicted, found.confidence) == ("prediction", None)
+    assert guess(others).predicted is None
+
+
+def test_the_name_of_a_column_says_whose_probability_it_is() -> None:
+    said = np.where(P > 0.5, "1", "0")
+    found = guess({"y_hat": said, "pred_proba_1": P, "age": P})
+    assert (found.confidence, found.positive) == ("pred_proba_1", "1")
+    # Even if the values could be confidences of the answers.
+    sure = np.maximum(P, 1 - P)
+    assert guess({"prediction": np.where(P > 0.5, "Spam", "ham"), "spam_probability": sure}).positive == "Spam"
+    # Of three classes it could be anything, and with a column for each class it is their scores.
+    assert guess({"prediction": ["a", "b", "c"] * 10, "p_a": [0.1] * 30}).confidence is None
+    assert guess({"y_hat": said, "pred_proba_0": 1 - P, "pred_proba_1": P}).scores == "pred_proba_*"
+
+
+def test_a_probability_alone_is_asked_about(tmp_path: Path) -> None:
+    file = tmp_path / "mails.csv"
+    file.write_text("mail,prob_spam\n" + "".join(f"m{i},{p:.2f}\n" for i, p in enumerate(P)))
+    refused = CliRunner().invoke(cli, ["new", f"{tmp_path}/a.db", str(file)])
+    assert "add --scores 'prob_spam' --positive 'spam'" in refused.stderr
+    begun = CliRunner().invoke(
+        cli, ["new", f"{tmp_path}/a.db", str(file), "--scores", "prob_spam", "--positive", "spam"]
+    )
+    assert begun.exit_code == 0, begun.output

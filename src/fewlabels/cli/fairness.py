@@ -56,6 +56,8 @@ def fairness(
         talk(line)
     if found.groups.settings["positive"] is None:
         talk("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")
+    else:
+        talk(f"Positive is {found.groups.settings['positive']!r} (--positive CLASS changes it).")
     for measure, table in readable_fairness(found.groups).items():
         click.echo(harmless(f"\n{measure[0].upper()}{measure[1:]}"))
         emit(table, as_json=False)

@@ -72,7 +72,7 @@ _PLACES = {name: place for section in COMMANDS.values() for name, place in secti
 # The arguments of Python functions that are also options of the command line, under the same name.
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
-    "normalize", "logits", "adopt", "models", "model", "unlisted", "positive",
+    "normalize", "logits", "adopt", "models", "model", "unlisted", "any_spelling", "positive",
     "evidence", "never_right", "table", "any_size", "noisy",
 )  # fmt: skip
 

@@ -122,8 +122,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     _say(
         f"{', '.join(files)}: {counted(len(pool), 'item')}",
         [*understood, *_about(groups, task, settings["stop"], options["model"])],
+        "files were" if len(files) > 1 else "file was",
     )
-    if pool.score_sums is None and options["classes"] is None:
+    if pool.score_sums is None and options["classes"] is None and not options["verdict"]:
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
@@ -211,7 +212,7 @@ def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list
 
     sizes = groups.sizes[groups.sizes > 0]
     each = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
-    about = f"{len(groups):,} {groups.words}, with {each} items each"
+    about = f"{len(groups):,} {groups.words}, with {each} items{' each' * (len(groups) > 1)}"
     empty = f"; {len(groups) - len(sizes):,} without items" if len(sizes) < len(groups) else ""
     goals = [counted(stop.labels, "label")] if stop.labels is not None else []
     rules = " or ".join(filter(None, [*goals, aim(stop, task)])) or "when you say so"
@@ -241,11 +242,11 @@ def _small(groups: Partition, task: Task) -> str:
     )
 
 
-def _say(head: str, lines: Sequence[Understood]) -> None:
+def _say(head: str, lines: Sequence[Understood], read: str) -> None:
     """Print how the file was understood, with the option that changes each line, on stderr."""
     from fewlabels.cli.common import filled, talk
 
-    talk(f"{head}. How the file was understood, and the option to change it:")
+    talk(f"{head}. How the {read} understood, and the option to change it:")
     wide = min(max(len(line.text) for line in lines), 60)
     for line in lines:
         first, *rest = filled(line.pieces, wide, " ")

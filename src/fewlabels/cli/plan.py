@@ -92,9 +92,11 @@ def plan(files: Sequence[str], *, as_json: bool, **options: Any) -> None:
 
 def _readable(table: Table, task: Task) -> Table:
     """Write shares in percent, and widths and errors in points."""
-    from fewlabels.wording import Style, percent
+    from fewlabels.wording import percent, plain
 
-    width = Style(task.metric.in_percent).width
+    def width(value: float) -> str:
+        return f"{100 * value:.1f} points" if task.metric.in_percent else plain(value)
+
     for name, values in table.columns.items():
         if name != "labels":
             write = width if name in _WIDTHS else percent

@@ -21,6 +21,7 @@ _SAMPLE = "Of a table: read N random items into memory, for several models, scor
 _LARGE = 250_000_000  # bytes: a larger file is left where it is, if DuckDB is installed
 _LARGE_ENDINGS = (".parquet", ".pq")
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
+_SPELLING = 'Read "Yes." as the class yes of --classes: case, spaces and marks do not matter.'
 _NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all; again for more."
 _EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
 
@@ -40,6 +41,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--table", metavar="NAME", help="Table of a database that stays there."),
         click.option("--sample", type=click.IntRange(1), metavar="N", help=_SAMPLE),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
+        click.option("--any-spelling", is_flag=True, help=_SPELLING),
         click.option("--positive", metavar="CLASS", help=_POSITIVE),
         click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
         click.option("--evidence", metavar="NAMES", help=_EVIDENCE),

@@ -26,6 +26,7 @@ _IN_MEMORY = {
     "normalize": "--normalize",
     "logits": "--logits",
     "never_right": "--never-right",
+    "any_spelling": "--any-spelling",
     "positive": "--positive",
     "verdict": "--verdict",
 }

@@ -14,7 +14,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
-from fewlabels.wording import Style, percent, probability, shortened
+from fewlabels.wording import Style, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,22 +193,21 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
                 f"probability of {probability(sure)}.{among}"
             )
             continue
-        value = Style(share=True).range(table[f"{name}_low"][worst], table[f"{name}_high"][worst])
+        value = Style(share=True).spread(*(table[f"{name}{end}"][worst] for end in ("", "_low", "_high")))
         sentences.append(
-            f"{group} {'has' if sure >= 0.95 else 'probably has'} the lowest {noun}, {percent(table[name][worst])} "
-            f"({value}): {_WORDS[name]}. The probability is {probability(sure)}.{among}"
+            f"{group} {'has' if sure >= 0.95 else 'probably has'} the lowest {noun}, {value}: "
+            f"{_WORDS[name]}. The probability is {probability(sure)}.{among}"
         )
     return sentences
 
 
 def readable_classes(table: Table) -> Table:
     """The table for people: k of n, and each ratio with its interval."""
-    style = Style(share=True)
     columns: dict[str, Sequence[Any]] = {"class": table["class"], "n": table["n"]}
     columns["right"] = _of(table["right"], table["labelled"])
     columns["found"] = _of(table["found"], table["true_labelled"])
     for name in RATIOS:
-        columns[name] = _with_interval(table, name, style)
+        columns[name] = _with_interval(table, name)
     if any(table["note"]) and any(table["labelled"]):
         columns["note"] = table["note"]
     return Table(columns, table.settings)
@@ -216,14 +215,14 @@ def readable_classes(table: Table) -> Table:
 
 def readable_averages(table: Table) -> Table:
     """The averages for people."""
-    style = Style(share=True)
-    return Table({"average": table["average"]} | {name: _with_interval(table, name, style) for name in RATIOS})
+    return Table({"average": table["average"]} | {name: _with_interval(table, name) for name in RATIOS})
 
 
 def _of(part: Sequence[int], whole: Sequence[int]) -> list[str]:
     return [f"{k:,} of {n:,}" for k, n in zip(part, whole, strict=True)]
 
 
-def _with_interval(table: Table, name: str, style: Style) -> list[str | None]:
-    rows = zip(table[name], table[f"{name}_low"], table[f"{name}_high"], strict=True)
-    return [None if mean is None else f"{style.value(mean)} ({style.range(low, high)})" for mean, low, high in rows]
+def _with_interval(table: Table, name: str) -> list[str | None]:
+    rows = list(zip(table[name], table[f"{name}_low"], table[f"{name}_high"], strict=True))
+    style = Style(share=True).fitting((low, high) for _, low, high in rows)
+    return [None if row[0] is None else style.spread(*row) for row in rows]

@@ -253,7 +253,7 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
     )
     if sure is None:
         return f"The largest gap in {gap['measure']} is between {lower} and {higher}. This is counted, not estimated."
-    by = f"by {Style(share=True).change(gap['gap'])} ({_signed(gap['low'], gap['high'])})"
+    by = f"by {Style(share=True).moved(gap['gap'], gap['low'], gap['high']).removeprefix('+')}"
     chance = f"with a probability of {probability(sure)}"
     left = gap["left_out"]
     without = f" Left out for fewer than five labels that count: {counted(left, 'group')}." if left else ""
@@ -267,15 +267,19 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
 
 def readable_fairness(table: Table) -> dict[str, Table]:
     """A table for people for each measure: k of n, the value, and how far it is from the reference."""
-    style = Style(share=True)
+    by_measure: dict[str, list[tuple[Any, Any]]] = {}
+    for row in table.rows():
+        by_measure.setdefault(row["measure"], []).append((row["value_low"], row["value_high"]))
+    styles = {name: Style(share=True).fitting(ranges) for name, ranges in by_measure.items()}
     against = table.settings["reference"]
     shown: dict[str, list[dict[str, Any]]] = {}
     for row in table.rows():
         line: dict[str, Any] = {"group": row["group"], "n": row["n"]}
         if row["counted"] is not None:
             line["labels"] = f"{row['of_these']:,} of {row['counted']:,}"
+        style = styles[row["measure"]]
         line["value"] = _with_ends(row, "value", style.value, style.range)
-        line[f"minus {against}"] = _with_ends(row, "difference", style.difference, _signed)
+        line[f"minus {against}"] = _apart(row, style)
         line[f"ratio to {against}"] = _with_ends(row, "ratio", "{:.2f}".format, "{:.2f} – {:.2f}".format)
         if row["counted"] is not None:
             line["lower"] = None if row["lower"] is None else probability(row["lower"])
@@ -290,8 +294,11 @@ def readable_fairness(table: Table) -> dict[str, Table]:
     return made
 
 
-def _signed(low: float, high: float) -> str:
-    return f"{100 * low:+.0f} – {100 * high:+.0f}".replace("-", "−")
+def _apart(row: Mapping[str, Any], style: Style) -> str | None:
+    ends = [row[name] for name in ("difference", "difference_low", "difference_high")]
+    if ends[0] is None:
+        return None
+    return style.difference(ends[0]) if ends[1] is None else style.moved(*ends)
 
 
 def _with_ends(row: Mapping[str, Any], name: str, one: Any, both: Any) -> str | None:

@@ -17,7 +17,7 @@ from fewlabels.findings.tables import answer_table, estimates_table
 from fewlabels.metrics import Prevalence
 from fewlabels.priors import Learned
 from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall
-from fewlabels.wording import counted, listed
+from fewlabels.wording import Style, counted, listed
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -82,6 +82,11 @@ class Finding:
     def answer_table(self) -> Table:
         """The table of the answer, with the evidence behind each group's number."""
         return answer_table(self.answer.table, self.groups)
+
+    @property
+    def style(self) -> Style:
+        """The style in which the values of the groups are written."""
+        return Style(self.words.share).fitting((row.low, row.high) for row in self.groups if row.is_known)
 
     def parts(self) -> dict[str, Any]:
         """Return the fields by name, to build an object that extends a finding."""

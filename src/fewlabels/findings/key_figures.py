@@ -53,7 +53,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
 def _overall(overall: Overall) -> KeyFigure:
     if not overall.enough:
         return KeyFigure(overall.name, "not known yet", overall.words)
-    return KeyFigure(overall.name, percent(overall.mean), overall.about)
+    return KeyFigure(overall.name, overall.value, overall.about)
 
 
 def certainty(finding: Finding) -> KeyFigure | None:

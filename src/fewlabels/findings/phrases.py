@@ -10,7 +10,7 @@ from fewlabels.findings.measures import measure
 from fewlabels.findings.reading import noun_of
 from fewlabels.metrics import Accuracy
 from fewlabels.priors import Learned
-from fewlabels.wording import Style, chosen, listed, percent, plural, shortened
+from fewlabels.wording import chosen, listed, plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,11 +37,6 @@ class Words:
     def nouns(self) -> str:
         """The word for several groups."""
         return plural(self.noun)
-
-    @property
-    def style(self) -> Style:
-        """The style in which values are written."""
-        return Style(self.share)
 
 
 _UNSCORED = (
@@ -117,7 +112,7 @@ def policy(audit: Assessment) -> str:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
     if audit.spec.task.of_models:
         words += " Only items on which models differ were asked about: a label of any other tells nothing."
-        return f"{words} {_ANCHORS.format(share=percent(audit.spec.anchor))}" if audit.spec.anchor else words
+        return f"{words} {_ANCHORS.format(share=chosen(audit.spec.anchor))}" if audit.spec.anchor else words
     if audit.spec.strips:
         words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
     elif audit.spec.policy.ignorable or len(audit.groups) == 1:
@@ -125,7 +120,7 @@ def policy(audit: Assessment) -> str:
     else:
         words = f"{words} Within a {noun_of(audit.rows)}, items were taken at random."
     if audit.spec.anchor:
-        words += f" {_ANCHORS.format(share=percent(audit.spec.anchor))}"
+        words += f" {_ANCHORS.format(share=chosen(audit.spec.anchor))}"
     return words
 
 

@@ -92,7 +92,8 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     The columns prior and evidence are left out, since the note says what matters about them. `metric` is the metric of
     the values, if it is not the task's.
     """
-    style = Style((metric or task.metric).in_percent)
+    low, high = (table.columns.get(name, ()) for name in ("low", "high"))
+    style = Style((metric or task.metric).in_percent).fitting(zip(low, high, strict=True))
     # In the answer of a comparison, the value is a difference, and the table is not by group.
     compares = task.pair is not None or set(REGIONS) <= set(table.columns)
     write = style.difference if compares and "group" not in table.columns else style.value

@@ -13,7 +13,7 @@ from pyarrow import compute as pc
 
 from fewlabels.errors import InputError
 from fewlabels.interop.shapes import a_name, an_object, objects
-from fewlabels.io.finder.names import PREDICTED, TRUTH, plain
+from fewlabels.io.finder.names import PREDICTED, TRUTH, plain, says_predicted
 from fewlabels.io.jsons import read_json
 from fewlabels.io.source import Source, listed
 from fewlabels.wording import counted
@@ -52,7 +52,7 @@ def from_folder(path: Path, name: str, within: Limits) -> Source:
     kinds = [pa.field(one.name, pa.string()) if one.name in coded else one for one in parts[0].schema]
     told = f"dataset that the library datasets saved to disk, in {counted(len(names), 'file')}"
     # The classes of predictions and of labels are the same ones, and some of them may never be predicted.
-    classes = next((coded[one] for one in coded if plain(one) in (*PREDICTED, *TRUTH)), None)
+    classes = next((coded[one] for one in coded if plain(one) in (*PREDICTED, *TRUTH) or says_predicted(one)), None)
     return Source(name, pa.schema(kinds), _batches(parts, coded, name), classes=classes, told=told)
 
 

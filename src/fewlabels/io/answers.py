@@ -37,13 +37,15 @@ def classes_and_predicted(
     *,
     gaps: bool = False,
     unlisted: bool = False,
+    any_spelling: bool = False,
     never: Sequence[str] = (),
 ) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
     """The class names, and if a column has the predicted classes their positions, shape (items,).
 
     A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
     may name others. With `unlisted` an answer that is not in the list of classes counts as none, and so does one that
-    is `never` right.
+    is `never` right. With `any_spelling` an answer is the class in the list from which only case, spaces and marks
+    differ.
     """
     known = roles.classes
     if roles.vector and known is None:
@@ -62,9 +64,9 @@ def classes_and_predicted(
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
-        if unlisted:
+        if unlisted or any_spelling:
             raise InputError(
-                Argument("unlisted", "wrong"),
+                Argument("unlisted", "wrong") if unlisted else Argument("any_spelling", value=True),
                 " is about answers that are not in the list of classes, and there is no list. Pass ",
                 Argument("classes"),
                 ".",
@@ -83,7 +85,10 @@ def classes_and_predicted(
         )
     _check_spaces(source.at(column=name), known)
     left = {one: k for k, one in enumerate(known)}
-    place = {value: left.get(every[k], -1) for value, k in _class_places(distinct, every).items()}
+    places = _class_places(distinct, every)
+    if any_spelling:
+        places |= {value: every.index(one) for value, one in spelt_otherwise(distinct, every).items()}
+    place = {value: left.get(every[k], -1) for value, k in places.items()}
     code = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     if (strange := [value for value in distinct if place.get(value) is None]) and not unlisted:
         row = int(np.flatnonzero(code == distinct.index(strange[0]))[0]) + 1
@@ -130,11 +135,27 @@ def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | No
     """
     seen: dict[str, str] = {}
     for name in classes:
-        words = name if marks else (_MARKS.sub("", name) or name)
-        other = seen.setdefault(" ".join(words.split()).casefold(), name)
+        other = seen.setdefault(_loose(name) if not marks else " ".join(name.split()).casefold(), name)
         if other != name:
             return other, name
     return None
+
+
+def spelt_otherwise(answers: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
+    """The answers that are no classes, but differ from one, and no other, only in case, spaces and marks.
+
+    >>> spelt_otherwise(["no", "Yes.", "**NO**", "maybe"], ["yes", "no"])
+    {'Yes.': 'yes', '**NO**': 'no'}
+    """
+    by_form: dict[str, list[str]] = {}
+    for name in classes:
+        by_form.setdefault(_loose(name), []).append(name)
+    meant = {answer: by_form.get(_loose(answer), []) for answer in answers if answer not in classes}
+    return {answer: found[0] for answer, found in meant.items() if len(found) == 1}
+
+
+def _loose(name: str) -> str:
+    return " ".join((_MARKS.sub("", name) or name).split()).casefold()
 
 
 def _gaps(text: pa.Array[Any]) -> list[int]:
@@ -200,6 +221,11 @@ def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputErro
         Argument("classes"),
         "; or count every answer that is not in the list as wrong, with ",
         Argument("unlisted", "wrong"),
+        *(
+            ("; or read answers whatever their case and marks, with ", Argument("any_spelling", value=True))
+            if spelt_otherwise([value], classes)
+            else ()
+        ),
         ".",
         at=at,
     )

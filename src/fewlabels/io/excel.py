@@ -34,7 +34,7 @@ def _openpyxl() -> ModuleType:
 
 
 def open_excel(path: Path, name: str, within: Limits) -> Source:
-    """Open the first sheet that has rows; the names of the columns are in its first row."""
+    """Open the first sheet that has rows; the names of the columns are in its first row, below any titles."""
     with zipfile.ZipFile(path) as archive:
         within.check_bytes(path, name, sum(member.file_size for member in archive.infolist()))
     try:
@@ -46,6 +46,7 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
     except _DAMAGED as error:
         raise InputError(f"{name} is not a complete .xlsx file: {one_line(error)}. Save it again.") from None
     rows = next((kept for sheet in sheets if (kept := [row for row in sheet if _filled(row)])), [])
+    rows = rows[_titles(rows) :]
     if len(rows) < 2:
         raise no_rows(name)
     width = max(i + 1 for row in rows for i, value in enumerate(row) if value is not None)
@@ -55,11 +56,21 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
     columns = {i: [row[i] if i < len(row) else None for row in rows[1:]] for i in range(width)}
     nameless = [i for i, values in columns.items() if i not in named and any(value is not None for value in values)]
     if nameless:
-        raise InputError(f"{name}: column {nameless[0] + 1} has values but no name in the first row. Give it one.")
+        raise InputError(
+            f"{name}: column {nameless[0] + 1} has values but no name in the first row. Give it one, or delete the "
+            "rows above the names of the columns."
+        )
     if len({head[i] for i in named}) < len(named):
         twice = next(head[i] for i in named if head.count(head[i]) > 1)
         raise InputError(f"{name} has two columns called {twice!r}. Rename one of them.")
     return table_source(name, pa.table({str(head[i]): _column(columns[i]) for i in named}))
+
+
+def _titles(rows: Sequence[Sequence[Any]]) -> int:
+    """How many rows with one cell, as titles of reports are, stand above the first row of several words."""
+    first = next((i for i, row in enumerate(rows) if sum(value not in (None, "") for value in row) > 1), 0)
+    words = all(value is None or isinstance(value, str) for value in (rows[first] if rows else ()))
+    return first if words else 0
 
 
 def _filled(row: Sequence[Any]) -> bool:

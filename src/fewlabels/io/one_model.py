@@ -31,6 +31,7 @@ class Manner:
     normalize: bool = False
     logits: bool = False
     unlisted: bool = False  # whether an answer that is not in the list of classes counts as none
+    any_spelling: bool = False  # whether case, spaces and marks of an answer do not matter
     never: tuple[str, ...] = ()  # the patterns of answers that are never right, which count as none too
 
     def __post_init__(self) -> None:
@@ -59,7 +60,9 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
     ids = _ids(source, roles.id, table)
     gaps = gaps and not roles.scores
     never = () if roles.scores else manner.never
-    names, answers = classes_and_predicted(source, roles, table, gaps=gaps, unlisted=manner.unlisted, never=never)
+    names, answers = classes_and_predicted(
+        source, roles, table, gaps=gaps, unlisted=manner.unlisted, any_spelling=manner.any_spelling, never=never
+    )
     certainty, sums = None, None
     if roles.scores:
         summary = summarise(source, roles, answers, normalize=normalize, logits=logits)

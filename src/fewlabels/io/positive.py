@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import as_numbers, as_text, looks_numeric
-from fewlabels.io.finder.names import CONFIDENCE, plain
+from fewlabels.io.finder.names import CONFIDENCE, plain, says_confidence
 from fewlabels.io.scores import EDGE
 from fewlabels.io.source import Source, listed
 from fewlabels.opposites import negative_of
@@ -48,7 +48,8 @@ def _column(source: Source, asked: dict[str, Any]) -> str:
     named = asked["scores"] if isinstance(asked["scores"], str) else None
     if named or asked["confidence"]:
         return source.need(named or asked["confidence"], "scores" if named else "confidence")
-    usual = [name for name in source.columns if plain(name) in CONFIDENCE and looks_numeric(source, name)]
+    called = [name for name in source.columns if plain(name) in CONFIDENCE or says_confidence(name)]
+    usual = [name for name in called if looks_numeric(source, name)]
     if len(usual) != 1:
         many = f"{listed(usual)} all could be it" if usual else "none is called like one"
         raise InputError(

@@ -36,6 +36,7 @@ def read_pool(
     logits: bool = False,
     models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
+    any_spelling: bool = False,
     positive: str | None = None,
     never_right: Sequence[str] = (),
     evidence: Sequence[str] = (),
@@ -95,6 +96,8 @@ def read_pool(
     unlisted
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
+    any_spelling
+        Read "Yes." as the class "yes" of `classes`: case, spaces and marks of answers do not matter.
     positive
         For two classes with one column of probabilities: the class that they are about. `scores` (or `confidence`)
         names the column, unless it has a usual name such as y_prob. The other class is named by `classes`, by the
@@ -153,9 +156,10 @@ def read_pool(
         source = _drawn(source, table, asked, sample, seed)
     elif is_table(source, table):
         refused = {"models": models, "normalize": normalize, "logits": logits, "unlisted": unlisted == "wrong"}
+        refused["any_spelling"] = any_spelling
         refused |= {"never_right": tuple(never_right), "positive": positive}
         return read_from(source, table, asked, seed, refused, tuple(dict.fromkeys(evidence)))
-    manner = Manner(normalize, logits, unlisted == "wrong", patterns_of(never_right))
+    manner = Manner(normalize, logits, unlisted == "wrong", any_spelling, patterns_of(never_right))
     if (sources := by_model(source)) is not None:
         check_one_model(evidence, positive)
         if models is not None:

@@ -11,11 +11,13 @@ from fewlabels.partition import whole
 from fewlabels.plots.drawing.densities import curve_panel, density
 from fewlabels.plots.drawing.picture import Picture
 from fewlabels.plots.plot import Plot, lacks_confidence
-from fewlabels.wording import chosen, counted, percent
+from fewlabels.wording import Style, chosen, counted
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
+
+_STYLE = Style(share=True)
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,11 @@ class Calibration(Plot):
 
     def finding(self) -> str:
         """The error with its interval."""
-        return f"Calibration error {percent(self.mean)} ({percent(self.low)} – {percent(self.high)})"
+        return f"Calibration error {_STYLE.spread(self.mean, self.low, self.high)}"
 
     def picture(self) -> Picture:
         """Draw the density."""
         spread = (self.mean, self.low, self.high)
-        mean, low, high = map(percent, spread)
+        mean, low, high = (_STYLE.value(value, self.low, self.high) for value in spread)
         tip = f"calibration error {mean}, {chosen(self.level)} interval {low} to {high}"
         return Picture((curve_panel(self.density, spread, tip, "calibration error", within=(0.0, 1.0)),))

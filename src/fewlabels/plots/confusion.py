@@ -14,7 +14,7 @@ from fewlabels.partition import by_predicted
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
-from fewlabels.wording import chosen, counted, percent, shortened
+from fewlabels.wording import Style, chosen, counted, percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,8 +141,8 @@ class Confusions(Plot):
         if worst is None:
             return self.title
         said, true = shortened(worst.predicted, 40), shortened(worst.true, 40)
-        ends = f"{percent(worst.low)} – {percent(worst.high)}"
-        return f"When it says {said}, {percent(worst.mean)} ({ends}) are {true}"
+        share = Style(share=True).spread(worst.mean, worst.low, worst.high)
+        return f"When it says {said}, {share} are {true}"
 
     def picture(self) -> Picture:
         """Draw the matrix, or rows of mistakes."""

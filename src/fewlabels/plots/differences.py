@@ -81,7 +81,7 @@ class Differences(Plot):
     def caption(self) -> str:
         """Explain how to read the plot."""
         a, b = shortened(self.a, 60), shortened(self.b, 60)
-        band = f"Differences within the grey band, up to {_STYLE.change(self.rope)}, do not matter in practice. "
+        band = f"Differences within the grey band, up to {_STYLE.within(self.rope)}, do not matter in practice. "
         return (
             f"Each line contains, with probability {chosen(self.level)}, how much more often {a} is right than {b}; "
             f"the dot is its mean. Right of 0, {a} is better. {band if self.rope else ''}The words beside it are the "
@@ -93,8 +93,8 @@ class Differences(Plot):
         groups = self.rows[1:]
         if not groups:
             first = self.rows[0]
-            ends = f"{_STYLE.difference(first.low)} to {_STYLE.difference(first.high)}"
-            return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {_STYLE.difference(first.mean)} ({ends})"
+            by = _STYLE.moved(first.mean, first.low, first.high)
+            return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {by}"
         said = []
         for name, model in (("more", self.a), ("less", self.b)):
             if count := sum(row.region[0] == name and row.region[1] >= SAFE for row in groups):
@@ -111,7 +111,7 @@ class Differences(Plot):
         keys.append(Key(f"{shortened(self.b, 24)} is better"))
         panel = rows_panel([self._entry(row) for row in self.rows], x, keys=tuple(keys), rules=[(0.0, "no difference")])
         if self.rope:
-            words = f"at most {_STYLE.change(self.rope)}, no difference in practice"
+            words = f"at most {_STYLE.within(self.rope)}, no difference in practice"
             band = Box((-self.rope, self.rope), (0, panel.y.low), words, "muted", 0.25)
             panel = replace(panel, marks=(band, *panel.marks))
         return Picture((panel,))
@@ -120,10 +120,9 @@ class Differences(Plot):
         region, sure = row.region
         word = {"less": "worse", "equal": "about equal", "more": "better"}[region]
         tones: dict[str, Tone] = {"less": "main", "equal": "muted", "more": "accent"}
-        ends = f"{_STYLE.difference(row.low)} to {_STYLE.difference(row.high)}"
         chances = (f"worse {probability(row.less)}", f"about equal {probability(row.equal)}")
         tip = (
-            f"{shortened(row.where)}: {_STYLE.difference(row.mean)} ({ends}); {shortened(self.a, 40)} is "
+            f"{shortened(row.where)}: {_STYLE.moved(row.mean, row.low, row.high)}; {shortened(self.a, 40)} is "
             f"{', '.join(chances)}, better {probability(row.more)}"
         )
         tone = tones[region] if sure >= SAFE else "muted"

@@ -98,7 +98,7 @@ class Forest(Plot):
         known = sorted((row.mean, row.group) for row in self.rows if row.mean is not None and not row.thin)
         if len(known) < 2:
             return self.title
-        style, ((low, first), *_, (high, last)) = Style(self.measure.share), known
+        style, ((low, first), *_, (high, last)) = self._style, known
         begin = f"Best guesses of {self.measure.name} run from {style.value(low)} ({shortened(first, 40)})"
         return f"{begin} to {style.value(high)} ({shortened(last, 40)})"
 
@@ -122,7 +122,7 @@ class Forest(Plot):
 
     @property
     def _style(self) -> Style:
-        return Style(self.measure.share)
+        return Style(self.measure.share).fitting((row.low, row.high) for row in self.rows if not row.thin)
 
     def _entry(self, row: Row) -> Entry:
         tone: Tone = "accent" if row.group in self.named else "main"
@@ -131,7 +131,7 @@ class Forest(Plot):
         if row.mean is not None:
             shows_right = row.right is not None and row.labelled
             labels = support(row.labelled, row.right) if shows_right else counted(row.labelled, "label")
-            aside = f"{self._style.value(row.mean)} ({self._style.range(row.low, row.high)}), {labels}"
+            aside = f"{self._style.spread(row.mean, row.low, row.high)}, {labels}"
         return Entry(row.group, row.mean, row.low, row.high, tip, tone, row.thin, aside)
 
     def _keys(self) -> tuple[Key, ...]:
@@ -155,7 +155,8 @@ def row_tip(row: Row, measure: Measure, level: float) -> str:
     name = shortened(row.group)
     if row.mean is None:
         return f"{name}: no items"
-    mean, low, high = (Style(measure.share).value(value) for value in (row.mean, row.low, row.high))
+    style = Style(measure.share)
+    mean, low, high = (style.value(value, row.low, row.high) for value in (row.mean, row.low, row.high))
     known = f"{counted(row.labelled, 'label')} of {counted(row.n, 'item')}"
     known += f", {row.right:,} right" if row.right is not None and row.labelled else ""
     return f"{name}: {measure.name} {mean}, {chosen(level)} interval {low} to {high}; {known}"

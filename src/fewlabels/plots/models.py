@@ -115,10 +115,9 @@ class Models(Plot):
     def _entry(self, row: ModelRow) -> Entry:
         style, first = Style(share=True), row.name in self.named
         sure = probability(row.chance)
-        ends = f"{style.difference(row.behind_low)} to {style.difference(row.behind_high)}"
-        behind = "" if first else f", behind by {style.change(row.behind)} ({ends})"
+        behind = "" if first else f", behind by {style.moved(row.behind, row.behind_low, row.behind_high)}"
         tip = (
-            f"{shortened(row.name)}: right {style.value(row.mean)} ({style.range(row.low, row.high)}); "
+            f"{shortened(row.name)}: right {style.spread(row.mean, row.low, row.high)}; "
             f"best: {sure}{behind}; {row.right:,} of {counted(row.labelled, 'label')} right"
         )
         return Entry(row.name, row.mean, row.low, row.high, tip, "accent" if first else "main", aside=sure)

@@ -12,7 +12,7 @@ from fewlabels.metrics import Accuracy, CalibrationError
 from fewlabels.partition import score_bins
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
 from fewlabels.plots.plot import Plot, lacks_confidence
-from fewlabels.wording import chosen, counted, percent
+from fewlabels.wording import Style, chosen, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ class Reliability(Plot):
         if not off:
             return self.title
         _, claimed, mean, low, high = max(off)
-        return f"Where it claims {percent(claimed)}, it is right in {percent(mean)} ({percent(low)} – {percent(high)})"
+        return f"Where it claims {percent(claimed)}, it is right in {Style(share=True).spread(mean, low, high)}"
 
     def picture(self) -> Picture:
         """Draw the diagram, and the histogram below it."""

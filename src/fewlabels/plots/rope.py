@@ -84,16 +84,16 @@ class Rope(Plot):
     def finding(self) -> str:
         """The difference with its interval."""
         style = Style(self.measure.share)
-        ends = f"{style.difference(self.low)} to {style.difference(self.high)}"
-        return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {style.difference(self.mean)} ({ends})"
+        by = style.moved(self.mean, self.low, self.high)
+        return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {by}"
 
     def picture(self) -> Picture:
         """Draw a density over the rope."""
         share = self.measure.share
         style = Style(share)
-        ends = [style.difference(value) for value in (self.mean, self.low, self.high)]
+        ends = [style.difference(value, self.low, self.high) for value in (self.mean, self.low, self.high)]
         tip = f"difference {ends[0]}, {chosen(self.level)} interval {ends[1]} to {ends[2]}"
-        band = f"at most {style.change(self.rope)}, no difference in practice: probability {probability(self.equal)}"
+        band = f"at most {style.within(self.rope)}, no difference in practice: probability {probability(self.equal)}"
         also: list[Mark] = [
             Box((-self.rope, self.rope), (0, 1), band, "muted", 0.25),
             Line(((0, 0), (0, 1)), "no difference", "muted", dashed=True, width=1.2),

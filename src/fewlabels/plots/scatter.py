@@ -114,9 +114,10 @@ class Scatter(Plot):
 
     def _point(self, row: Both, *, worst: bool = False) -> Point:
         (accuracy, a, b), (error, c, d) = row.accuracy, row.error
+        style = Style(share=True)
         tip = (
-            f"{shortened(row.group)}: accuracy {percent(accuracy)} ({percent(a)} to {percent(b)}), calibration error "
-            f"{percent(error)} ({percent(c)} to {percent(d)}); {counted(row.labelled, 'label')}"
+            f"{shortened(row.group)}: accuracy {style.spread(accuracy, a, b)}, calibration error "
+            f"{style.spread(error, c, d)}; {counted(row.labelled, 'label')}"
         )
         return Point(accuracy, error, tip, (a, b), (c, d), "accent" if worst else "main", row.thin, faint=not worst)
 

@@ -106,7 +106,7 @@ class Verdicts(Plot):
         side = "at least" if self.at_least else "at most"
         holds = f"with probability {chosen(self.level)}" + (", however often you look" if self.guarantee else "")
         words = f"Each line contains the {self.measure} of a group {holds}; the mark is its estimate. "
-        words += f"The dashed line is what must be reached: {side} {self._style.value(self.line)}. "
+        words += f"The dashed line is what must be reached: {side} {self._style.stated(self.line)}. "
         return f"{words}{self.finding()}."
 
     def finding(self) -> str:
@@ -119,7 +119,7 @@ class Verdicts(Plot):
         """Draw a row for each group, and the line."""
         ends = [self.line, *(end for row in self.rows for end in (row.low, row.high))]
         x = scale(min(ends), max(ends), share=self.share, label=self.measure)
-        line = (self.line, f"the line: {'at least' if self.at_least else 'at most'} {self._style.value(self.line)}")
+        line = (self.line, f"the line: {'at least' if self.at_least else 'at most'} {self._style.stated(self.line)}")
         shown = [kind for kind in SHORT if any(row.verdict == kind for row in self.rows)]
         keys = [Key(_WORDS[kind], *_LOOKS[kind]) for kind in shown]
         keys.append(Key("the line", "muted", "dash"))
@@ -127,7 +127,7 @@ class Verdicts(Plot):
 
     @property
     def _style(self) -> Style:
-        return Style(self.share)
+        return Style(self.share).fitting((row.low, row.high) for row in self.rows)
 
     def _entry(self, row: Judged) -> Entry:
         tone, sign = _LOOKS[row.verdict]

@@ -46,6 +46,7 @@ def html(report: Report) -> str:
     )
     environment.filters |= {"percent": percent, "probability": probability, "shortened": shortened}
     environment.filters |= {"support": support, "chance": _chance}
+    environment.globals["shares"] = Style(share=True)
     source = environment.loader
     assert source is not None
     script = f"{source.get_source(environment, 'report.js')[0].strip()}\n{plots.script().strip()}"
@@ -55,7 +56,7 @@ def html(report: Report) -> str:
     return environment.get_template("report.html").render(
         report=report,
         words=report.words,
-        style=report.words.style,
+        style=report.style,
         known=known,
         unknown={head: rows for head, rows in others.items() if rows},
         named=report.named,
@@ -111,7 +112,7 @@ def _checked(check: Check) -> dict[str, Any]:
     return {
         "said": check,
         "metric": metric.name,
-        "style": Style(metric.in_percent),
+        "style": Style(metric.in_percent).fitting(zip(check.table["low"], check.table["high"], strict=True)),
         "drawing": Markup(plots.figure(plot)),  # noqa: S704
         "caption": plot.caption(),
     }

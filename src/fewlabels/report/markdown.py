@@ -70,7 +70,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _groups(report: Report) -> str:
-    style = report.words.style
+    style = report.style
     ranked = report.groups[0].chance is not None and report.labels.labelled > 0
     judged = any(row.verdict for row in report.groups)
     head = [report.words.noun, "items", "labels", report.words.metric, "range"]
@@ -93,7 +93,8 @@ def _checks(report: Report) -> list[str]:
         return []
     parts = ["## Does it pass?"]
     for check in report.checks:
-        style = Style(check.task.metric.in_percent)
+        ranges = zip(check.table["low"], check.table["high"], strict=True)
+        style = Style(check.task.metric.in_percent).fitting(ranges)
         parts += [f"### {escaped(check.rule.title)}", escaped(f"{check.words} {check.forecast}".strip())]
         rows = [
             (
@@ -142,7 +143,7 @@ def _learned(report: Report) -> list[str]:
             f"{percent(band.said_from)} – {percent(band.said_to)}",
             f"{band.items:,}",
             percent(band.said),
-            f"{percent(band.mean)} ({percent(band.low)} – {percent(band.high)})",
+            Style(share=True).spread(band.mean, band.low, band.high),
         )
         for band in report.learned
     ]

@@ -46,7 +46,8 @@ def headline(task: Best, grounds: Grounds) -> str:
     if not others:
         return f"{lead}."
     rival = max(others, key=lambda row: (row["chance"], row["mean"]))
-    apart = f"{_short(rival)}, its closest rival, is behind by {style.change(rival['behind'])}"
+    behind = style.change(rival["behind"], rival["behind_low"], rival["behind_high"])
+    apart = f"{_short(rival)}, its closest rival, is behind by {behind}"
     return f"{lead}. {apart} ({_between(style, rival)}).{alike}"
 
 

@@ -35,7 +35,7 @@ def goal(task: Certify) -> str:
     """
     name, most = task.metric.name, task.at_least is None
     article = "an" if name[0].lower() in "aeiou" else "a"
-    return f"{article} {name} of at {'most' if most else 'least'} {Style(task.metric.in_percent).value(task.line)}"
+    return f"{article} {name} of at {'most' if most else 'least'} {Style(task.metric.in_percent).stated(task.line)}"
 
 
 def question(task: Certify, noun: str, groups: int) -> str:
@@ -84,7 +84,8 @@ def headline(task: Certify, grounds: Grounds) -> str:
     if not worst.labelled:
         return words
     style = Style(task.metric.in_percent)
-    shown = f"{style.value(first['mean'])}, {style.between(first['low'], first['high'])}; {worst.support}"
+    value = style.value(first["mean"], first["low"], first["high"])
+    shown = f"{value}, {style.between(first['low'], first['high'])}; {worst.support}"
     if len(rows) == 1 or grounds.answer.groups == (first["group"],):
         return f"{words} The estimate is {shown}."
     return f"{words} The {grounds.noun} least likely to reach the line is {worst.short} ({shown})."

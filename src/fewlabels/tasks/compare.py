@@ -225,7 +225,7 @@ class Compare(Task):
         backed = all(has_labels(int(labelled[g]), int(cells.partition.sizes[g])) for g in (a, b))
         sure = "is" if chance >= LIKELY and backed else "may be"
         how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
-        apart = Style(self.metric.in_percent).change(self.rope)
+        apart = Style(self.metric.in_percent).within(self.rope)
         words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{apart}), {how_sure}."
         columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
         exact = self.metric.value(belief.mean(), cells)

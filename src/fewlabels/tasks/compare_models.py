@@ -157,7 +157,7 @@ class CompareModels(ModelsTask):
         return float((self._region(apart)[:, groups] == mu.argmax(axis=1)[groups]).all(axis=1).mean())
 
     def _words(self, mu: NDArray[np.float64], names: tuple[str, ...], chance: float) -> str:
-        rope = Style(self.metric.in_percent).change(self.rope)
+        rope = Style(self.metric.in_percent).within(self.rope)
         kinds = ("less often than", "about as often as", "more often than")
         if len(names) == 1:
             sure = "is" if chance >= LIKELY else "may be"

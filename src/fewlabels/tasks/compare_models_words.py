@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def question(task: CompareModels, groups: int) -> str:
     """The task as a question."""
-    within = Style(task.metric.in_percent).change(task.rope)
+    within = Style(task.metric.in_percent).within(task.rope)
     each = ", in each group" if groups > 1 else ""
     return f"Is {task.a} right less often, about as often (within {within}) or more often than {task.b}{each}?"
 
@@ -40,8 +40,8 @@ def _sentence(task: CompareModels, row: Mapping[str, Any]) -> str:
     style = Style(task.metric.in_percent)
     region = max(REGIONS, key=lambda name: row[name])
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
-    rope, sure = style.change(task.rope), probability(row[region])
-    values = f"{style.difference(row['mean'])}, {style.apart(row['low'], row['high'])}"
+    rope, sure = style.within(task.rope), probability(row[region])
+    values = f"{style.difference(row['mean'], row['low'], row['high'])}, {style.apart(row['low'], row['high'])}"
     if row[region] < SAFE:
         likely = {
             "less": f"{a} is right less often",
@@ -78,7 +78,7 @@ def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
 
 def legend(task: CompareModels) -> str:
     """The meaning of the columns of the answer."""
-    within = Style(task.metric.in_percent).change(task.rope)
+    within = Style(task.metric.in_percent).within(task.rope)
     return (
         f"less, equal, more: the chances that {task.a} is right less often than {task.b}, about as often (within "
         f"{within}), or more often. mean, low, high: the difference."

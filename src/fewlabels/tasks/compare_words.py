@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def question(task: Compare) -> str:
     """The task as a question."""
-    apart = Style(task.metric.in_percent).change(task.rope)
+    apart = Style(task.metric.in_percent).within(task.rope)
     return f"Is the {task.metric.name} lower, about equal (within {apart}) or higher for {task.a} than for {task.b}?"
 
 
@@ -23,9 +23,11 @@ def headline(task: Compare, grounds: Grounds) -> str:
     style, row = Style(task.metric.in_percent), next(grounds.answer.table.rows())
     region = max(("less", "equal", "more"), key=lambda name: row[name])
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
-    name, apart, sure = task.metric.name, style.change(task.rope), probability(row[region])
+    name, apart, sure = task.metric.name, style.within(task.rope), probability(row[region])
     first, second = grounds.named
-    values = " against ".join(f"{style.value(side.mean)} ({side.labels})" for side in (first, second))
+    values = " against ".join(
+        f"{style.value(side.mean, side.low, side.high)} ({side.labels})" for side in (first, second)
+    )
     bare = not (first.has_labels and second.has_labels)
     if row[region] < SAFE or bare:
         likely = {"less": f"lower for {a}", "equal": "about equal", "more": f"higher for {a}"}[region]
@@ -57,5 +59,5 @@ def legend(task: Compare) -> str:
     """The meaning of the columns of the answer."""
     return (
         f"less, equal, more: the chances that the {task.metric.name} of {task.a} is lower than that of {task.b}, "
-        f"about the same (within {Style(task.metric.in_percent).change(task.rope)}), or higher."
+        f"about the same (within {Style(task.metric.in_percent).within(task.rope)}), or higher."
     )

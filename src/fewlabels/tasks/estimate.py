@@ -66,7 +66,7 @@ class Estimate(Task):
         table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
         row = next(table.rows())
         style = Style(self.metric.in_percent)
-        value = style.value(row.get("median", row["mean"]))
+        value = style.value(row.get("median", row["mean"]), row["low"], row["high"])
         words = (
             f"The {self.metric.name}, averaged over the pool's groups, is {value}; "
             f"with probability {chosen(level)} it lies {style.between(row['low'], row['high'])}."

@@ -65,33 +65,33 @@ def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
 def _accuracy(grounds: Grounds) -> str:
     overall = grounds.overall
     items = f"these {grounds.items:,} items" if grounds.target == "pool" else "all items like these"
-    return f"The classifier is right for {percent(overall.mean)} of {items} ({overall.between})."
+    return f"The classifier is right for {overall.value} of {items} ({overall.between})."
 
 
 def _averaged(task: Estimate, grounds: Grounds) -> str:
     style, row, overall = Style(task.metric.in_percent), next(grounds.answer.table.rows()), grounds.overall
     between = style.between(row["low"], row["high"])
+    value = style.value(row.get("median", row["mean"]), row["low"], row["high"])
     if isinstance(task.metric, CalibrationError):
         ends = [f"{100 * end:.1f}" for end in (row["low"], row["high"])]
         off = f"{style.change(row['median'])} (between {ends[0]} and {ends[1]})"
         claim = ""
         if overall.confidence is not None:
             claim = f" It says {percent(overall.confidence)} on average and is right for "
-            claim += f"{percent(overall.mean)} of the items."
+            claim += f"{overall.value} of the items."
         return f"The classifier's confidence is off by {off} on average.{claim}"
     if isinstance(task.metric, Cost):
         return f"A prediction costs {plain(row['mean'])} on average ({between})."
     if isinstance(task.metric, Prevalence):
         items = f"these {grounds.items:,} items" if grounds.target == "pool" else "all items like these"
-        begin = f"People would pass {style.value(row['mean'])} of {items}"
+        begin = f"People would pass {value} of {items}"
         if not task.metric.passes:
-            begin = f"{style.value(row['mean'])} of {items} are truly {task.metric.positive}"
+            begin = f"{value} of {items} are truly {task.metric.positive}"
         said = "" if grounds.said is None else f" The verdicts pass {percent(grounds.said)}."
         if said and not task.metric.passes:
             said = f" The classifier says so of {percent(grounds.said or 0.0)}."
         return f"{begin} ({between}).{said}"
     spread = "" if len(grounds.rows) == 1 else f", averaged over the {plural(grounds.noun)},"
-    value = style.value(row.get("median", row["mean"]))
     return f"The classifier's {task.metric.name}{spread} is {value} ({between})."
 
 
@@ -103,8 +103,9 @@ def _worst(task: Estimate, grounds: Grounds) -> str:
     bad = task.metric.high_is_bad
     worst = (max if bad else min)(known, key=lambda row: row.mean or 0.0)
     style = Style(task.metric.in_percent)
+    mean = style.value(worst.mean, worst.low, worst.high)
     which = "all" if len(known) == len(grounds.rows) else f"the {len(known):,} with enough labels"
-    value = f"{worst.short} ({style.value(worst.mean)}, {style.between(worst.low, worst.high)}; {worst.labels})"
+    value = f"{worst.short} ({mean}, {style.between(worst.low, worst.high)}; {worst.labels})"
     return f"Of {which}, the {grounds.noun} with the {task.leading} estimate is {value}."
 
 

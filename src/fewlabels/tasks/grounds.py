@@ -149,6 +149,11 @@ class Overall:
         return f"{self.of}, over all items" if self.target == "pool" else f"{self.of}, over all items like these"
 
     @property
+    def value(self) -> str:
+        """The number in words, as exactly as its interval allows."""
+        return Style(share=True).value(self.mean, self.low, self.high)
+
+    @property
     def between(self) -> str:
         """The interval in words."""
         return Style(share=True).between(self.low, self.high)
@@ -179,7 +184,8 @@ class Confused:
     def words(self) -> str:
         """The share with its interval, and the labels that show it."""
         style = Style(share=True)
-        return f"{style.value(self.mean)} ({style.between(self.low, self.high)}; {self.support})"
+        mean = style.value(self.mean, self.low, self.high)
+        return f"{mean} ({style.between(self.low, self.high)}; {self.support})"
 
     @property
     def support(self) -> str:

@@ -143,7 +143,8 @@ def _with_numbers(task: Identify, named: Sequence[GroupRow], *, chances: bool = 
         if row.evidence == "few":
             parts.append(f"{row.short} (too few labels for a number)")
             continue
-        first = f"right in {style.value(row.mean)} of the cases" if right and not parts else style.value(row.mean)
+        value = style.value(row.mean, row.low, row.high)
+        first = f"right in {value} of the cases" if right and not parts else value
         chance = f"chance {probability(row.chance or 0.0)}; " if chances else ""
         parts.append(f"{row.short} ({chance}{first}, {style.between(row.low, row.high)}; {row.labels})")
     return listed([*parts, *_rest(named)])

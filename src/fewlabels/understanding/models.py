@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.errors import InputError
-from fewlabels.io.answers import alike
 from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
 from fewlabels.io.finder.models import roles_by_model
@@ -18,7 +17,7 @@ from fewlabels.io.one_model import Manner, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.io.source import listed, listed_pieces
 from fewlabels.understanding.predictions import score_names
-from fewlabels.understanding.words import MOST_NAMES, Understood, content_words
+from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ _ROLES = {"id": "id_", "scores": "scores", "predicted": "predicted", "confidence
 def _answer(model: str, source: Source) -> str | None:
     """The column of answers in a file that is known to be one model's, if it has an otherwise doubtful name."""
     look = Look(source)
-    clear = look.named(names.PREDICTED) or look.scores(without={look.named(names.CONFIDENCE)})
+    clear = look.predicted() or look.scores(without={look.confidence()})
     doubtful = [name for name in names.ANSWER if name not in names.TRUTH]
     return None if clear else look.named([names.plain(model), *doubtful])
 
@@ -130,6 +129,7 @@ def _manner(found: Guess, options: dict[str, Any]) -> Manner:
         normalize=bool(options["normalize"] if given else found.normalize),
         logits=bool(options["logits"] if given else found.logits),
         unlisted=options["unlisted"] == "wrong",
+        any_spelling=bool(options.get("any_spelling")),
         never=tuple(options["never_right"]),
     )
 
@@ -189,6 +189,7 @@ def read_wide(
             normalize=bool(options["normalize"]) or percent,
             logits=bool(options["logits"]),
             unlisted=options["unlisted"] == "wrong",
+            any_spelling=bool(options.get("any_spelling")),
             never=tuple(options["never_right"]),
         )
         pools[name] = read_one(source, one, found.content, manner, gaps=True)
@@ -224,8 +225,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Under
         lines.append(Understood("", words, ""))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    if same := alike(pool.choices, marks=False):
-        lines.append(Understood("", f"{same[0]!r} and {same[1]!r} may be one answer", "write both the same way"))
+    lines += alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
         words = f"empty for {counted(blank, 'item')}: give it in each file, or people see the id only"

@@ -67,13 +67,15 @@ def _one(
     from fewlabels.io.cards import with_card
     from fewlabels.io.finder import guess
     from fewlabels.io.finder.models import has_several, split_by
-    from fewlabels.io.finder.names import judged
+    from fewlabels.io.finder.names import PREFERENCE, compared, judged, plain
 
     if options["confidence"] == NOTHING:
         options, source = options | {"confidence": None}, _without_confidence(source)
     groups, evidence = group_columns(options.get("groups") or "", source), split_names(options["evidence"]) or []
     if content is None and options.get("verdict"):
         content = judged([name for name in source.columns if name != options["predicted"]]) or None
+    elif content is None and plain(options["predicted"] or PREFERENCE[0]) in PREFERENCE:
+        content = compared(source.columns) or None
     single = content[0] if content and len(content) == 1 else None
     models = split_names(options["models"])
     guessed = guess(
@@ -109,6 +111,7 @@ def _one(
         normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
         logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
         unlisted=options["unlisted"],
+        any_spelling=bool(options.get("any_spelling")),
         positive=positive,
         never_right=options["never_right"],
         evidence=evidence,

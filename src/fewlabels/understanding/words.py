@@ -50,7 +50,7 @@ def formats(sources: Iterable[Source]) -> list[Understood]:
 
 def unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
-    from fewlabels.io.finder.names import VERDICT
+    from fewlabels.io.finder.names import VERDICT, of_one_class
     from fewlabels.io.source import listed
 
     truth, sure = guessed.truth, guessed.confidence
@@ -65,6 +65,9 @@ def unclear(source: Source, guessed: Guess) -> str:
             f"{sure!r} alone does not show which class it is about: if it is the probability of one of two classes, "
             "name that class with --positive CLASS. "
         )
+    elif one := of_one_class(source.columns):
+        column, called = next(iter(one.items()))
+        words += f"If {column!r} is the probability of {called!r}, add --scores {column!r} --positive {called!r}. "
     return (
         f"{words}Use --predicted NAME for a column of predicted classes, or --scores 'p_*' (or names separated by "
         "commas) for one column of scores per class."
@@ -144,6 +147,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> lis
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
+    lines += alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:
         words = f"column {guessed.truth!r} looks like labels: not used"
@@ -153,6 +157,15 @@ def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> lis
         )
         lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
     return lines
+
+
+def alike_line(pool: Pool) -> list[Understood]:
+    """The line about two classes that may be one, if there are such two: language models add points and quotes."""
+    from fewlabels.io.answers import alike
+
+    same = alike(pool.choices, marks=False)
+    words = "" if same is None else f"{same[0]!r} and {same[1]!r} may be one answer"
+    return [Understood("", words, "--classes A,B,... --any-spelling")] if words else []
 
 
 def content_words(pool: Pool) -> str:

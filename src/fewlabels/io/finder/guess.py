@@ -71,9 +71,9 @@ def guess(
     look.source.need_all(id=id, predicted=predicted, confidence=confidence, content=content)
     truth = look.named(names.TRUTH, without={*evidence})
     taken = {id, predicted, confidence, content, truth, *evidence}
-    stated = look.named(names.CONFIDENCE, without=taken)
+    stated = look.confidence(without=taken)
     if predicted is None and scores is None:
-        predicted = look.named(names.PREDICTED, without={*taken, *look.free()})
+        predicted = look.predicted(without={*taken, *look.free()})
     if scores is None and confidence is None:
         scores = look.scores(without={*taken, predicted, stated})
     verbal, models, answers = None, None, list[str]()
@@ -84,8 +84,10 @@ def guess(
     if scores is None and confidence is None and stated is not None:
         if looks_numeric(look.source, stated):
             confidence = stated
-        elif stated == look.named(names.CERTAINTY):  # a text called "score" can be anything
+        elif "score" not in names.plain(stated):  # a text called "score" can be anything
             verbal = stated
+    if predicted is not None and scores is None and confidence is None and stated is None:
+        confidence = look.of_one_class(predicted, without={*taken, predicted})
     used = {predicted, confidence, stated, truth, *answers, *names.columns_of(look.source, scores)}
     not_id = None
     if id is None:

@@ -15,7 +15,7 @@ from fewlabels.io.finder.apart import looks_like_one_class
 from fewlabels.io.scores import EDGE, SLACK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +39,17 @@ class Look:
         """The first column with one of the names, in the order of the names."""
         columns = (self._plain[name] for name in wanted if name in self._plain)
         return next((name for name in columns if name not in without), None)
+
+    def predicted(self, without: Iterable[str | None] = ()) -> str | None:
+        """The column that is called like predicted classes."""
+        return self.named(names.PREDICTED, without) or self._saying(names.says_predicted, without)
+
+    def confidence(self, without: Iterable[str | None] = ()) -> str | None:
+        """The column that is called like a confidence."""
+        return self.named(names.CONFIDENCE, without) or self._saying(names.says_confidence, without)
+
+    def _saying(self, says: Callable[[str], bool], without: Iterable[str | None]) -> str | None:
+        return next((name for name in self.source.columns if name not in without and says(name)), None)
 
     def head(self, columns: Sequence[str]) -> dict[str, list[Any]]:
         """The first values of columns."""
@@ -119,7 +130,19 @@ class Look:
             100 if unit == "percent" and confidence not in self.source.percent else 1
         )
         answers = ["" if value is None else str(value).strip() for value in self.head([predicted])[predicted]]
+        called = names.of_one_class([confidence]).get(confidence, "").casefold()
+        stated = [answer for answer in set(answers) if answer.casefold() == called]
+        if len(stated) == 1 and len(set(answers)) == 2:
+            return stated[0]
         return looks_like_one_class(p.tolist(), answers)
+
+    def of_one_class(self, predicted: str, without: set[str | None]) -> str | None:
+        """Find the one column that is called like the probability of one of the two predicted classes."""
+        answers = {str(value).strip().casefold() for value in self.head([predicted])[predicted] if value is not None}
+        left = [name for name in self.source.columns if name not in without]
+        found = [name for name, called in names.of_one_class(left).items() if called.casefold() in answers]
+        clear = len(answers) == 2 and len(found) == 1 and looks_numeric(self.source, found[0])
+        return found[0] if clear else None
 
     def models(self, without: set[str | None]) -> list[str]:
         """Find columns with the answers of several models: they have the same values, or names that say so.

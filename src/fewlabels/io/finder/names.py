@@ -15,30 +15,48 @@ IDS = ("id", "itemid", "item", "uid", "uuid", "guid", "key", "docid", "imageid",
 FILES = ("image", "imagepath", "img", "imgpath", "filename", "file", "filepath", "path", "url", "uri")
 PREDICTED = (
     "predicted", "prediction", "predictedclass", "predictedlabel", "predclass", "predlabel", "pred", "preds",
-    "ypred", "yhat", "modelprediction", "modellabel", "modeloutput", "modelanswer", "output", "response",
-    # What the classes are of, in the words of an export: "Predicted category", "model_intent", "AI topic".
-    *(f"{who}{what}"
-      for who in ("predicted", "pred", "model", "classifier", "ai", "llm")
-      for what in ("class", "label", "category", "intent", "topic", "tag", "type", "sentiment", "department", "queue")),
+    "ypred", "yhat", "modelprediction", "modellabel", "modeloutput", "modelanswer", "scoredlabels", "winner",
+    "preference", "output", "response",
 )  # fmt: skip
 CERTAINTY = ("confidence", "conf", "predictedconfidence", "predictionconfidence", "certainty")  # nothing else
 CONFIDENCE = (
     *CERTAINTY, "probability", "prob", "proba", "score", "predictedprobability", "predictedscore", "maxprob",
     "maxprobability", "p", "yprob", "yproba", "yscore", "ypredproba", "positiveprobability", "probpositive",
 )  # fmt: skip
+# The words of other names that exports have: "Predicted category (AI)", "Decision (model)", "Prediction_Score", "top1".
+_PREDICTS = frozenset({"predicted", "prediction", "predictions", "pred", "predict", "top1"})
+_MACHINE = frozenset({"model", "classifier", "ai", "llm", "ml", "bot"})
+_SAID = frozenset(
+    {"class", "label", "category", "intent", "topic", "tag", "type", "sentiment", "department", "queue", "decision",
+     "output", "answer", "result", "choice", "value", "outcome"}
+)  # fmt: skip
+_SURE = frozenset({"confidence", "conf", "certainty", "probability", "prob", "proba", "score", "likelihood"})
+_BESIDE = frozenset({"max", "maximum", "top", "y", "by", "of", "the"})
 CONTENT = (
     "text", "content", "sentence", "review", "question", "prompt", "input", "message", "body", "document", "title",
     "description", "abstract", "tweet", "comment", *FILES,
 )  # fmt: skip
 # What a verdict is about: people who judge an answer must see it beside the question.
 ANSWERED = ("answer", "response", "output", "completion", "generation", "modelanswer", "modelresponse", "modeloutput")
+# The better one of two answers: people who choose between them must see both.
+PREFERENCE = ("winner", "preference")
 TRUTH = (
     "label", "labels", "truth", "truelabel", "trueclass", "target", "ytrue", "gold", "goldlabel",
     "groundtruth", "actual", "class",
 )  # fmt: skip
 # Patterns of score columns: those that the documentation names, and those that are guessed.
 DOCUMENTED = ("p_*", "prob_*", "score_*")
-PATTERNS = ("p_*", "prob_*", "proba_*", "probability_*", "score_*", "scores_*", "logit_*", "logits_*", "p(*)", "P(*)")
+_PREFIXES = (
+    "p_", "prob_", "proba_", "probability_", "score_", "scores_", "logit_", "logits_", "pred_proba_", "pred_prob_",
+    "y_proba_", "y_prob_",
+)  # fmt: skip
+PATTERNS = (
+    *(f"{prefix}*" for prefix in _PREFIXES),
+    *(f"{prefix.capitalize()}*" for prefix in _PREFIXES),
+    *("p(*)", "P(*)", "P (*)", "proba(*)", "prob(*)", "confidence(*)"),
+)
+# The probability of one class, told by a name such as proba_1 or spam_probability.
+ONE_CLASS = (*(pattern for pattern in PATTERNS if "ogit" not in pattern), "*_prob", "*_proba", "*_probability")
 # Columns with long text that give the answer away: an annotator who reads them is not blind.
 TELLING = re.compile("(?i)pred|reason|rational|explan|thought|response|output|completion|answer|model|llm|gpt|raw")
 # What may stand before or after the name of a model in the name of a column with its answers.
@@ -69,6 +87,39 @@ def plain(name: str) -> str:
     ('predictedclass', 'confidence')
     """
     return re.sub(r"[\s_\-.]", "", _UNIT.sub("", name.strip())).casefold()
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name: "Top-1 Label" and "top1Label" both have top1 and label."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _UNIT.sub("", name)).replace("_", " ")
+    return re.findall(r"[^\W_]+", re.sub(r"(?i)\btop[\s-]*1(?!\d)", "top1 ", apart).lower())
+
+
+def says_predicted(name: str) -> bool:
+    """Whether the words of a name say that a column has predicted classes.
+
+    >>> [says_predicted(name) for name in ("Predicted category (AI)", "Decision (model)", "top_1", "decision")]
+    [True, True, True, False]
+
+    An "answer_model" is the name of a model.
+
+    >>> says_predicted("answer_model"), says_predicted("prediction_score")
+    (False, False)
+    """
+    words = _words(name)
+    said = {*words} & _PREDICTS or ({*words} & _MACHINE and {*words} & _SAID)
+    of_model = words[-1:] and words[-1] in _MACHINE and "by" not in words and not name.rstrip().endswith((")", "]"))
+    return bool(said) and not of_model and {*words} <= _PREDICTS | _MACHINE | _SAID | _BESIDE
+
+
+def says_confidence(name: str) -> bool:
+    """Whether the words of a name say that a column has confidences.
+
+    >>> [says_confidence(name) for name in ("Prediction_Score", "AI confidence", "top1_prob", "credit score")]
+    [True, True, True, False]
+    """
+    words = {*_words(name)}
+    return bool(words & _SURE) and words <= _SURE | _PREDICTS | _MACHINE | _SAID | _BESIDE
 
 
 def is_confidence(name: str) -> bool:
@@ -112,6 +163,28 @@ def judged(columns: Sequence[str]) -> list[str]:
     by_name = {plain(name): name for name in reversed(columns)}
     kinds = ([by_name[word] for word in words if word in by_name][:1] for words in (CONTENT, ANSWERED))
     return [name for found in kinds for name in found]
+
+
+def compared(columns: Sequence[str]) -> list[str]:
+    """The columns that somebody needs to see who says which of two answers is better, if a column says it.
+
+    >>> compared(["id", "prompt", "response_a", "response_b", "winner"]), compared(["id", "prompt", "response_a"])
+    (['prompt', 'response_a', 'response_b'], [])
+    """
+    answers = [name for name in columns if plain(name)[:-1] in ANSWERED and plain(name)[-1] in "ab12"]
+    asked = [name for word in CONTENT for name in columns if plain(name) == word][:1]
+    chosen = any(plain(name) in PREFERENCE for name in columns)
+    return [*asked, *answers] if chosen and len(answers) == 2 else []
+
+
+def of_one_class(columns: Iterable[str]) -> dict[str, str]:
+    """The columns that are called like the probability of one class, and what their names call it.
+
+    >>> of_one_class(["id", "pred_proba_1", "age"])
+    {'pred_proba_1': '1'}
+    """
+    columns = list(columns)
+    return {name: called for pattern in ONE_CLASS for called, name in matching(pattern, columns).items()}
 
 
 def matching(pattern: str, columns: Iterable[str]) -> dict[str, str]:
