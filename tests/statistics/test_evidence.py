@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ import fewlabels as fl
 from fewlabels.evidence import coded
 from fewlabels.learned.items import TrustBelief
 from fewlabels.learned.items.beside import SCALE_PRIOR, SCALES, patterns
-from fewlabels.learned.items.fit import TAU_PRIOR, TAUS
+from fewlabels.learned.items.fit import TAUS, tau_prior
 from fewlabels.outcomes import Outcomes
 
 CLASSES = ["a", "b", "c"]
@@ -36,7 +37,7 @@ def belief(pool, right, items, groups=None, target="pool"):
 
 
 def test_one_verdict_agrees_with_brute_force():
-    """P(right) for each verdict, by sums over a grid of (a + u, b) for every τ and s."""
+    """P(right) for each verdict, by sums over a grid of (a + u, b) for every kind, τ and s."""
     rng = np.random.default_rng(1)
     verdict = np.repeat([True, False], [300, 100])
     right = rng.random(400) < np.where(verdict, 0.9, 0.4)
@@ -45,18 +46,18 @@ def test_one_verdict_agrees_with_brute_force():
     z = pool.known[:, 0]
     values, seen = np.unique(z[items], return_inverse=True)
     n, k = np.bincount(seen), np.bincount(seen, right[items])
-    means, weights = [], []
-    for tau, tau_prior in zip(TAUS, TAU_PRIOR, strict=True):
-        for j, (s, s_prior) in enumerate(zip(SCALES, SCALE_PRIOR, strict=True)):
-            sd = np.hypot(1.5, tau)
-            a = np.linspace(-5 * sd, 5 * sd, 401)[:, None] + 1.0 + found.strips.lift[0, j]
-            b = np.linspace(-5 * s, 5 * s, 401)
-            prior = stats.norm.pdf(a, a.mean(), sd) * stats.norm.pdf(b, 0, s)
-            chance = expit(a[..., None] + b[:, None] * values)
-            mass = prior * np.prod(chance**k * (1 - chance) ** (n - k), axis=-1)
-            step = (a[1, 0] - a[0, 0]) * (b[1] - b[0])
-            weights.append(tau_prior * s_prior * mass.sum() * step)
-            means.append(np.tensordot(mass, chance, 2) / mass.sum())
+    means, weights, taus = [], [], tau_prior(found.strips, crossed=False)
+    every = itertools.product(enumerate(found.strips.kinds), enumerate(TAUS), enumerate(SCALES))
+    for (i, kind), (t, tau), (j, s) in every:
+        sd = np.hypot(kind[2], tau)
+        a = np.linspace(-5 * sd, 5 * sd, 401)[:, None] + kind[1] + found.strips.lift[i, j]
+        b = np.linspace(-5 * s, 5 * s, 401)
+        prior = stats.norm.pdf(a, a.mean(), sd) * stats.norm.pdf(b, 0, s)
+        chance = expit(a[..., None] + b[:, None] * values)
+        mass = prior * np.prod(chance**k * (1 - chance) ** (n - k), axis=-1)
+        step = (a[1, 0] - a[0, 0]) * (b[1] - b[0])
+        weights.append(kind[0] * taus[i, t] * SCALE_PRIOR[j] * mass.sum() * step)
+        means.append(np.tensordot(mass, chance, 2) / mass.sum())
     exact = np.array(weights) @ np.array(means) / np.sum(weights)
     strip = [int(found.strips.strip[np.flatnonzero(np.isclose(z, value))[0]]) for value in values]
     draws = found.draws(np.random.default_rng(2), 40_000)[:, strip]
@@ -134,10 +135,10 @@ def rank_of(run):
     blank_belief = prepared.blank()
     assert isinstance(blank_belief, TrustBelief)
     strips = blank_belief.model.strips
-    j = rng.choice(len(SCALES), p=SCALE_PRIOR)
-    tau = rng.choice(TAUS, p=TAU_PRIOR)
+    i, j = rng.choice(len(strips.kinds), p=strips.kinds[:, 0]), rng.choice(len(SCALES), p=SCALE_PRIOR)
+    tau = rng.choice(TAUS, p=tau_prior(strips, crossed=False)[i])
     b = rng.normal(0, SCALES[j], len(strips.evidence))
-    odds = rng.normal(1.0, 1.5) + strips.lift[0, j] + b @ strips.evidence[:, strips.strip]
+    odds = rng.normal(*strips.kinds[i, 1:3]) + strips.lift[i, j] + b @ strips.evidence[:, strips.strip]
     right = rng.random(sites * each) < expit(odds + rng.normal(0, tau, sites)[site])
     items = rng.choice(sites * each, int(rng.choice([15, 60, 150])), replace=False)
     draws = prepared.belief(Outcomes.of(cells, items, (~right[items]).astype(np.int64))).draws(rng, 199)[..., 0]

@@ -37,7 +37,8 @@ def test_the_group_without_answers_is_known_to_be_wrong(prior, target, confidenc
     assert rows[NO_ANSWER]["high"] < 0.01
     assert 0.55 < rows["a"]["mean"] < 0.95
     counted = audit.by_group()
-    assert dict(zip(counted["group"], counted["labelled"], strict=True))[NO_ANSWER] == 0
+    # In a few draws of Thompson sampling both other groups are perfect: then none is worth a label more than this one.
+    assert dict(zip(counted["group"], counted["labelled"], strict=True))[NO_ANSWER] <= 2
 
 
 @pytest.mark.parametrize("target", ["population", "pool"])
