@@ -178,7 +178,7 @@ def test_a_forecast_about_many_items_is_of_a_part_of_them():
     assert differ.sum() == pytest.approx(fitting(2), rel=0.1)
     assert differ.mean() == pytest.approx((said[:, 0] != said[:, 1]).mean(), abs=4 * 0.5 / np.sqrt(len(differ)))
     assert is_quick(audit)
-    found = forecast(audit, runs=2)
+    found = forecast(audit, runs=1)
     assert found.most == room < 1_000
     assert not has_room(8_000, 2, labels=2_000)
 
