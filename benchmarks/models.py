@@ -1,6 +1,6 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,compare,pairs,honest] [--pools NAMES]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,compare,pairs,honest,anchors] [--pools NAMES]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
 --data: worlds that are made here (--what worlds), of which the pools know nothing.
@@ -8,14 +8,18 @@ DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `class
 best: percent of runs in which the chosen model is the best, on 1,000 items drawn at random, beside the baselines.
 compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
 pairs: the same for two pairs of public models that have confidences, as they are, said in five words, and left out.
-honest: how often "95% sure" is right, at the moment it is first said.
+honest: how often "95% sure" is right, at the moment it is first said, also on parts of each pool: the ten best models,
+ten at random, all but the three best, half of the items.
+anchors: what a share of labels drawn at random from all items costs for the choice, and tells about the level.
 worlds: the same on made worlds: 2 to 100 models, 2 to 50 classes, independent or relatives, one good among bad, models
 that nobody can tell apart, a rare class, with confidences.
+speed: seconds of one core that a run with 100 models, 10,000 items and 100 labels takes.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +83,71 @@ def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
         )  # fmt: skip
         scores = ("error", "sd", "coverage", "sure", "sure-right")
         show(f"{name}, {title}: {task.a} against {task.b} at 50, 100, 200 labels", table, scores)
+
+
+def part(kind: str, pool: Pool, labels: list[int], run: int) -> tuple[Pool, list[int]]:
+    """A pool of some models and items of another, at random by the number of the run."""
+    rng, said, true = np.random.default_rng([run, 1]), pool.answers, np.asarray(labels)
+    ranked, items = np.argsort(-(said == true[:, None]).mean(axis=0), kind="stable"), np.arange(len(true))
+    models = {"ten best": ranked[:10], "all but three": ranked[3:]}.get(kind, ranked)
+    if kind == "any ten":
+        models = rng.permutation(ranked)[:10]
+    if kind == "half":
+        items = rng.permutation(items)[: len(items) // 2]
+    items = np.sort(rng.permutation(items)[:1_000])
+    arrays: dict[str, Any] = {
+        "id": [f"i{k}" for k in range(len(items))],
+        "predicted": said[np.ix_(items, models)],
+        "models": [pool.models[h] for h in models],
+        "classes": list(pool.choices),
+    }
+    if pool.confidences is not None:
+        arrays["confidence"] = pool.confidences[np.ix_(items, models)]
+    return fl.read_pool(arrays), true[items].tolist()
+
+
+def honest(pool: Pool, labels: list[int], name: str, runs: int, most: int = 200) -> None:
+    """How many runs are 95% sure by 50 labels and by the most, and how many of these were right when they were."""
+    for kind in ("all", "ten best", "any ten", "all but three", "half"):
+        if len(pool.models) <= 10 and kind in ("ten best", "any ten", "all but three"):
+            continue
+        sure = np.zeros((2, 2), dtype=int)
+        for run in range(runs):
+            some, true = part(kind, pool, labels, run)
+            table = simulate_models(
+                some, true, task=fl.Best(fl.Accuracy()), methods="learned+default", budgets=(50, most), runs=1,
+                seed=run, jobs=1,
+            )  # fmt: skip
+            for row in table.rows():
+                if row["score"] == "sure-right":
+                    sure[int(row["budget"] > 50)] += (1, int(row["mean"] > 50))
+        (early, right), (later, all_right) = sure.tolist()
+        print(
+            f"{name}, {kind}, {runs} runs: sure by 50 {early} ({right} right), by {most} {later} ({all_right} right)",
+            flush=True,
+        )
+
+
+def anchors(pool: Pool, labels: list[int], name: str, runs: int, budget: int = 100) -> None:
+    """The best model and its level after some labels, with a share of them drawn from all items."""
+    for share in (0.0, 0.1, 0.3):
+        found = []
+        for run in range(runs):
+            some, true = part("all", pool, labels, run)
+            right = (some.answers == np.asarray(true)[:, None]).mean(axis=0)
+            audit = fl.create(None, "a", some, task=fl.Best(fl.Accuracy()), target="pool", anchor=share, seed=run)
+            while audit.labelled < budget:
+                ids = audit.ask(10).ids
+                audit.tell({item: some.choices[true[int(item[1:])]] for item in ids})
+            first = next(iter(audit.answer(draws=1_000).table.rows()))
+            level = right[some.models.index(first["group"])]
+            found.append(
+                (level >= right.max() - 1e-9, right.max() - level, abs(first["mean"] - level),
+                 first["high"] - first["low"], first["low"] <= level <= first["high"])
+            )  # fmt: skip
+        best_, lost, error, wide, held = 100 * np.mean(np.array(found, dtype=float), axis=0)
+        print(f"{name}, anchors {share:.0%}, {budget} labels: best {best_:.0f}%, lost {lost:.2f} points; level: error "
+              f"{error:.2f} points, interval {wide:.1f} points wide, holds in {held:.0f}%", flush=True)  # fmt: skip
 
 
 # Two files of one model each, in the same order.
@@ -194,6 +263,20 @@ def worlds(runs: int) -> None:
         print(f"\n{kind}: " + ", ".join(scores), flush=True)
 
 
+def speed(runs: int) -> None:
+    """How long a run takes on a made world of a hundred models, once everything is compiled."""
+    made = world("many", 0, 10_000)
+    true = made.pop("labels").tolist()
+    for method in ("learned+default", "selector"):
+        for budget, count in ((2, 1), (100, runs)):  # the first compiles
+            start = time.process_time()
+            simulate_models(
+                fl.read_pool(made), true, task=fl.Best(fl.Accuracy()), methods=method, budgets=(budget,), runs=count,
+                jobs=1,
+            )  # fmt: skip
+        print(f"{method}: {(time.process_time() - start) / runs:.2f} s for each of {runs} runs", flush=True)
+
+
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -206,12 +289,18 @@ def main() -> None:
     what = given.what.split(",") if given.what else (["best", "compare"] if given.data else ["worlds"])
     if "worlds" in what:
         worlds(given.runs)
+    if "speed" in what:
+        speed(given.runs)
     if "pairs" in what:
         pairs(given.data, given.runs, given.items)
-    for name in given.pools.split(",") if given.data and {"best", "honest", "compare"} & set(what) else ():
+    for name in given.pools.split(",") if given.data and {"best", "honest", "compare", "anchors"} & set(what) else ():
         pool, labels = read(given.data, name)
-        if "best" in what or "honest" in what:
+        if "best" in what:
             best(pool, labels, name, given.runs)
+        if "honest" in what:
+            honest(pool, labels, name, given.runs)
+        if "anchors" in what:
+            anchors(pool, labels, name, given.runs)
         if "compare" in what:
             compare(pool, labels, name, given.runs)
 

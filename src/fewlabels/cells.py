@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -238,6 +238,21 @@ class ModelCells(Cells):
     def asking(self) -> Partition:
         """Every item in a group of its own: what a policy chooses from."""
         return Partition((), np.arange(len(self.cell), dtype=np.int32), {"by": "item"})
+
+    def some(self, pick: NDArray[np.int64]) -> ModelCells:
+        """The rows of some of the items, shape (picked,); every group must keep one."""
+        rows = self.partition
+        assert isinstance(rows, ModelRows)
+        assert self.groups is not None
+        fewer = replace(self.groups, group=self.groups.group[pick])
+        return replace(
+            self,
+            partition=replace(rows, group=rows.group[pick], of=fewer),
+            cell=self.cell[pick],
+            said=self.said[pick],
+            confidences=None if self.confidences is None else self.confidences[pick],
+            groups=fewer,
+        )
 
     def shown(self, metric: Metric, pool: Pool, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """What labels show: the true class itself, shape (labels,)."""

@@ -9,7 +9,11 @@ import fewlabels as fl
 from fewlabels.errors import InputError, PoolChangedError, SpecError
 from fewlabels.findings import phrases
 from fewlabels.findings.outlook import is_quick, outlook
+from fewlabels.planning import forecast
+from fewlabels.planning.asking import Game
+from fewlabels.planning.thinned import fitting, has_room, thinned
 from fewlabels.spec import Spec
+from fewlabels.tasks.models import rows_of
 
 
 def made(items=400, seed=3):
@@ -154,11 +158,29 @@ def test_a_forecast_is_made_where_it_takes_seconds():
     audit.tell({item: labels[item] for item in audit.ask(5).ids})
     assert is_quick(audit)
     assert outlook(audit)
-    many = np.random.default_rng(1).integers(0, 2, (4_000, 3))
-    large = fl.read_pool({"predicted": many, "models": ["x", "y", "z"], "classes": ["a", "b"]})
-    audit = fl.create(None, "best", large, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
-    assert not is_quick(audit)
-    assert outlook(audit) == ""
+
+
+def test_a_forecast_about_many_items_is_of_a_part_of_them():
+    rng = np.random.default_rng(1)
+    true = rng.integers(0, 2, 8_000)
+    said = np.where(rng.random((8_000, 2)) < (0.85, 0.7), true[:, None], 1 - true[:, None])
+    ids = [f"i{k:04d}" for k in range(8_000)]
+    arrays = {"id": ids, "predicted": said, "models": ["x", "y"], "classes": ["a", "b"]}
+    audit = fl.create(None, "best", fl.read_pool(arrays), task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.99))
+    audit.tell({item: "ab"[true[int(item[1:])]] for item in audit.ask(12).ids})
+    cells = audit.spec.cells(audit.pool, audit.groups)
+    known = audit.spec.task.metric.outcomes(audit.pool, cells, *audit.labelled_items())
+    game, room = thinned(Game(audit.spec, cells, known), np.random.default_rng(0))
+    part = rows_of(game.cells).said
+    differ = (part != part[:, :1]).any(axis=1)
+    assert (game.known.counts == known.counts).all()
+    assert (part[game.known.items] == rows_of(cells).said[known.items]).all()
+    assert differ.sum() == pytest.approx(fitting(2), rel=0.1)
+    assert differ.mean() == pytest.approx((said[:, 0] != said[:, 1]).mean(), abs=4 * 0.5 / np.sqrt(len(differ)))
+    assert is_quick(audit)
+    found = forecast(audit, runs=1)
+    assert found.most == room < 1_000
+    assert not has_room(8_000, 2, labels=2_000)
 
 
 def test_a_share_of_anchors_asks_where_the_models_agree_too():

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
 _SHORTER = "With four times as many labels, a range is about half as long."
 
-# A forecast about several models takes seconds up to this many: items on which they differ, times models and this share
-# of the work that does not depend on them.
-_QUICK, _ANYWAY = 250_000, 100
-
 
 @dataclass(frozen=True)
 class More:
@@ -65,12 +61,16 @@ def foreseen(
 
 
 def is_quick(audit: Assessment) -> bool:
-    """Whether a forecast takes seconds: for models that differ on thousands of items, a world takes as long."""
+    """Whether a forecast takes seconds: with thousands of labels of several models, a world takes as long."""
+    from fewlabels.planning.thinned import fitting, has_room
+
     if not audit.spec.task.of_models:
         return True
     answers = audit.pool.answers
     contested = int((answers != answers[:, :1]).any(axis=1).sum())
-    return contested * (answers.shape[1] + _ANYWAY) <= _QUICK
+    if audit.spec.noisy:
+        return contested <= fitting(answers.shape[1])
+    return has_room(contested, answers.shape[1], audit.labelled)
 
 
 def outlook(audit: Assessment) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from fewlabels.checks import whole_number
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import Doubtful, heard
+from fewlabels.planning.thinned import thinned
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import ONLY_THESE, End, aim, more_labels
 from fewlabels.planning.worlds import draw_world
@@ -132,11 +133,18 @@ def forecast(
     goal, is_set, now = _goal(audit, game, stop, seed, doubtful)
     labels = len(game.known.items)  # one label of several models counts in a row of each
     ahead = _ahead(game, goal, labels, most)
+    if game.spec.task.of_models and doubtful is None:
+        game, room = thinned(game, generator(seed, 0))
+        ahead = min(ahead, room)
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
         return _known(goal, is_set, now, ahead, game.spec)
     prior = _prepared(worlds or Learned(), game)
     belief = prior.belief(game.known)
-    runs = runs_of_forecast(audit.belief().numbers) if runs is None else runs
+    runs = (
+        runs_of_forecast(belief.numbers if game.spec.task.of_models else audit.belief().numbers)
+        if runs is None
+        else runs
+    )
     runs = whole_number(runs, "The 'runs' of forecast()")
     worth = 1.0 if doubtful is None else doubtful.worth(generator(seed, runs), overall="overall" in goal.rules)
     needed: list[float] = []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.cells import ModelCells, ModelRows
 from fewlabels.errors import SpecError
 from fewlabels.tasks import CompareModels
 from fewlabels.tasks.models import surest, surest_best
@@ -15,6 +14,7 @@ from fewlabels.tasks.models import surest, surest_best
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fewlabels.cells import ModelCells
     from fewlabels.tasks.models import ModelsTask
 
 SURE = 0.95
@@ -48,27 +48,16 @@ class Contest:
         if self.items is None or self.items >= len(self.true):
             return self
         pick = np.sort(rng.choice(len(self.true), self.items, replace=False))
-        return Contest(self.task, some_items(self.cells, pick), self.true[pick])
+        groups = self.cells.groups
+        assert groups is not None
+        if len(np.unique(groups.group[pick])) < (groups.sizes > 0).sum():
+            raise SpecError("some groups have no items among those drawn. Use more --items, or fewer groups.")
+        return Contest(self.task, self.cells.some(pick), self.true[pick])
 
     @property
     def right(self) -> NDArray[np.bool_]:
         """Which models are right about each item, shape (items, models)."""
         return self.cells.said == self.true[:, None]
-
-
-def some_items(cells: ModelCells, pick: NDArray[np.int64]) -> ModelCells:
-    """The rows of some of the items, all in one group."""
-    sure = None if cells.confidences is None else cells.confidences[pick]
-    rows = cells.partition
-    assert isinstance(rows, ModelRows)
-    assert cells.groups is not None
-    fewer = replace(cells.groups, names=cells.groups.names, group=cells.groups.group[pick])
-    if (fewer.sizes[cells.groups.sizes > 0] == 0).any():
-        raise SpecError("some groups have no items among those drawn. Use more --items, or fewer groups.")
-    partition = replace(rows, group=rows.group[pick], of=fewer)
-    return replace(
-        cells, partition=partition, cell=cells.cell[pick], said=cells.said[pick], confidences=sure, groups=fewer
-    )
 
 
 class Scores:

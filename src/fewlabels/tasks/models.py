@@ -94,8 +94,8 @@ def surest(belief: Belief, asks: NDArray[np.bool_]) -> float:
 def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the largest probability that the leader of each group is stated to be the best with, shape (groups,).
 
-    It is not more than `surest`, and not more than what the leader's record against each rival says alone: the belief
-    about items learns from all labels who is right where two differ, and early on it can be sure of that too soon.
+    It is not more than `surest`, and not more than the leader's record against each rival allows: the belief about
+    items learns from all labels who is right where two differ, and early on it can be sure of that too soon.
     """
     return np.minimum(joint(belief).unbeaten(), surest(belief, asks))
 

@@ -225,16 +225,23 @@ class ModelsBelief(LearnedBelief):
         return np.asarray((learning.known - contested)[:, :1, None], dtype=float)
 
     def unbeaten(self) -> NDArray[np.float64]:
-        """P(no rival overtakes the leader) by its record against each alone: the least of them, shape (groups,)."""
+        """The largest P(best) that the leader's record against each rival allows: the least of them, shape (groups,).
+
+        After k labels where two differ it is (k + 1)/(k + 2), by Laplace's rule, or what their record says if that is
+        more: from then on the belief itself has been tried on these two.
+        """
         learning, panel = self.learning, self.learning.panel
         lead, option = self.look.expected.argmax(axis=1), panel.answers.option
         right = (option[learning.asked] == learning.place[:, None]).astype(np.int64)
         found = np.ones(panel.groups)
         for g, first in enumerate(lead.tolist()):
-            here, open_ = right[panel.group[learning.asked] == g], option[learning.open[learning.features.group == g]]
+            asked, open_ = panel.group[learning.asked] == g, option[learning.open[learning.features.group == g]]
+            here, said = right[asked], option[learning.asked[asked]]
             apart = here[:, [first]] - here
             left = (open_ != open_[:, [first]]).sum(axis=0)
-            found[g] = stays_ahead((apart > 0).sum(axis=0), (apart < 0).sum(axis=0), left).min()
+            tried = (said != said[:, [first]]).sum(axis=0)
+            ahead = stays_ahead((apart > 0).sum(axis=0), (apart < 0).sum(axis=0), left)
+            found[g] = np.maximum(ahead, (tried + 1) / (tried + 2)).min()
         return found
 
     # --- the worth of a label

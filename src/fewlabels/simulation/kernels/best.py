@@ -64,18 +64,19 @@ def stays_ahead(wins: int, losses: int, left: int) -> float:
 
 @formula
 def unbeaten(field: Field, free: NDArray[np.bool_], asked: NDArray[np.int64], lead: int) -> float:
-    """P(no rival overtakes the leader) by its record against each alone, as `ModelsBelief.unbeaten`."""
+    """The largest P(best) that the leader's record against each rival allows, as `ModelsBelief.unbeaten`."""
     items, models = field.option.shape
     least = 1.0
     for h in range(models):
-        wins, losses, left = 0, 0, 0
+        wins, losses, left, tried = 0, 0, 0, 0
         for i in asked:
             if field.option[i, lead] != field.option[i, h]:
+                tried += 1
                 wins += field.option[i, lead] == field.true[i]
                 losses += field.option[i, h] == field.true[i]
         for i in range(items):
             left += free[i] and field.option[i, lead] != field.option[i, h]
-        least = min(least, stays_ahead(wins, losses, left))
+        least = min(least, max(stays_ahead(wins, losses, left), (tried + 1) / (tried + 2)))
         if least < _SURE:
             break  # it is not sure, whatever the others say
     return least

@@ -1,0 +1,71 @@
+"""A game about several models on a part of the items, where models differ on so many that each look takes long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewlabels.cells import ModelCells
+from fewlabels.outcomes import Outcomes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.planning.asking import Game
+
+# A forecast takes seconds up to this many: items on which models differ, times models and this share of the work that
+# does not depend on them.
+_WORK, _ANYWAY = 250_000, 100
+# A fourth of the items of the part on which models differ may get labels. Then the part is known 13% better than all
+# items would be from as many labels: √(3/4).
+_SHARE = 4
+
+
+def fitting(models: int) -> int:
+    """The most items on which models may differ, for a forecast that takes seconds."""
+    return _WORK // (models + _ANYWAY)
+
+
+def has_room(contested: int, models: int, labels: int) -> bool:
+    """Whether a forecast takes seconds: all items are few enough, or a part of them is many times the labels so far.
+
+    >>> has_room(2_000, 7, 1_500), has_room(8_000, 2, 300), has_room(8_000, 2, 800)
+    (True, True, False)
+    """
+    return contested <= fitting(models) or labels < fitting(models) // _SHARE
+
+
+def thinned(game: Game, rng: np.random.Generator) -> tuple[Game, int]:
+    """Reduce a game to a part of the items that takes seconds; with it, the most labels that can be tried there.
+
+    The part is drawn at random from each group, beside the items that are labelled or asked for. While labels are few
+    beside the items of the part, they tell about it what they would tell about all items.
+    """
+    cells = game.cells
+    assert isinstance(cells, ModelCells)
+    differ = (cells.said != cells.said[:, :1]).any(axis=1)
+    most, labels = fitting(len(cells.models)), len(game.known.items)
+    if differ.sum() <= most or labels >= most // _SHARE:
+        return game, game.open
+    taken = np.concatenate([game.known.items, game.pending])
+    pick = _part(cells.home, taken, most / int(differ.sum()), rng)
+    place = np.full(len(cells.cell), -1, dtype=np.int64)
+    place[pick] = np.arange(len(pick))
+    some, known = cells.some(pick), game.known
+    outcomes = Outcomes.of(some, place[known.items], known.shown, known.right)
+    return replace(game, cells=some, known=outcomes, pending=place[game.pending]), most // _SHARE - labels
+
+
+def _part(
+    group: NDArray[np.int64], taken: NDArray[np.int64], share: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The items that are taken, and this share of each group's, at least one; ascending."""
+    key = rng.random(len(group))
+    key[taken] = -1.0
+    kept = [taken]
+    for g in np.unique(group).tolist():
+        here = np.flatnonzero(group == g)
+        kept.append(here[np.argsort(key[here], kind="stable")[: max(round(share * len(here)), 1)]])
+    return np.unique(np.concatenate(kept))
