@@ -229,8 +229,8 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
         seen = [] if pool is None else columns_of_card(pool) or [pool.content]
     view = {
         "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
-        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": forms.COLUMNS, "classes": _classes(pool),
-        "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
+        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": forms.COLUMNS,
+        "classes": _classes(pool), "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
         "plain_names": [name for name in offered if "," not in name],
         "unnamed": pool is not None and pool.score_sums is None,
     }  # fmt: skip

@@ -162,6 +162,7 @@ def label(name: str, request: Request, service: Here, person: Anyone) -> Respons
     """Show the labelling page, with one item after another."""
     settings = service.settings
     view = desk_view(service, name) | {"ahead": settings.ahead, "lease": settings.lease}
+    view["before"] = service.answered(name, person.name)
     return page(request, "label.html", person, name=name, here="label", **view)
 
 
