@@ -92,6 +92,17 @@ def asking(page: Page) -> None:
     page.wait_for_selector(".wrong")
 
 
+def compared(page: Page) -> None:
+    """The form of a question about the models of two files, with labels that may be wrong."""
+    rows = "".join(f"t{i},Text {i},{'ab'[i % 2]}\n" for i in range(20))
+    for field, name in (("#file", "old.csv"), ("#other-file", "new.csv")):
+        page.set_input_files(field, {"name": name, "mimeType": "text/csv", "buffer": f"id,text,pred\n{rows}".encode()})
+    page.click("text=Upload and look at it")
+    page.wait_for_selector("text=2 models: old, new.")
+    page.click('button:has-text("Next: the question")')
+    page.check("[name=noisy]")
+
+
 def refused(page: Page) -> None:
     """A file that cannot be read."""
     page.set_input_files("#file", {"name": "tickets.csv", "mimeType": "text/csv", "buffer": b"id\n1\n1\n"})
@@ -115,6 +126,7 @@ PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "new, a file that cannot be read": ("/new", refused),
     "new, understood": ("/new", understood),
     "new, question": ("/new", asking),
+    "new, two models": ("/new", compared),
     "error": ("/dashboard/nothing of this name", None),
 }
 

@@ -135,6 +135,28 @@ def test_search_among_a_thousand_classes(house: House, site: Site) -> None:
     assert len(site.audit().disputed()) == 1
 
 
+@pytest.mark.parametrize("site", [{"pool": pool_of_texts(20, 40), "name": "forty"}], indirect=True)
+def test_forty_classes_are_listed_in_their_order(house: House, site: Site) -> None:
+    page = house.label(site, site.ann)
+    item = item_shown(page)
+    listed = [f"class {k}" for k in range(40)]
+    assert page.locator("[role=option]").all_inner_texts() == listed  # nothing tells what the model said
+    page.keyboard.press("Enter")  # nothing was chosen yet
+    assert page.inner_text("#done") == "0 answered"
+    page.keyboard.press("ArrowUp")
+    assert page.inner_text("[aria-selected=true]") == "class 39"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    has_done(page, 1)
+    other = item_shown(page)
+    page.click("[role=option]:has-text('class 17')")
+    has_done(page, 2)
+    all_saved(page)
+    assert site.audit().labels() == {item: "class 0", other: "class 17"}
+    page.reload()
+    page.wait_for_selector("text=2 answers of yours")
+
+
 # For each class: whether a box around it cuts it off, how far down the page it ends, and the lines of each word in it.
 CLASSES_SHOWN = r"""() => [...document.querySelectorAll(".choices button")].map((button) => {
     const box = button.getBoundingClientRect(), text = button.lastChild, cut = [];
@@ -166,6 +188,12 @@ def test_all_classes_are_there_on_a_phone(house: House, width: int) -> None:
         assert not one["cut"], one
         assert one["end"] <= height, one
         assert one["lines"] == 1, one  # no word is broken
+    page.tap("#to-classes")  # a long text is before them, and they are one touch away
+    page.wait_for_selector("#to-classes", state="hidden")
+    for box in (page.locator(".choices button").nth(i).bounding_box() for i in range(15)):
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 700
     page.tap("button:has-text('none of these')")
     has_done(page, 1)
     assert page.evaluate("scrollY") == 0  # the next item from its beginning

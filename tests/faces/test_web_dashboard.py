@@ -151,6 +151,32 @@ def test_the_parts_of_the_page() -> None:
         assert "?whole=1" in client.get("/dashboard/audit", headers=head).text
 
 
+def test_labels_of_another_assessment_are_explained() -> None:
+    site = make_site()
+    audit = site.audit()
+    audit.tell(dict.fromkeys(audit.ask(8, annotator="ann").ids, "class 1"), annotator="ann")
+    fl.create(site.store, "second", audit.pool)
+    with client_of(site) as client:
+        said = words(client.get("/dashboard/second", headers=bearer(site.owner)))
+        assert "8 labels came from audit: the items are the same" in said
+        assert "came from" not in words(client.get("/dashboard/audit", headers=bearer(site.owner)))
+        part = words(client.get("/part/work/second", headers=bearer(site.owner)))
+    assert "Who has labelled" in part or "Labelling now" in part
+    assert "Latest events" not in part  # its own log has none
+
+
+def test_how_often_people_are_right_takes_the_place_of_lesser_numbers() -> None:
+    site = make_site(overlap=2, noisy=True)
+    audit = site.audit()
+    for who in ("ann", "bob"):
+        audit.tell(dict.fromkeys(audit.ask(6, annotator=who).ids, "class 1"), annotator=who)
+    with client_of(site) as client:
+        part = client.get("/part/work/audit", headers=bearer(site.owner))
+    assert "Right" in words(part)
+    assert "Holds" not in words(part)
+    assert re.search(r"<td class=\"number\">\d[\d.]*%<br>", part.text)
+
+
 @pytest.mark.parametrize("part", ["live", "groups"])
 def test_headers_stand_as_their_numbers_do_and_shares_are_in_percent(part: str) -> None:
     site = make_site(task=fl.Identify(fl.Accuracy(), lowest=1))

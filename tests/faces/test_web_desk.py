@@ -172,6 +172,18 @@ def test_deciding_shows_who_said_what_and_works_without_scripts() -> None:
     assert site.audit().labels() == {item: "class 1"}
 
 
+def test_classes_that_nobody_named_fold_away_where_they_are_many() -> None:
+    for classes, folded in ((8, False), (9, True)):
+        site = make_site(pool=pool_of_texts(8, classes), overlap=2)
+        audit = site.audit()
+        for who, label in (("ann", "class 0"), ("bob", "class 1")):
+            audit.tell(dict.fromkeys(audit.ask(1, annotator=who).ids, label), annotator=who)
+        with browser(site, site.owner) as client:
+            page = client.get("/decide/audit").text
+        assert ("<summary>Another class</summary>" in page) == folded
+        assert page.count('name="label" value="class') == classes - 2
+
+
 def test_with_many_classes_enter_decides_what_was_typed_and_a_vote_what_was_pressed() -> None:
     site = make_site(pool=pool_of_texts(8, 30), overlap=2)
     audit = site.audit()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from time import thread_time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,19 +17,22 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
 
-LONGEST = 20_000
+LONGEST = 10_000
 """Characters of code that are coloured. Longer ones are shown without."""
+_PATIENCE = 0.1  # seconds of computing: a lexer takes time with the square of what a hostile text repeats
 KINDS = ("keyword", "string", "number", "comment", "name", "added", "removed")
 """What a piece can be; a page has a colour for each."""
-# The languages that are coloured, by the names of Pygments: others have lexers that nobody has looked at.
+# The languages that are coloured, by the names of Pygments. The lexers of C and of ini files are not among them: with a
+# run of blanks they take seconds for one match, which nothing can interrupt.
 _LANGUAGES = {
-    *("python", "pytb", "pycon", "javascript", "typescript", "java", "c", "cpp", "csharp", "go", "rust", "ruby", "php"),
-    *("sql", "bash", "r", "diff", "xml", "html", "css", "yaml", "toml", "ini", "json"),
+    *("python", "pytb", "pycon", "javascript", "typescript", "java", "go", "rust", "ruby", "php", "sql", "bash", "r"),
+    *("diff", "xml", "html", "css", "yaml", "toml", "json"),
 }
 _CALLED = {"py": "python", "python3": "python", "js": "javascript", "jsx": "javascript", "ts": "typescript"}
-_CALLED |= {"tsx": "typescript", "h": "c", "c++": "cpp", "cs": "csharp", "c#": "csharp", "golang": "go", "rs": "rust"}
-_CALLED |= {"rb": "ruby", "sh": "bash", "shell": "bash", "zsh": "bash", "patch": "diff", "yml": "yaml", "cfg": "ini"}
-_CALLED |= {"postgresql": "sql", "mysql": "sql", "sqlite": "sql", "htm": "html", "svg": "xml"}
+_CALLED |= {"tsx": "typescript", "golang": "go", "rs": "rust", "rb": "ruby", "sh": "bash", "shell": "bash"}
+_CALLED |= {"zsh": "bash", "patch": "diff", "yml": "yaml", "postgresql": "sql", "mysql": "sql", "sqlite": "sql"}
+_CALLED |= {"htm": "html", "svg": "xml"}
+_RUN = re.compile(r"\s{300}")  # no code has so many blanks, and lexers are slow with them
 _BEGINS = {
     "diff": re.compile(r"diff --git |--- \S+.*\n\+\+\+ "),
     "pytb": re.compile(r"Traceback \(most recent call last\)"),
@@ -36,7 +40,6 @@ _BEGINS = {
     "xml": re.compile(r"<\?xml"),
     "html": re.compile(r"(?i)<!doctype html|<html"),
     "bash": re.compile(r"#!.*sh\b"),
-    "cpp": re.compile(r"#include\b"),
     "sql": re.compile(r"(?is)(select\s.+\sfrom|insert\s+into|create\s+table|with\s+\w+\s+as\s*\()\s"),
     "python": re.compile(
         r"#!.*python|(async )?def \w+\(.*:\s*$|from [\w.]+ import |import [\w.]+\s*$|@\w|class \w+.*:\s*$", re.MULTILINE
@@ -66,22 +69,25 @@ def coloured(text: str, language: str | None) -> list[tuple[str, str | None]]:
     >>> coloured("return 1  # one", "python")
     [('return', 'keyword'), (' ', None), ('1', 'number'), ('  ', None), ('# one', 'comment')]
     """
-    if language is None or len(text) > LONGEST:
+    if language is None or len(text) > LONGEST or _RUN.search(text):
         return [(text, None)]
+    # A lexer that takes too long is left, and the rest has no colours.
     pieces = list(_pieces(text, language))
-    # A lexer may change the ends of lines: then the text is shown as it is.
-    return pieces if "".join(piece for piece, _ in pieces) == text else [(text, None)]
+    rest = text[sum(len(piece) for piece, _ in pieces) :]
+    return [*pieces, (rest, None)] if rest else pieces
 
 
 def _pieces(text: str, language: str) -> Iterator[tuple[str, str | None]]:
     """The pieces, with neighbours of one kind as one."""
-    so_far, last = "", None
+    so_far, last, end = "", None, thread_time() + _PATIENCE
     for _, token, value in _lexer(language).get_tokens_unprocessed(text):
         kind = _kind(token)
         if kind != last and so_far:
             yield so_far, last
             so_far = ""
         so_far, last = so_far + value, kind
+        if thread_time() > end:
+            break
     if so_far:
         yield so_far, last
 

@@ -162,6 +162,7 @@ def label(name: str, request: Request, service: Here, person: Anyone) -> Respons
     """Show the labelling page, with one item after another."""
     settings = service.settings
     view = desk_view(service, name) | {"ahead": settings.ahead, "lease": settings.lease}
+    view["before"] = service.answered(name, person.name)
     return page(request, "label.html", person, name=name, here="label", **view)
 
 
@@ -309,6 +310,7 @@ def log(name: str, service: Here, _owner: Owner) -> Response:
 def overview(name: str, request: Request, service: Here, owner: Owner, *, whole: bool = False) -> Response:
     """Show the dashboard; its parts are fetched by a script, or with `whole` are there from the beginning."""
     about: dict[str, Any] = {"question": service.summary(name).question, "view": None, "work": None, "words": ""}
+    about["others"] = service.audit(name).others()
     if whole:
         about |= {"view": service.kept(name, "dashboard", dashboard), "work": _work(service, name)}
         about["words"] = service.kept(name, "forecast", outlook)

@@ -204,6 +204,11 @@ class Service:
             for row in rows
         ]
 
+    def answered(self, name: str, annotator: str) -> int:
+        """Return how many answers of a person stand."""
+        rows = self.audit(name).by_person().rows()
+        return next((row["labels"] + row["skips"] for row in rows if row["annotator"] == annotator), 0)
+
     def disputed(self, name: str, most: int, visit: Visit) -> tuple[list[m.Disputed], int]:
         """Return the first items that wait for the owner, as a page shows them, and their number in all."""
         waiting = self.audit(name).disputed()

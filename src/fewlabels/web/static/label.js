@@ -242,7 +242,8 @@ function enlarge() {
 // choose it less often.
 const seenClasses = new IntersectionObserver(
   (entries) => {
-    $("to-classes").hidden = entries.at(-1).intersectionRatio > 0.9;
+    const { intersectionRatio, intersectionRect, rootBounds } = entries.at(-1);
+    $("to-classes").hidden = intersectionRatio > 0.9 || intersectionRect.height > 0.6 * rootBounds.height;
   },
   { threshold: [0, 0.25, 0.5, 0.75, 0.9, 1] },
 );
