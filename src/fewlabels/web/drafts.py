@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from fewlabels.errors import InputError
+from starlette.exceptions import HTTPException
+
+from fewlabels.errors import FewlabelsError, InputError
 from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.files import ENDINGS, open_file
 from fewlabels.io.finder import columns_of, guess
@@ -44,6 +46,15 @@ _LONGEST = 80  # characters of a value that are shown
 _NAME = 100  # characters of a file's name
 
 
+class DraftGoneError(HTTPException):
+    """A draft that has ended, perhaps in another tab while a page of it was made."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            404, "this draft is gone: it was finished, another was begun, or an hour has passed. Begin again."
+        )
+
+
 @dataclass
 class Draft:
     """An assessment that is being made by one owner."""
@@ -59,6 +70,7 @@ class Draft:
     typed: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What was typed, by form."""
     example: bool = False
+    ended: bool = False
     _read: tuple[object, Pool, list[Understood]] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -70,7 +82,12 @@ class Draft:
         with self._lock:
             if self._read is None or self._read[0] != key:
                 self._read = None
-                self._read = (key, *understood_in(self.source, dict(options), content=content))
+                try:
+                    self._read = (key, *understood_in(self.source, dict(options), content=content))
+                except (OSError, FewlabelsError):
+                    if self.ended:  # the file was removed while it was read
+                        raise DraftGoneError from None
+                    raise
             return self._read[1], self._read[2]
 
 
@@ -151,6 +168,7 @@ class Drafts:
         if found is None:
             return
         found[1].cancel()
+        found[0].ended = True
         if found[0].folder is not None:
             shutil.rmtree(found[0].folder, ignore_errors=True)
 

@@ -17,6 +17,7 @@ from fewlabels.beginning import create
 from fewlabels.errors import FewlabelsError, StoreError
 from fewlabels.web import forms
 from fewlabels.web.api import Here, Owner, owner_of
+from fewlabels.web.drafts import DraftGoneError
 from fewlabels.web.errors import CANNOT_USE
 from fewlabels.web.forms import WrongFieldError
 from fewlabels.web.guard import ELSEWHERE, UPLOAD, is_sealed
@@ -65,9 +66,7 @@ def draft_of(draft: str, service: Here, owner: Owner) -> Draft:
     """Return the owner's draft."""
     found = service.drafts.of(owner.name, draft)
     if found is None:
-        raise HTTPException(
-            404, "this draft is gone: it was finished, or an hour has passed. Begin again at the start."
-        )
+        raise DraftGoneError
     return found
 
 
