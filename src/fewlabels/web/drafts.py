@@ -109,7 +109,7 @@ def _columns(source: Source) -> list[str]:
 def _short(stored: pa.Scalar[Any]) -> str:
     try:
         value = stored.as_py()
-    except (ValueError, OverflowError, *ARROW_ERRORS):  # a time that no calendar of Python has
+    except (ValueError, OverflowError, KeyError, *ARROW_ERRORS):  # a time or a zone that Python does not know
         value = "?"
     text = "" if value is None else " ".join(str(value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
