@@ -26,7 +26,7 @@ $(BIN)/python:
 demo: $(CORE)
 	$(BIN)/fewlabels demo
 
-# Before a commit: everything but the tests marked slow, in about two minutes.
+# Before a commit: everything but the tests marked slow.
 quick: env lint
 	$(BIN)/python -m pytest -m "not slow" --numprocesses 2
 

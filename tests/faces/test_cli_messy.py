@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 
 import numpy as np
@@ -325,6 +326,33 @@ def test_messages_of_python_become_options() -> None:
     assert str(error) == "ask() needs a name: ask(..., annotator='Ann B')."
     assert error.spelt(as_options) == "ask() needs a name: --annotator 'Ann B'."
     assert [argument.name for argument in error.arguments] == ["annotator"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(f"{command} LONG.db" for command in ("show", "verify", "serve", "list", "report", "backup")),
+        *("copy LONG.db b.db", "tell LONG.db a.csv", "new LONG.db SMALL.csv", "new HERE.db LONG.csv"),
+        *("tell HERE.db LONG.csv", "backup HERE.db LONG.db", "copy HERE.db LONG.db"),
+    ],
+)
+def test_a_name_that_no_disk_can_have_is_said_in_words(tmp_path, call):
+    database, long = tmp_path / "audit.db", tmp_path / f"{'x' * 300}.db"
+    fl.create(database, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]])).close()
+    (tmp_path / "small.csv").write_text("id,predicted\n1,a\n2,b\n")
+    places = {"LONG.db": long, "LONG.csv": long.with_suffix(".csv"), "HERE.db": database}
+    places |= {"SMALL.csv": tmp_path / "small.csv"}
+    said = CliRunner().invoke(cli, [str(places.get(word, word)) for word in call.split()])
+    assert said.exit_code == 2
+    assert re.search("(?i)file name too long|unable to open", said.stderr), said.output
+    with pytest.raises(fl.StoreError, match="too long"):
+        fl.Store(long, existing=True)
+    with pytest.raises(InputError, match="too long"):
+        fl.read_pool(str(long.with_suffix(".csv")))
+    store = fl.Store(database)
+    with pytest.raises(fl.StoreError, match="too long"):
+        store.backup(long)
+    store.close()
 
 
 # --- what people typed cannot command the terminal

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
+import struct
 import sys
+import zlib
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -93,8 +95,24 @@ def test_a_thumbnail_forgets_what_the_camera_noted(tmp_path: Path) -> None:
 
 
 def test_a_picture_of_too_many_pixels_is_not_opened(tmp_path: Path) -> None:
-    Image.new("1", (20_000, 6_000)).save(tmp_path / "bomb.png")
+    Image.new("1", (8_000, 6_000)).save(tmp_path / "bomb.png")
     assert thumbnail(tmp_path / "bomb.png") is None
+
+
+def test_a_picture_that_no_memory_holds_is_left_out(tmp_path: Path) -> None:
+    """One row of 39 million wide pixels: Pillow raises a MemoryError before it reads the first of them."""
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", 39_000_000, 1, 16, 6, 0, 0, 0)), (b"IDAT", zlib.compress(bytes(9)))]
+    data = b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        for kind, body in [*chunks, (b"IEND", b"")]
+    )
+    (tmp_path / "thin.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    assert thumbnail(tmp_path / "thin.png") is None
+
+
+def test_a_large_photograph_is_decoded_no_larger_than_needed(tmp_path: Path) -> None:
+    Image.new("RGB", (9_000, 7_000), "red").save(tmp_path / "photo.jpg")
+    assert (thumbnail(tmp_path / "photo.jpg") or "").startswith("data:image/jpeg")
 
 
 def test_without_pillow_only_what_is_small_already(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from unicodedata import normalize
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from pyarrow import parquet
+from pyarrow import csv, parquet
 from starlette.requests import Request
 
 import fewlabels as fl
@@ -25,6 +25,7 @@ from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
 from fewlabels.io.guides import descriptions_in
 from fewlabels.store.guides import Guides
+from fewlabels.understanding import predictions
 from fewlabels.web import Settings, content, create_app, drafts
 from tests.faces.test_web_making import desk, submit, table, upload, words
 from tests.support.web import PNG_FILE, Site, bearer, client_of, make_site, pool_of_texts
@@ -270,6 +271,27 @@ def test_times_that_no_calendar_has_are_said_and_no_crash(when: pa.Array[Any]) -
         answer = upload(client, file.getvalue(), "times.parquet")
         assert answer.status_code in (200, 422)
         assert "times outside the years 1 to 9999" in words(answer)
+
+
+@pytest.mark.parametrize("name", ["tickets.csv", "tickets.parquet"])
+def test_a_draft_that_ends_in_another_tab_while_its_page_is_made_is_gone(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = io.BytesIO(table())
+    if name.endswith("parquet"):
+        parquet.write_table(csv.read_csv(io.BytesIO(table())), file := io.BytesIO())
+    with desk() as (client, _):
+        path = upload(client, file.getvalue(), name).url.path
+        service = client.app.state.service  # type: ignore[attr-defined]
+        reading = predictions.understood_in
+
+        def meanwhile(*args: Any, **more: Any) -> Any:
+            service.drafts.end(path.rpartition("/")[2])
+            return reading(*args, **more)
+
+        monkeypatch.setattr(predictions, "understood_in", meanwhile)
+        answer = submit(client, path, do="next", predicted="region")
+        assert (answer.status_code, "this draft is gone" in answer.text) == (404, True)
 
 
 def test_what_a_killed_server_left_behind_is_removed_by_the_next(

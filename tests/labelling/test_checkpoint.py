@@ -15,12 +15,13 @@ from fewlabels.labelling import checkpoint
 from fewlabels.labelling.checkpoint import catch_up, packed
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.progress import agreed, answers, by_group, by_person, disputes
-from fewlabels.store import Event, Kind, Mark, Store
+from fewlabels.store import DamagedError, Event, Kind, Mark, Store
 from tests.support.annotators import KNOWN, new_audit
 from tests.support.stores import sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 PEOPLE = (None, "ann", "bob", "Zoë", "d")
@@ -193,6 +194,23 @@ def test_a_checkpoint_that_does_not_fit_is_thrown_away(store_url: str, what: str
     again = fl.load(store, "audit")
     assert (again.labels(), again.pending(), again.seq) == wanted
     assert store.checkpoint("audit") is not None, "and a new one is kept"
+    store.close()
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("value", ["'x'", "''", "x'ff'", "1.5", "99"])
+def test_places_that_are_no_numbers_of_events_are_damage_and_no_crash(tmp_path: Path, value: str) -> None:
+    """SQLite keeps whatever lies in a column: one damaged byte makes a text of a number."""
+    store = Store(tmp_path / "audit.db")
+    work(audit := new_audit(1, store))
+    wanted = audit.labels()
+    sql(store, f"UPDATE checkpoints SET seq = {value}")
+    assert store.checkpoint("audit") is None
+    assert fl.load(store, "audit").labels() == wanted
+    sql(store, f"UPDATE heads SET seq = {value}")
+    with pytest.raises(DamagedError):
+        fl.load(store, "audit").labels()
+    assert not store.verify().ok
     store.close()
 
 

@@ -141,6 +141,11 @@ class Commands(click.Group):
             # The reader of the output has closed it; Python must not complain about that at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            _say(f"cannot use {os.fsdecode(error.filename)}: {error.strerror}. Check the path.")
+            sys.exit(2)
         sys.exit(result if isinstance(result, int) else 0)
 
 

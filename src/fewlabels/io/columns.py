@@ -184,9 +184,10 @@ def _check_calendar(column: pa.ChunkedArray[Any]) -> None:
     """Refuse times that cannot be shown later: Python's calendar has the years 1 to 9999."""
     try:
         pc.min_max(column).as_py()
-    except (OverflowError, ValueError, *ARROW_ERRORS):
+    except (OverflowError, ValueError, KeyError, *ARROW_ERRORS):
         raise InputError(
-            "a column holds times outside the years 1 to 9999. Correct them, or leave the column out with ",
+            "a column holds times outside the years 1 to 9999, or of a zone that is not known. Correct them, or leave "
+            "the column out with ",
             Argument("columns"),
             ".",
         ) from None

@@ -61,9 +61,13 @@ def open_file(path: Path, name: str, within: Limits) -> Source:
     }
     packed = path.suffix.lower() == ".gz"
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
-    if path.is_dir():
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except OSError as error:  # a name that is too long, or a folder that one may not look into
+        raise InputError(f"cannot open {name}: {error.strerror}. Check the path.") from None
+    if is_folder:
         return open_folder(path, name, within)
-    if not path.exists():
+    if not is_there:
         raise InputError(f"there is no file {name}. Check the path.")
     if suffix not in ways or (packed and ways[suffix] is not open_csv):
         sheet = "Save it as .xlsx or CSV. " if suffix in {".xls", ".xlsb", ".ods"} else ""

@@ -41,7 +41,10 @@ def is_table(source: object, table: str | None = None) -> bool:
     if isinstance(source, (str, Path)):
         text = str(source)
         pattern = any(mark in text for mark in _MARKS)
-        return "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
+        try:
+            return "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
+        except OSError:  # a name that is too long: whoever opens it will say so
+            return False
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
         return hasattr(source, "register") or _rows_of(source) > _RELATION  # a smaller relation is a frame

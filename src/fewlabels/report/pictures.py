@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -22,7 +24,13 @@ if TYPE_CHECKING:
 _SIDE = 224  # pixels of the longer side
 _MOST = 16_000  # bytes of one picture: a dozen are less than 300 kB, as text
 _LARGEST = 64 * 2**20  # bytes of a file that is opened
-_PIXELS = 100_000_000
+_PIXELS = 40_000_000  # that are decoded: 160 MB. A JPEG of any size is decoded no larger than needed.
+_SMOOTH = {"L", "LA", "RGB", "RGBA", "CMYK", "YCbCr"}  # kinds of pictures that can be made small as they are
+# What Pillow raises about pictures that are damaged, or made to fill the memory.
+_BROKEN = (
+    *(OSError, ValueError, SyntaxError, EOFError, LookupError, TypeError, OverflowError, MemoryError),
+    *(struct.error, zlib.error),
+)
 _FORMATS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".webp": "webp", ".bmp": "bmp"}
 
 
@@ -62,12 +70,13 @@ def thumbnail(file: Path) -> str | None:
         return _address(kind, data) if len(data) <= _MOST else None
     try:
         with Image.open(file, formats=("PNG", "JPEG", "GIF", "WEBP", "BMP")) as picture:
+            picture.draft("RGB", (_SIDE, _SIDE))
             if picture.width * picture.height > _PIXELS:
                 return None
-            picture.draft("RGB", (_SIDE, _SIDE))  # a JPEG is decoded no larger than needed
-            small = ImageOps.exif_transpose(picture).convert("RGBA")
+            small = picture if picture.mode in _SMOOTH else picture.convert("RGBA")
             small.thumbnail((_SIDE, _SIDE))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning):
+            small = ImageOps.exif_transpose(small).convert("RGBA")
+    except (*_BROKEN, Image.DecompressionBombError, Image.DecompressionBombWarning):
         return None
     paper = Image.new("RGBA", small.size, "white")  # JPEG has no transparency
     plain = Image.alpha_composite(paper, small).convert("RGB")

@@ -75,5 +75,11 @@ def shown_url(url: URL) -> str:
 def check_exists(url: URL) -> None:
     """Raise NoFileError if a file that should exist does not; a server is asked later."""
     path = url.database or ""
-    if url.get_backend_name() == "sqlite" and "uri" not in url.query and not Path(path).exists():
+    if url.get_backend_name() != "sqlite" or "uri" in url.query:
+        return
+    try:
+        is_there = Path(path).exists()
+    except OSError as error:  # a name that is too long, or a folder that one may not look into
+        raise StoreError(f"cannot open {path}: {error.strerror}. Check the path.") from None
+    if not is_there:
         raise NoFileError(f"there is no file {path}. Check the path; create() makes a new one.")

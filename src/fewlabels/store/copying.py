@@ -197,7 +197,11 @@ def _default_name(store: Store) -> Path:
 def _new_file(path: Path) -> Iterator[Path]:
     """A file beside its place that is moved there at the end; an existing file is refused, and stays as it is."""
     taken = StoreError(f"{path} exists already. Choose another name: nothing is ever overwritten.")
-    if path.exists() or path.is_symlink():
+    try:
+        is_there = path.exists() or path.is_symlink()
+    except OSError as error:  # a name that is too long, or a folder that one may not look into
+        raise StoreError(f"cannot write {path}: {error.strerror}. Choose another path.") from None
+    if is_there:
         raise taken
     if not path.absolute().parent.is_dir():
         raise StoreError(f"cannot write {path}: there is no directory {str(path.absolute().parent)!r}. Make it first.")

@@ -203,12 +203,12 @@ class Store(Reading):
             with self.database.reading() as connection:
                 first, head = self.ends(connection, name)
                 row = connection.execute(sa.select(checkpoints).where(checkpoints.c.assessment == name)).one_or_none()
+                if row is None or row.seq > head.seq:
+                    return None
+                mark = Mark(row.seq, row.hash)
+                return (mark, row.data) if row.digest == _digest(first, mark, row.data) else None
         except StoreError:
             return None  # reading the log itself will say what is wrong
-        if row is None:
-            return None
-        mark = Mark(row.seq, row.hash)
-        return (mark, row.data) if mark.seq <= head.seq and row.digest == _digest(first, mark, row.data) else None
 
     def keep_checkpoint(self, name: str, mark: Mark, data: bytes) -> None:
         """Keep what the log adds up to at a place, for the next reader. It may fail: then nothing is kept."""

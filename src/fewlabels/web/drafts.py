@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from fewlabels.errors import InputError
+from starlette.exceptions import HTTPException
+
+from fewlabels.errors import FewlabelsError, InputError
 from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.files import ENDINGS, open_file
 from fewlabels.io.finder import columns_of, guess
@@ -45,6 +47,17 @@ _NAME = 100  # characters of a file's name
 _FILES = 3  # names of files that a title or the name of an assessment is made of
 
 
+class DraftGoneError(HTTPException):
+    """A draft that has ended, perhaps in another tab while a page of it was made."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            404,
+            "this draft is gone: it was finished, another was begun, an hour has passed, or the server was started "
+            "again. If several servers share the work here, all pages of a draft must come from one. Begin again.",
+        )
+
+
 @dataclass
 class Draft:
     """An assessment that is being made by one owner."""
@@ -61,6 +74,7 @@ class Draft:
     typed: dict[str, dict[str, Any]] = field(default_factory=lambda: {"columns": {}})
     """What was typed, by form."""
     example: bool = False
+    ended: bool = False
     _read: tuple[object, Pool, list[Understood]] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -91,7 +105,12 @@ class Draft:
         with self._lock:
             if self._read is None or self._read[0] != key:
                 self._read = None
-                self._read = (key, *understood_in(self._by_model(options), dict(options), content=content))
+                try:
+                    self._read = (key, *understood_in(self._by_model(options), dict(options), content=content))
+                except (OSError, FewlabelsError):
+                    if self.ended:  # the file was removed while it was read
+                        raise DraftGoneError from None
+                    raise
             return self._read[1], self._read[2]
 
     def _by_model(self, options: Mapping[str, Any]) -> Source | dict[str, Source]:
@@ -128,7 +147,7 @@ def _columns(source: Source) -> list[str]:
 def _short(stored: pa.Scalar[Any]) -> str:
     try:
         value = stored.as_py()
-    except (ValueError, OverflowError, *ARROW_ERRORS):  # a time that no calendar of Python has
+    except (ValueError, OverflowError, KeyError, *ARROW_ERRORS):  # a time or a zone that Python does not know
         value = "?"
     text = "" if value is None else " ".join(str(value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
@@ -208,6 +227,7 @@ class Drafts:
         if found is None:
             return
         found[1].cancel()
+        found[0].ended = True
         if found[0].folder is not None:
             shutil.rmtree(found[0].folder, ignore_errors=True)
 

@@ -18,6 +18,7 @@ from fewlabels.errors import FewlabelsError, StoreError
 from fewlabels.io.cards import columns_of_card
 from fewlabels.web import forms
 from fewlabels.web.api import Here, Owner, owner_of
+from fewlabels.web.drafts import DraftGoneError
 from fewlabels.web.errors import CANNOT_USE
 from fewlabels.web.forms import WrongFieldError
 from fewlabels.web.guard import ELSEWHERE, UPLOAD, is_sealed
@@ -40,10 +41,6 @@ _NO_ROOM = "the server cannot keep the file at the moment; its log says why. Try
 _ABOUT = ("format", "answers", "labels", "no answer", "")  # lines that no field of the form stands for
 _FEW = 12  # classes that are listed
 _MOST_FILES = 20  # models that come in a file each
-_GONE = (
-    "this draft is gone: it was finished, an hour has passed, or the server was started again. If several servers "
-    "share the work here, all pages of a draft must come from one of them. Begin again at the start."
-)
 _log = logging.getLogger(__name__)
 router = APIRouter(dependencies=[Depends(owner_of)])
 
@@ -71,7 +68,7 @@ def draft_of(draft: str, service: Here, owner: Owner) -> Draft:
     """Return the owner's draft."""
     found = service.drafts.of(owner.name, draft)
     if found is None:
-        raise HTTPException(404, _GONE)
+        raise DraftGoneError
     return found
 
 

@@ -194,6 +194,9 @@ def lock_out(request: Request, service: Here, owner: Owner, name: Named) -> Resp
 
 def _origin(request: Request) -> str | None:
     """Return where the owner's browser reaches the server, as far as the request tells; None if it tells nonsense."""
-    scheme = "https" if request.app.state.service.settings.secure else request.url.scheme
-    origin = f"{scheme}://{request.url.netloc}"
+    try:
+        scheme = "https" if request.app.state.service.settings.secure else request.url.scheme
+        origin = f"{scheme}://{request.url.netloc}"
+    except ValueError:  # half of an address in brackets
+        return None
     return origin if re.match(m.ORIGIN, origin) else None

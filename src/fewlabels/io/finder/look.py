@@ -59,7 +59,7 @@ class Look:
             for i, name in enumerate(missing):
                 try:
                     self._head[name] = batch.column(i).to_pylist() if batch is not None else []
-                except (OverflowError, ValueError):  # times that Python's calendar does not have
+                except (OverflowError, ValueError, KeyError):  # times or zones that Python does not have
                     self._head[name] = [None] * len(batch or ())
         return {name: self._head[name] for name in columns}
 
