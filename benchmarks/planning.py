@@ -198,9 +198,9 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
 
 
-def speed() -> None:
+def speed(sizes: list[int]) -> None:
     """CPU seconds of one plan and one forecast (with 50 labels told)."""
-    for groups, items in ((10, 1_000), (100, 100), (1_000, 50)):
+    for groups, items in ((groups, {10: 1_000, 100: 100}.get(groups, 50)) for groups in sizes):
         rng = np.random.default_rng(0)
         confidence = rng.beta(6, 1.5, groups * items)
         columns = {"predicted": rng.integers(groups, size=groups * items), "confidence": confidence}
@@ -232,11 +232,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default=",".join(POOLS))
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--groups", type=int, nargs="+", default=[10, 100, 1_000], help="with --what speed")
     args = parser.parse_args()
     if "prior" in args.what:
         prior_worlds(args.runs)
     if "speed" in args.what:
-        speed()
+        speed(args.groups)
     for name in args.pools.split(",") if "real" in args.what or "plan" in args.what else ():
         if args.data is None:
             raise SystemExit("name the folder with the NPZ files by --data.")

@@ -244,7 +244,11 @@ def _share_quantiles(belief: Belief, level: float) -> tuple[NDArray[np.float64],
     # An outcome that cannot occur has the share 0, and one that cannot fail to has 1.
     possible = (belief.alpha > 0) & (rest > 0)
     a, b, corner = np.where(possible, belief.alpha, 1), np.where(possible, rest, 1), (rest <= 0).astype(float)
-    low, high = (np.where(possible, betaincinv(a, b, q), corner) for q in ((1 - level) / 2, (1 + level) / 2))
+    if ((a == 1) & (b == 1)).all():  # every share is equally likely: the quantiles are the levels
+        ends: list[Any] = [(1 - level) / 2, (1 + level) / 2]
+    else:
+        ends = [betaincinv(a, b, q) for q in ((1 - level) / 2, (1 + level) / 2)]
+    low, high = (np.where(possible, end, corner) for end in ends)
     return low, high
 
 

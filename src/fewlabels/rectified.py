@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fewlabels.special import expit, logit, stdtrit
+from fewlabels.special import expit, logit, student
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,8 +124,8 @@ def anchored_mean(
     # Where mistakes are rare, the anchors often have none, and would be too sure of it.
     variance = max((((own - own.mean()) ** 2).sum() + _EXPECTED * usual) / degrees, usual)
     # With few anchors their spread is itself uncertain: normal intervals of this length are those of Student's t.
-    student = float(stdtrit(degrees, 0.975) / 1.959964)
-    sd = student * np.sqrt(variance / weight.sum()) / items
+    longer = student(round(degrees)) / 1.959964
+    sd = longer * np.sqrt(variance / weight.sum()) / items
     return float((weight * each[counts]).sum() / weight.sum()), float(sd)
 
 

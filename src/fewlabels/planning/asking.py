@@ -88,8 +88,10 @@ class Game:
         """
         if self.spec.task.of_models:
             return max(_FEWEST, int(_JOINT * labels))
-        fitted = _BEYOND if beyond and len(self.cells) > _CELLS else _FITTED
-        return max(self.least, int((fitted if self.spec.prior.uses_items else usual) * labels))
+        share = _FITTED if self.spec.prior.uses_items else usual
+        if beyond and len(self.cells) > _CELLS:
+            share = _BEYOND
+        return max(self.least, int(share * labels))
 
     def end(self, world: World) -> Belief:
         """The belief about several models in a world where every item that can be asked about has its label."""

@@ -58,6 +58,9 @@ def best(
     """The groups with room that have the largest rewards, best first, equal ones in random order."""
     open_groups = np.flatnonzero(room > 0)
     reward, tie = reward[open_groups], rng.random(len(open_groups))
+    if plays == 1 and len(reward) and not np.isnan(most := reward.max()):
+        some = np.flatnonzero(reward == most)
+        return open_groups[some[tie[some].argmin()]][None]
     if _FEW * plays < len(open_groups) and np.isfinite(reward).all():
         # Only those that can be among the best are put in order.
         some = np.flatnonzero(reward >= np.partition(reward, -plays)[-plays])
