@@ -2,7 +2,7 @@
 
     python benchmarks/annotators.py cifar10h.npz --runs 100 --labels 500 --second 0.1
     python benchmarks/annotators.py cifar10h.npz --runs 20 --labels 300 --asked lowest
-    python benchmarks/annotators.py cifar10h.npz --runs 12 --labels 100 --asked estimate --until 0.06
+    python benchmarks/annotators.py cifar10h.npz --runs 12 --labels 80 --asked estimate --until 0.045
 
 The file has `scores` (items, classes), `labels` (items,) and `human_counts` (items, classes): how many of about fifty
 people gave each class to each item. A simulated annotator says what one of those people said, at random; so items that
@@ -80,8 +80,9 @@ def foreseen(study: Study, given: argparse.Namespace) -> None:
     for row in rows:
         print(f"foreseen {row.more} ({row.low} to {row.high}), took {row.items} items and {row.votes} votes")
     inside = [(row.low or 0) <= row.items <= (np.inf if row.high is None else row.high) for row in rows]
-    ratio = np.median([row.more / max(row.items, 1) for row in rows if row.more is not None])
-    again = np.median([row.votes / max(row.items, 1) for row in rows])
+    went_on = [row for row in rows if row.items]
+    ratio = np.median([row.more / row.items for row in went_on if row.more is not None])
+    again = np.median([row.votes / row.items for row in went_on])
     print(f"{np.mean(inside):.0%} of {given.runs} in the 80 % range; foreseen ÷ took {ratio:.2f}")
     print(f"votes ÷ items {again:.2f}")
     budgets = (100, 200, 300, 400, 600, 800)

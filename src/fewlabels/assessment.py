@@ -399,7 +399,8 @@ class Assessment(Views):
             )
         with self._current() as ledger:
             imputed = self._voting.told(ledger).imputed
-        return reliability(imputed, self._voting.predicted, self.spec.labels_right, level)
+        gold = {item: str(self.pool.ids[item]) for item in self._voting.gold}
+        return reliability(imputed, self._voting.predicted, self.spec.labels_right, level, gold)
 
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {

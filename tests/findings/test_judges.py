@@ -176,3 +176,25 @@ def test_a_judge_of_labels_that_may_be_wrong():
         assert found[measure]["high"] > naive[measure]["high"], measure
     assert found["true pass rate"]["low"] <= real_ones["true pass rate"] <= found["true pass rate"]["high"]
     assert found["agreement"]["k"] == naive["agreement"]["k"]  # the counts are of labels as they were given
+
+
+def test_nobody_passes_an_answer_that_is_never_right():
+    """A system that always refuses: whatever a judge says of it, people pass none of its answers."""
+    rng, items = np.random.default_rng(8), 600
+    system, true = rng.choice(["a", "b"], items), rng.integers(0, 3, items)
+    right = rng.random(items) < 0.8
+    said = [
+        "I'm sorry, no" if one == "b" else "xyz"[k if ok else (k + 1) % 3]
+        for one, k, ok in zip(system, true, right, strict=True)
+    ]
+    columns = {"said": said, "judge": NAMES[(right ^ (rng.random(items) < 0.1)).astype(int)], "system": system}
+    classes, refusals = ["x", "y", "z"], ["I'm sorry*"]
+    pool = fl.read_pool(columns, predicted="said", classes=classes, never_right=refusals, evidence=["judge"])
+    audit = fl.create(None, "refusals", pool, fl.by_column(pool, "system"), target="pool")
+    audit.tell({item: "xyz"[true[int(item)]] for item in audit.ask(100).ids})
+    found = {(row["group"], row["measure"]): row for row in audit.judges().rows()}
+    assert found["b", "true pass rate"]["high"] == 0
+    whole = found["all", "true pass rate"]
+    assert whole["low"] <= (right & (system == "a")).mean() <= whole["high"] < 0.6
+    assert found["all", "says pass"]["mean"] == pytest.approx((columns["judge"] == "pass").mean())
+    assert found["all", "TNR"]["high"] < 0.6  # the judge passes what is never right

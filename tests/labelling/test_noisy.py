@@ -164,6 +164,29 @@ def test_an_owner_can_state_how_often_labels_are_right() -> None:
     assert means[1] > means[0] + 0.01
 
 
+def test_gold_items_that_nobody_agrees_with_are_named() -> None:
+    pool, truth = made(10, 200)
+    gold = dict(list(truth.items())[:12])
+    gold["i3"] = next(name for name in CLASSES if name != truth["i3"])
+    audit = fl.create(None, "gold", pool, gold=gold, gold_rate=0.6)
+    for name in ("ann", "bob"):
+        for _ in range(3):
+            audit.tell({item: truth[item] for item in audit.ask(20, annotator=name).ids}, annotator=name)
+    found = audit.annotators()
+    assert found.contradicted == ("i3",)
+    assert found.alike == ()
+    assert "1 gold item. Look at that class again." in found.sentences()[-1]
+    assert "i3" not in " ".join(found.sentences())  # which items are gold is not for everybody
+
+
+def test_two_spellings_of_a_name_are_noticed() -> None:
+    pool, truth = made(11, 200)
+    audit = fl.create(None, "names", pool, noisy=True)
+    label(audit, truth, [Person("Ann", 0.05), Person("ann ", 0.05), Person("bob", 0.05)], 3, 10)
+    assert audit.annotators().alike == (("Ann", "ann "),)
+    assert "'Ann', 'ann ' count as 2 people" in audit.annotators().sentences()[-1]
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     pool, _ = made(5, 50)
     with pytest.raises(SpecError, match="guarantee needs labels that are true"):

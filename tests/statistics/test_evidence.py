@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.special import expit
 
 import fewlabels as fl
+from fewlabels.errors import FewlabelsError
 from fewlabels.evidence import coded
 from fewlabels.learned.items import TrustBelief
 from fewlabels.learned.items.beside import SCALE_PRIOR, SCALES, patterns
@@ -231,3 +232,27 @@ def test_with_two_classes_a_column_may_speak_of_the_class():
 def test_a_pool_without_telling_columns_has_no_evidence():
     assert pool_of([True] * 4, judge=[1, 1, 1, 1]).known is None
     assert coded({}, np.zeros(3, np.int32), ["a", "b"]).shape == (3, 0)
+
+
+def test_what_a_judge_says_of_each_models_answer_can_be_its_confidence() -> None:
+    """Two models and a judge that errs in a tenth of their answers: the range of the difference is far shorter."""
+    rng, items, names = np.random.default_rng(4), 800, ["a", "b", "c"]
+    true = rng.integers(0, 3, items)
+    columns: dict[str, list[Any]] = {"id": [str(i) for i in range(items)]}
+    real, ranges = {}, []
+    for model, good in (("old", 0.7), ("new", 0.8)):
+        said = np.where(rng.random(items) < good, true, (true + 1) % 3)
+        columns[model], real[model] = [names[k] for k in said], (said == true).mean()
+        columns[f"{model}_confidence"] = np.where((said == true) ^ (rng.random(items) < 0.1), 0.9, 0.1).tolist()
+    for judged in (True, False):
+        some = {name: column for name, column in columns.items() if judged or not name.endswith("_confidence")}
+        pool = fl.read_pool(some, models=["old", "new"], classes=names)
+        task = fl.CompareModels(fl.Accuracy(), "new", "old")
+        audit = fl.create(None, "two", pool, fl.whole(pool), task=task, target="pool")
+        audit.tell({item: names[true[int(item)]] for item in audit.ask(60).ids})
+        ranges.append(next(iter(audit.answer(draws=2_000).table.rows())))
+    widths = [row["high"] - row["low"] for row in ranges]
+    assert widths[0] < 0.7 * widths[1]
+    assert ranges[0]["low"] <= real["new"] - real["old"] <= ranges[0]["high"]
+    with pytest.raises(FewlabelsError, match="can be that model's confidence"):
+        fl.read_pool(columns, models=["old", "new"], classes=names, evidence=["old_confidence"])

@@ -18,7 +18,7 @@ from fewlabels.evidence import verdicts
 from fewlabels.metrics import Prevalence
 from fewlabels.noise import NoisyBelief
 from fewlabels.opposites import passing
-from fewlabels.partition import Partition, whole
+from fewlabels.partition import Partition, items_of, whole
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.priors import Learned
 from fewlabels.table import Table
@@ -137,11 +137,14 @@ class Measured(NamedTuple):
 
 def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> Iterator[tuple[str, list[Measured]]]:
     """The measures of a judge in each group that has verdicts, with the name of the group."""
-    used, piece = np.unique(part.group.astype(np.int64) * 3 + judge.verdict + 1, return_inverse=True)
+    # Nobody passes an answer that is never right, such as a refusal: those items are known, and not modelled.
+    asked = judge._replace(verdict=np.where(_never_right(audit), -1, judge.verdict))
+    used, piece = np.unique(part.group.astype(np.int64) * 3 + asked.verdict + 1, return_inverse=True)
+    judged = items_of(part.group.astype(np.int64) * 3 + judge.verdict + 1, 3 * len(part), part.count)
     names = tuple(f"{part.names[code // 3]} {code % 3 - 1}" for code in used.tolist())
     pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name}, count=part.count)
     yes, labelled = _labels(audit)
-    mirror, metric = _mirrored(audit, judge)
+    mirror, metric = _mirrored(audit, asked)
     cells = metric.cells(mirror, pieces)
     prior = Learned().across(cells, audit.spec.target, audit.groups)
     items, each = audit.possible_labels()
@@ -154,11 +157,23 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
     place = {code: i for i, code in enumerate(used.tolist())}
     for g, name in enumerate(part.names):
         here = [place.get(3 * g + 1), place.get(3 * g + 2)]  # fail, pass
-        size = np.array([0 if at is None else int(pieces.sizes[at]) for at in here])
+        size = judged[3 * g + 1 : 3 * g + 3]
         if size.sum():
-            theta = [np.zeros(len(values)) if at is None else values[:, at] for at in here]
+            theta = [
+                np.zeros(len(values)) if at is None else values[:, at] * (pieces.sizes[at] / of)
+                for at, of in zip(here, size, strict=True)
+            ]
             inside = labelled[part.group[labelled] == g]
             yield name, _measures(size, theta[0], theta[1], judge.verdict[inside], yes[inside])
+
+
+def _never_right(audit: Assessment) -> NDArray[np.bool_]:
+    """The items whose prediction is never right, where the question is whether it is; shape (items,)."""
+    pool = audit.pool
+    if isinstance(audit.spec.task.metric, Prevalence):
+        return np.zeros(pool.rows, dtype=bool)
+    found: NDArray[np.bool_] = pool.predicted >= len(pool.choices)
+    return found
 
 
 def _labels(audit: Assessment) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

@@ -99,8 +99,12 @@ def mistakes_drawn(
     np.add.at(found, (of[other], into[other]), 1)
     alpha = _EXPECTED * base + found
     draw = rng.standard_gamma(alpha) + 1e-12 * (base > 0) if classes <= _MANY else alpha
-    none = np.full((1, classes), 1 / classes)
-    return np.concatenate([draw / np.maximum(draw.sum(axis=1, keepdims=True), 1e-300), none])
+    return with_none(draw / np.maximum(draw.sum(axis=1, keepdims=True), 1e-300))
+
+
+def with_none(mistakes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rows with one more, that of items without an answer: they may be of any class."""
+    return np.concatenate([mistakes, np.full((1, len(mistakes)), 1 / len(mistakes))])
 
 
 def even_mistakes(classes: int) -> NDArray[np.float64]:

@@ -12,6 +12,11 @@ from fewlabels.table import Table
 from fewlabels.wording import counted, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from fewlabels.noise.ballots import Ballots
     from fewlabels.noise.chain import Imputed
 
 
@@ -36,6 +41,10 @@ class Reliability:
         In words, what this rests on: votes that can be compared, the owner's statement, or what is usual.
     level
         The probability of the intervals.
+    alike
+        Names that differ in spaces and letter case only: probably one person, who seems to be several.
+    contradicted
+        Gold items that at least two people labelled, none of them with the class that was given.
     """
 
     people: Table
@@ -46,6 +55,8 @@ class Reliability:
     doubted: int
     source: str
     level: float
+    alike: tuple[tuple[str, ...], ...] = ()
+    contradicted: tuple[str, ...] = ()
 
     @property
     def by_name(self) -> dict[str, str]:
@@ -59,7 +70,20 @@ class Reliability:
         """The main numbers, and how often each person is right, those with most votes first."""
         rows = sorted(self.people.rows(), key=lambda row: -row["votes"])[:most]
         each = [f"{row['annotator']} in {self.by_name[row['annotator']]}" for row in rows]
-        return [self.words, f"How often each person is right: {'; '.join(each)}."] if each else [self.words]
+        right = [f"How often each person is right: {'; '.join(each)}."] if each else []
+        return [self.words, *right, *self._doubts()]
+
+    def _doubts(self) -> list[str]:
+        """What the owner should look at: names that are nearly the same, and gold items that nobody agrees with."""
+        doubts = [
+            f"{', '.join(map(repr, names))} count as {len(names)} people. If they are one, their second votes prove "
+            "nothing: write a name the same way each time."
+            for names in self.alike
+        ]
+        if self.contradicted:
+            found = counted(len(self.contradicted), "gold item")
+            doubts.append(f"Nobody agrees with the class that was given for {found}. Look at that class again.")
+        return doubts
 
     @property
     def words(self) -> str:
@@ -78,9 +102,13 @@ class Reliability:
 
 
 def reliability(
-    imputed: Imputed, predicted: np.ndarray[tuple[int], np.dtype[np.int64]], stated: float | None, level: float = 0.95
+    imputed: Imputed,
+    predicted: NDArray[np.int64],
+    stated: float | None,
+    level: float = 0.95,
+    gold: Mapping[int, str] | None = None,
 ) -> Reliability:
-    """Sum up the rounds of the sampler."""
+    """Sum up the rounds of the sampler; `gold` has the ids of gold items by their positions."""
     ballots, tails = imputed.ballots, [(1 - level) / 2, (1 + level) / 2]
     wrong = imputed.wrong
     compared = (ballots.votes > 1) | (ballots.known >= 0)
@@ -114,7 +142,28 @@ def reliability(
         int((doubted & evidence).sum()),
         _source(ballots.checked, stated),
         level,
+        _alike(ballots.people),
+        _contradicted(ballots, gold or {}),
     )
+
+
+def _alike(people: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Names that are the same but for spaces and letter case.
+
+    >>> _alike(["Ann", "ann ", "bob"])
+    (('Ann', 'ann '),)
+    """
+    by_name: dict[str, list[str]] = {}
+    for name in people:
+        by_name.setdefault("".join(name.split()).casefold(), []).append(name)
+    return tuple(tuple(names) for names in by_name.values() if len(names) > 1)
+
+
+def _contradicted(ballots: Ballots, gold: Mapping[int, str]) -> tuple[str, ...]:
+    """Gold items on which at least two people voted, and none as the owner said."""
+    agree = np.bincount(ballots.row, ballots.label == ballots.known[ballots.row], minlength=len(ballots.items))
+    none = (ballots.known >= 0) & (ballots.votes > 1) & (agree == 0)
+    return tuple(gold[item] for item in ballots.items[none].tolist() if item in gold)
 
 
 def _source(checked: int, stated: float | None) -> str:

@@ -1,7 +1,8 @@
 """Where the sampler begins: a level of the classifier and of people, drawn from what the votes say of the two together.
 
-Let right_i be the chances of a classifier that is fitted to the majority of the votes, and p_i(s) = σ(logit right_i +
-s) those of one that is better or worse than it looks. With m the log-odds that a vote is wrong, summed over classes,
+Let right_i be the chances of a classifier that is fitted to the majority of the votes, and then to classes that are
+drawn so, and p_i(s) = σ(logit right_i + s) those of one that is better or worse than it looks. With m the log-odds that
+a vote is wrong, summed over classes,
 
     P(s, m | votes) ∝ P(level of p(s)) P(m) Π_i Σ_y P(y | p_i(s)) Π_r P(vote of r | y, m),
 
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.noise.likelihood import class_chances, log_of_prediction, log_of_votes, mistakes_drawn
+from fewlabels.noise.likelihood import class_chances, log_of_prediction, log_of_votes, with_none
 from fewlabels.noise.people import GRID, Errors, Usual, pick
 from fewlabels.special import expit, logit
 
@@ -31,6 +32,9 @@ _SHIFT = np.linspace(-1.2, 3.4, 24)
 _EVERY = 4
 # Draws from which the prior of the classifier's level is taken, and the least that it is taken to spread.
 _PRIOR_DRAWS, _LEAST_SPREAD = 40, 0.1
+# The majority makes a classifier look worse where it is sure. So its chances are fitted to classes that are drawn, some
+# times, and these are drawn anew: so many stages in all.
+_STAGES, _FEW = 3, 8
 # With more items than this, the votes about a random part of them say where to begin.
 _MOST = 1_000
 _EDGE = 1e-6
@@ -60,10 +64,32 @@ def starts(
     plain = Errors.start(usual, len(ballots.people), ballots.classes)
     if not len(ballots.row):
         return [(most, plain)] * count
-    (draw,) = chance(ballots.items[evidence], most[None, evidence])
-    odds, spread = logit(np.clip(draw(rng), _EDGE, 1 - _EDGE)), _level_prior(chance, rng)
-    mistakes = mistakes_drawn(rng, guess, most, taken_for[0])
-    slips = mistakes_drawn(rng, most[ballots.row], ballots.label, taken_for[1])
+    spread = _level_prior(chance, rng)
+    # Both as expected: mistakes that the majority shows would speak for the classifier's, since most votes are alone.
+    taken = with_none(taken_for[0]), with_none(taken_for[1])
+    begun = [(most, plain)]
+    for stage in range(_STAGES):
+        drawn = chance(ballots.items[evidence], np.array([true[evidence] for true, _ in begun]))
+        odds = np.mean([logit(np.clip(draw(rng), _EDGE, 1 - _EDGE)) for draw in drawn], axis=0)
+        many = count if stage == _STAGES - 1 else _FEW
+        begun = _begun(ballots, guess, odds, spread, taken, usual, doubt, rng, many)
+    return begun
+
+
+def _begun(
+    ballots: Ballots,
+    guess: NDArray[np.int64],
+    odds: NDArray[np.float64],
+    spread: tuple[float, float],
+    taken: tuple[NDArray[np.float64], NDArray[np.float64]],
+    usual: Usual,
+    doubt: NDArray[np.float64],
+    rng: np.random.Generator,
+    count: int,
+) -> list[tuple[NDArray[np.int64], Errors]]:
+    """Classes and errors, `count` times, from log-odds of being right that may all be better or worse: (pool,)."""
+    evidence, (mistakes, slips) = ballots.evidence, taken
+    plain = Errors.start(usual, len(ballots.people), ballots.classes)
     grid = GRID[::_EVERY]
     own = np.where(evidence, odds[ballots.items], 0.0)
     level = logit(np.clip([expit(odds + shift).mean() for shift in _SHIFT], _EDGE, 1 - _EDGE))
@@ -72,7 +98,7 @@ def starts(
     some = rng.permutation(len(guess))[:_MOST]
     fits = _evidence_of(np.array(said)[:, some], np.array(heard)[:, some], evidence[some])
     fits *= len(guess) / len(some)
-    fits += usual.log_prior_of_level(ballots.person, most[ballots.row])[::_EVERY]
+    fits += usual.log_prior_of_level(ballots.person, ballots.majority()[ballots.row])[::_EVERY]
     fits -= ((level - spread[0]) / spread[1])[:, None] ** 2 / 2
     begun = []
     for place in _spread_out(rng, np.exp(fits - fits.max()).ravel(), count).tolist():
