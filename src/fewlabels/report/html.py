@@ -46,6 +46,7 @@ def html(report: Report) -> str:
     )
     environment.filters |= {"percent": percent, "probability": probability, "shortened": shortened}
     environment.filters |= {"support": support, "chance": _chance}
+    environment.filters["key"] = _key
     environment.globals["shares"] = Style(share=True)
     source = environment.loader
     assert source is not None
@@ -96,6 +97,11 @@ def _drawings(report: Report) -> dict[str, Any]:
     drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
     first = [one for one in drawn if one[0].name == report.main_plot]
     return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
+
+
+def _key(value: float | None) -> str:
+    """Return a number by which a column is sorted."""
+    return "" if value is None else f"{value:.4g}"
 
 
 def _chance(row: GroupRow | Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fewlabels.plots.drawing.picture import Axis, Box, Line, Note, Panel, Point, Sheaf, Tick
@@ -18,7 +18,8 @@ ROW = 22.0
 """The height of a row in pixels."""
 MOST = 40
 """The largest number of rows that are shown in full."""
-_PLACES = 60  # places to point at in the band
+_PLACES = 30  # places to point at in the band
+_LINES = 250  # lines that can be told apart in the band
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def rows_panel(
     x: Axis,
     *,
     head: int = 15,
-    tail: int = 15,
+    tail: int = 5,
     depth: float = 10,
     keys: tuple[Key, ...] = (),
     rules: Sequence[tuple[float, str]] = (),
@@ -84,10 +85,10 @@ def _row(entry: Entry, x: Axis, y: float) -> list[Mark]:
         return [hit, Note(x.low, y + 0.5, "no items", tone="muted", tip=entry.tip)]
     if entry.low is not None and entry.high is not None:
         spread = (entry.low, entry.high)
-        return [_point(entry, entry.mid, y + 0.5, spread), hit]
-    bar: list[Mark] = [Box((max(x.low, 0), entry.mid), (y + 0.2, y + 0.8), entry.tip, entry.tone)]
+        return [replace(_point(entry, entry.mid, y + 0.5, spread), tip=""), hit]  # the place above it has the tip
+    bar: list[Mark] = [Box((max(x.low, 0), entry.mid), (y + 0.2, y + 0.8), "", entry.tone)]
     if entry.beside is not None:
-        bar.append(_stroke(entry.beside, y, entry.tip))
+        bar.append(_stroke(entry.beside, y, ""))
     return [*bar, hit]
 
 
@@ -109,14 +110,15 @@ def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: 
     step = (end - start) / len(entries)
     ys = [start + (i + 0.5) * step for i in range(len(entries))]
     zero = max(x.low, 0)
+    drawn = list(zip(entries, ys, strict=True))[:: -(-len(entries) // _LINES)]
     lines = [
         (zero if entry.low is None else entry.low, entry.mid or 0.0 if entry.high is None else entry.high, y)
-        for entry, y in zip(entries, ys, strict=True)
+        for entry, y in drawn
     ]
     words = counted(len(entries), "group") + " between the two ends"
     marks: list[Mark] = [Sheaf(tuple(lines), words)]
     if entries[0].low is not None:
-        middle = tuple((entry.mid or 0.0, y) for entry, y in zip(entries, ys, strict=True))
+        middle = tuple((entry.mid or 0.0, y) for entry, y in drawn)
         marks.append(Line(middle, words, "main", width=1.6))
     places = min(_PLACES, len(entries))
     for i in range(places):
@@ -132,7 +134,7 @@ def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: 
 
 
 def _listed(part: Sequence[Entry], before: int) -> str:
-    """Describe one place of the band: its first groups, and how many more there are."""
+    """Describe one place of the band: its first group, and how many more there are."""
     ranks = f"{before + 1:,}" if len(part) == 1 else f"{before + 1:,} to {before + len(part):,}"
-    more = [f"and {counted(len(part) - 3, 'more group')}"] if len(part) > 3 else []
-    return "\n".join([f"from the top: {ranks}", *(shortened(entry.tip, 160) for entry in part[:3]), *more])
+    more = [f"and {counted(len(part) - 1, 'more group')}"] if len(part) > 1 else []
+    return "\n".join([f"from the top: {ranks}", shortened(part[0].tip, 160), *more])
