@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -404,3 +405,15 @@ def test_a_forecast_says_how_many_more_labels() -> None:
     assert more.forecast is not None
     assert more.forecast.words in more.sentences()
     assert read(told(0), draws=200).more.forecast is None
+
+
+def test_a_thousand_classes_fit_into_half_a_megabyte() -> None:
+    names = [f"class {k:04}" for k in range(1_000)]
+    rng = np.random.default_rng(4)
+    data = {"id": [f"i{i}" for i in range(4_000)], "predicted": names * 4, "confidence": rng.uniform(0.3, 1, 4_000)}
+    task = fl.Identify(fl.Accuracy(), lowest=3)
+    audit = fl.create(None, "big", fl.read_pool(data), task=task, prior=fl.Uniform(), policy=fl.UniformItems())
+    audit.tell({item: names[int(rng.integers(1_000))] for item in audit.ask(300).ids})
+    page = read(audit, draws=200, foresee=False).html()
+    assert len(page.encode()) < 500_000
+    assert all(f"<th>{name}</th>" in page for name in names)

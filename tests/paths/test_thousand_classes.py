@@ -69,7 +69,3 @@ def test_a_thousand_classes(catalogue: tuple[dict[str, str], dict[str, float]], 
     # The headline names only classes that have labels.
     with_labels = {row["group"] for row in labelled}
     assert {name for name in rates if name and name in shown["headline"]} <= with_labels
-    run("report", "big.db", "-o", "big.html")
-    page = (tmp_path / "big.html").read_text(encoding="utf-8")
-    assert len(page) < 500_000
-    assert all(f"<th>{name}</th>" in page for name in rates if name)  # every class is in it all the same

@@ -19,7 +19,7 @@ ROW = 22.0
 MOST = 40
 """The largest number of rows that are shown in full."""
 _PLACES = 30  # places to point at in the band
-_LINES = 250  # lines that can be told apart in the band
+_LINES = 150  # lines that can be told apart in the band
 
 
 @dataclass(frozen=True)
