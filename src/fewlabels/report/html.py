@@ -14,6 +14,7 @@ from markupsafe import Markup
 from fewlabels import plots
 from fewlabels.findings.classes import readable_averages, readable_classes
 from fewlabels.findings.evidence import HEADINGS
+from fewlabels.findings.fairness import readable_fairness
 from fewlabels.findings.groups import place
 from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
@@ -71,6 +72,7 @@ def html(report: Report) -> str:
         key_figures=key_figures(report),
         classes=None if report.classes is None else readable_classes(report.classes.classes),
         averages=None if report.classes is None else readable_averages(report.classes.averages),
+        fairness={} if report.fairness is None else readable_fairness(report.fairness.groups),
         settings=settings(report),
         **_drawings(report),
         judges=in_words(report.judges),
