@@ -18,6 +18,7 @@ ROW = 22.0
 """The height of a row in pixels."""
 MOST = 40
 """The largest number of rows that are shown in full."""
+_HEAD, _TAIL = 15, 5  # rows at the two ends, if there are more
 _PLACES = 30  # places to point at in the band
 _LINES = 150  # lines that can be told apart in the band
 
@@ -43,23 +44,21 @@ def rows_panel(
     entries: Sequence[Entry],
     x: Axis,
     *,
-    head: int = 15,
-    tail: int = 5,
     depth: float = 10,
     keys: tuple[Key, ...] = (),
     rules: Sequence[tuple[float, str]] = (),
 ) -> Panel:
     """Draw rows from the top down, in the order given.
 
-    If there are more than 40, the first `head` and last `tail` are rows, and the others form a band of thin lines that
-    is `depth` rows high; empty groups are then left out. `rules` are vertical dashed lines at values, each with its
+    If there are more than 40, the first 15 and the last 5 are rows, and the others form a band of thin lines that is
+    `depth` rows high; empty groups are then left out. `rules` are vertical dashed lines at values, each with its
     meaning.
     """
     if len(entries) > MOST:
         entries = [entry for entry in entries if entry.mid is not None]
     cut = len(entries) > MOST
-    first, last = (entries[:head], entries[len(entries) - tail :]) if cut else (entries, entries[:0])
-    between = entries[head : len(entries) - tail] if cut else []
+    first, last = (entries[:_HEAD], entries[len(entries) - _TAIL :]) if cut else (entries, entries[:0])
+    between = entries[_HEAD : len(entries) - _TAIL] if cut else []
     start = len(first) + 0.5
     end = start + depth
     places = [*range(len(first)), *(end + 0.5 + i for i in range(len(last)))]
@@ -69,9 +68,9 @@ def rows_panel(
     ticks = [Tick(y + 0.5, entry.name, entry.tip) for y, entry in zip(places, shown, strict=True)]
     aside = [Tick(y + 0.5, entry.aside) for y, entry in zip(places, shown, strict=True)]
     if between:
-        marks += _band(between, x, start, end, head)
+        marks += _band(between, x, start, end, _HEAD)
         ticks.insert(
-            head, Tick((start + end) / 2, f"{len(between):,} more", counted(len(between), "group") + " between")
+            _HEAD, Tick((start + end) / 2, f"{len(between):,} more", counted(len(between), "group") + " between")
         )
     for y, entry in zip(places, shown, strict=True):
         marks += _row(entry, x, y)
@@ -106,7 +105,7 @@ def _rule(at: float, words: str, bottom: float) -> Line:
 
 
 def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: int) -> list[Mark]:
-    """Draw the groups between the two ends: a thin line each, their values, and places to point at."""
+    """Draw the groups between the two ends: thin lines, their values, and places to point at."""
     step = (end - start) / len(entries)
     ys = [start + (i + 0.5) * step for i in range(len(entries))]
     zero = max(x.low, 0)
