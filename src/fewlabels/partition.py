@@ -370,6 +370,8 @@ def _words(recipe: Mapping[str, Any]) -> str:
         return "(the whole pool)"
     if by == "score":
         return f"by score (equal {recipe['equal']})"
+    if by == "cross" and all(part["by"] == "column" for part in recipe["of"]):
+        return f"by columns {' × '.join(repr(part['column']) for part in recipe['of'])}"
     if by == "cross":
         return " × ".join(_words(part) for part in recipe["of"])
     return {"predicted": "by predicted class", "map": "by class map"}.get(by) or f"by column {recipe['column']!r}"

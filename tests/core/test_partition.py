@@ -165,6 +165,7 @@ def test_a_cross_has_the_combinations_that_occur() -> None:
     sex, predicted = fl.by_column(pool, "sex"), fl.by_predicted(pool)
     assert _names(fl.cross(sex, predicted)) == ["f × a", "m × b", "m × a"]
     assert (fl.cross(sex, predicted).sizes > 0).all()
+    assert fl.cross(sex, fl.by_column(pool, "sex")).words == "by columns 'sex' × 'sex'"
     assert repr(fl.cross(sex, predicted)) == "<Partition: 3 groups by column 'sex' × by predicted class>"
     with pytest.raises(InputError, match="two partitions or more"):
         fl.cross(sex)

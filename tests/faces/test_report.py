@@ -6,8 +6,10 @@ import json
 import re
 from dataclasses import asdict, replace
 from functools import cache
+from html import unescape
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -345,7 +347,7 @@ def test_json_is_plain_and_has_the_same_names_for_every_question(question) -> No
     assert set(data) == {
         *("format", "fewlabels", "made", "assessment", "level", "question", "headline", "doubts", "answer", "groups"),
         *("overall", "confusions", "mistakes", "labels", "chosen", "more", "learned", "settings", "pool", "plots"),
-        *("next", "basis", "checks", "classes", "judges"),
+        *("next", "basis", "checks", "classes", "judges", "fairness"),
     }
     assert data["settings"] == json.loads(json.dumps(asked(question).spec.to_json()))
     assert [row["mean"] for row in data["groups"]] == [row.mean for row in found(question).groups]
@@ -404,3 +406,37 @@ def test_a_forecast_says_how_many_more_labels() -> None:
     assert more.forecast is not None
     assert more.forecast.words in more.sentences()
     assert read(told(0), draws=200).more.forecast is None
+
+
+def test_a_thousand_classes_fit_into_half_a_megabyte() -> None:
+    names = [f"class {k:04}" for k in range(1_000)]
+    rng = np.random.default_rng(4)
+    data = {"id": [f"i{i}" for i in range(4_000)], "predicted": names * 4, "confidence": rng.uniform(0.3, 1, 4_000)}
+    task = fl.Identify(fl.Accuracy(), lowest=3)
+    audit = fl.create(None, "big", fl.read_pool(data), task=task, prior=fl.Uniform(), policy=fl.UniformItems())
+    audit.tell({item: names[int(rng.integers(1_000))] for item in audit.ask(300).ids})
+    page = read(audit, draws=200, foresee=False).html()
+    assert len(page.encode()) < 500_000
+    assert all(f"<th>{name}</th>" in page for name in names)
+
+
+def test_groups_of_people_are_compared() -> None:
+    rng = np.random.default_rng(2)
+    sex, said = np.array(["women", "men"])[np.arange(300) % 2], np.where(rng.random(300) < 0.4, "yes", "no")
+    truth = np.where((sex == "women") & (rng.random(300) < 0.4), "no", said)
+    items = fl.read_pool({"id": [f"i{i}" for i in range(300)], "predicted": said, "sex": sex})
+    audit = fl.create(None, "loans", items, fl.by_column(items, "sex"))
+    audit.tell({item: str(truth[int(item[1:])]) for item in audit.ask(120).ids})
+    report = read(audit, draws=500, foresee=False)
+    assert report.fairness is not None
+    page, text, data = report.html(), report.markdown(), report.to_json()
+    for sentence in report.fairness.words:
+        assert sentence in unescape(page)
+        assert escaped(sentence) in text
+    assert "False positive rate" in page
+    assert "minus the rest" in text
+    assert data["fairness"]["settings"]["positive"] == "yes"
+    # Classes are no people, and of two classes one must be the positive one.
+    other = fl.create(None, "classes", items)
+    other.tell({item: str(truth[int(item[1:])]) for item in other.ask(20).ids})
+    assert read(other, draws=100, foresee=False).fairness is None

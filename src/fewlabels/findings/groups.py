@@ -40,10 +40,10 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
 
 
 def place(row: GroupRow, groups: int) -> str:
-    """Return the rank of a group among all groups, as far as it is known."""
+    """Return the rank of a group among all groups; a dash if more than half of the places fit the labels."""
     if row.rank_low is None or row.rank_high is None:
         return NONE
     if row.rank_high - row.rank_low > groups / 2:
-        return "not known"
+        return NONE
     low, high = round(row.rank_low), round(row.rank_high)
     return f"{low}" if low == high else f"{low} – {high}"

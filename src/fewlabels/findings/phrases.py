@@ -187,7 +187,8 @@ def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> di
             f"The probability that the {noun} is one of those looked for, judging by the labels so far."
         )
         meanings["place"] = (
-            f"The rank of the {noun} among all, as a range of places that fit the labels: 1 is the most extreme."
+            f"The rank of the {noun} among all, as a range of places that fit the labels: 1 is the most extreme. "
+            "A dash: more than half of all places fit."
         )
     return meanings
 

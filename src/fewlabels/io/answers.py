@@ -142,7 +142,7 @@ def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | No
 
 
 def spelt_otherwise(answers: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
-    """The answers that are no classes, but differ from one, and no other, only in case, spaces and marks.
+    """The answers that differ from one class alone, and only in case, spaces and marks.
 
     >>> spelt_otherwise(["no", "Yes.", "**NO**", "maybe"], ["yes", "no"])
     {'Yes.': 'yes', '**NO**': 'no'}

@@ -87,7 +87,7 @@ class Allocation(Plot):
         longest = max((max(row.labelled, row.expected) for row in self.rows), default=1)
         entries = [self._entry(row) for row in self.rows]
         keys = (Key("labels", sign="box"), Key("random sample", "ink", "line"))
-        return Picture((rows_panel(entries, counting(longest, "labels"), head=25, tail=5, depth=6, keys=keys),))
+        return Picture((rows_panel(entries, counting(longest, "labels"), depth=6, keys=keys),))
 
     def _entry(self, row: Share) -> Entry:
         name = shortened(row.group)

@@ -9,7 +9,7 @@ from fewlabels.plots.drawing.picture import Area, Key, Line, Panel, Picture, Poi
 from fewlabels.plots.drawing.style import LINES
 from fewlabels.plots.plot import Plot
 from fewlabels.plots.replay import Moment, replay
-from fewlabels.wording import chosen, counted, probability, shortened
+from fewlabels.wording import chosen, counted, percent, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,11 +112,10 @@ class Curve(Plot):
         if first is None or len(first.traces) > 1 or not first.traces[0].labels:
             return self.title
         trace, words = first.traces[0], first.label.partition(",")[0].partition(":")[0]
-        digits = precision(trace.mean, share=first.share)
-        begin, end = (
-            probability(value) if first.full else number(value, share=first.share, digits=digits)
-            for value in (trace.mean[0], trace.mean[-1])
-        )
+        digits = precision(trace.mean, share=False)
+        plain = lambda value: number(value, share=False, digits=digits)
+        write = probability if first.full else percent if first.share else plain
+        begin, end = (write(value) for value in (trace.mean[0], trace.mean[-1]))
         return f"{words[0].upper()}{words[1:]}: {end} after {counted(trace.labels[-1], 'label')}, {begin} at first"
 
     def picture(self) -> Picture:

@@ -88,7 +88,7 @@ class Forest(Plot):
             if thin
             else ""
         )
-        words += " The dashed line is the average of the groups, weighted by size." if self.average is not None else ""
+        words += " The dashed line is the average of the groups, weighted by size." if self._has_average else ""
         return words + (f" {counted(empty, 'group')} without items." if empty else "")
 
     def finding(self) -> str:
@@ -96,6 +96,9 @@ class Forest(Plot):
         if found := [row for row in self.rows if row.group in self.named and row.mean is not None]:
             return self._found(found)
         known = sorted((row.mean, row.group) for row in self.rows if row.mean is not None and not row.thin)
+        if len(self.rows) == 1 and known:
+            row, name = self.rows[0], self.measure.name
+            return f"{name[0].upper()}{name[1:]}: {self._style.spread(row.mean, row.low, row.high)}"
         if len(known) < 2:
             return self.title
         style, ((low, first), *_, (high, last)) = self._style, known
@@ -116,9 +119,14 @@ class Forest(Plot):
         x = scale(min(ends, default=0), max(ends, default=1), share=self.measure.share, label=self.measure.name)
         entries = [self._entry(row) for row in self.rows]
         rules = []
-        if self.average is not None and len(present) > 1:
+        if self.average is not None and self._has_average:
             rules.append((self.average, f"average, weighted by size: {self._style.value(self.average)}"))
         return Picture((rows_panel(entries, x, keys=self._keys(), rules=rules),))
+
+    @property
+    def _has_average(self) -> bool:
+        """Whether a line marks the average: one group is its own."""
+        return self.average is not None and sum(row.mean is not None for row in self.rows) > 1
 
     @property
     def _style(self) -> Style:
@@ -139,7 +147,7 @@ class Forest(Plot):
         keys = [Key(self.means, "accent")] if named else []
         keys += [Key("other groups")] if named else []
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
-        keys += [Key("average", "muted", "dash")] if self.average is not None and len(self.rows) > 1 else []
+        keys += [Key("average", "muted", "dash")] if self._has_average else []
         return tuple(keys)
 
 

@@ -102,6 +102,13 @@ class Models(Plot):
             "known is the same for all of them."
         )
 
+    def finding(self) -> str:
+        """The model that is best so far, and how probable that is; nothing if each group has one."""
+        if len(self.named) != 1:
+            return self.title
+        first = self.rows[0]
+        return f"{shortened(first.name, 40)} is the best so far, with a probability of {probability(first.chance)}"
+
     def picture(self) -> Picture:
         """Draw a row for each model."""
         x = scale(min(row.low for row in self.rows), max(row.high for row in self.rows), share=True, label="right")

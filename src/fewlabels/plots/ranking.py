@@ -111,7 +111,7 @@ class Ranking(Plot):
 
     def _entry(self, row: Rank) -> Entry:
         tone: Tone = "accent" if row.group in self.named else "main"
-        ends = f"{row.low:,.0f} to {row.high:,.0f}"
+        ends = f"{row.low:,.0f} to {row.high:,.0f}" if round(row.low) < round(row.high) else f"{row.low:,.0f}"
         tip = (
             f"{shortened(row.group)}: mean rank {row.rank:,.1f}, {chosen(self.level)} interval {ends} "
             f"of {len(self.rows):,}; {counted(row.labelled, 'label')}"

@@ -11,6 +11,7 @@ from fewlabels import plots
 from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
 from fewlabels.findings.classes import ClassReport, read_classes
+from fewlabels.findings.fairness import Fairness, read_fairness
 from fewlabels.findings.finding import Finding, found_in
 from fewlabels.findings.judges import judge_table
 from fewlabels.findings.labels import Labels, Mistake, count_labels, find_mistakes
@@ -19,6 +20,8 @@ from fewlabels.findings.next_steps import next_steps
 from fewlabels.findings.outlook import More, more_labels
 from fewlabels.findings.reading import Reading
 from fewlabels.gate import check
+from fewlabels.opposites import positive_of
+from fewlabels.partition import by_columns_alone
 from fewlabels.report.pictures import with_pictures
 from fewlabels.table import Table
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from fewlabels.plots import Plot
 
 _MOST_CLASSES = 50  # more would take seconds to draw together
+_MOST_GROUPS, _FAIR_DRAWS = 20, 2_000  # of a comparison of groups
 FORMAT = "fewlabels-report/1"
 """The layout of `to_json`. Fields may be added under the same number; removing or changing one needs a new one."""
 
@@ -61,6 +65,8 @@ class Report(Finding):
         The numbers of each plot, by name; and the name of the one that shows the answer.
     classes
         Precision, recall and F1 of every class; None if there are too many classes, or too few labels.
+    fairness
+        Groups of people side by side; None if the groups are something else, or no class counts as positive.
     settings, pool
         Everything that defines the assessment, and the origin of its items, as plain JSON values.
     """
@@ -78,6 +84,7 @@ class Report(Finding):
     plots: Mapping[str, Plot]
     main_plot: str
     classes: ClassReport | None
+    fairness: Fairness | None
     settings: Mapping[str, Any]
     pool: Mapping[str, Any]
 
@@ -99,6 +106,7 @@ class Report(Finding):
             "settings": dict(self.settings),
             "pool": dict(self.pool),
             "classes": None if self.classes is None else self.classes.to_json(),
+            "fairness": None if self.fairness is None else self.fairness.to_json(),
             "plots": {name: plot.to_json() for name, plot in self.plots.items()},
         }
 
@@ -173,6 +181,7 @@ def read(
         plots={name: plots.PLOTS[name].read(reading) for name in plots.telling(audit)} if labels.labelled else {},
         main_plot=plots.main_kind(audit),
         classes=_classes(audit, level) if labels.labelled else None,
+        fairness=_fairness(audit, level) if labels.labelled else None,
         settings=audit.spec.to_json(),
         pool=_source(audit),
     )
@@ -184,6 +193,15 @@ def _classes(audit: Assessment, level: float) -> ClassReport | None:
     if task.of_models or task.pair or len(audit.pool.choices) > _MOST_CLASSES:
         return None
     return read_classes(audit, level=level)
+
+
+def _fairness(audit: Assessment, level: float) -> Fairness | None:
+    """Compare groups that are told by columns of the pool, such as sex or region, where a class is the positive one."""
+    task, groups = audit.spec.task, audit.groups
+    told = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
+    if not told or task.of_models or task.pair or positive_of(audit.pool.choices) is None:
+        return None
+    return read_fairness(audit, groups, level=level, draws=_FAIR_DRAWS)
 
 
 def _source(audit: Assessment) -> dict[str, Any]:

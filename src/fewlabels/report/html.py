@@ -14,6 +14,7 @@ from markupsafe import Markup
 from fewlabels import plots
 from fewlabels.findings.classes import readable_averages, readable_classes
 from fewlabels.findings.evidence import HEADINGS
+from fewlabels.findings.fairness import readable_fairness
 from fewlabels.findings.groups import place
 from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
@@ -46,6 +47,7 @@ def html(report: Report) -> str:
     )
     environment.filters |= {"percent": percent, "probability": probability, "shortened": shortened}
     environment.filters |= {"support": support, "chance": _chance}
+    environment.filters["key"] = _key
     environment.globals["shares"] = Style(share=True)
     source = environment.loader
     assert source is not None
@@ -70,6 +72,7 @@ def html(report: Report) -> str:
         key_figures=key_figures(report),
         classes=None if report.classes is None else readable_classes(report.classes.classes),
         averages=None if report.classes is None else readable_averages(report.classes.averages),
+        fairness={} if report.fairness is None else readable_fairness(report.fairness.groups),
         settings=settings(report),
         **_drawings(report),
         judges=in_words(report.judges),
@@ -96,6 +99,11 @@ def _drawings(report: Report) -> dict[str, Any]:
     drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
     first = [one for one in drawn if one[0].name == report.main_plot]
     return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
+
+
+def _key(value: float | None) -> str:
+    """Return a number by which a column is sorted."""
+    return "" if value is None else f"{value:.4g}"
 
 
 def _chance(row: GroupRow | Mapping[str, Any]) -> str:

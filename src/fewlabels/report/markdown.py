@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fewlabels.findings.fairness import readable_fairness
 from fewlabels.findings.groups import place
 from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
@@ -47,6 +48,7 @@ def markdown(report: Report) -> str:
         f"## The {words.nouns}",
         _groups(report),
         escaped(words.rule),
+        *_fairness(report),
         *_confusions(report),
         *_judges(report),
         *_mistakes(report),
@@ -108,6 +110,16 @@ def _checks(report: Report) -> list[str]:
             for row in check.table.rows()
         ]
         parts.append(_table(("group", "labels", check.task.metric.name, "range", "verdict", "chance"), rows))
+    return parts
+
+
+def _fairness(report: Report) -> list[str]:
+    if report.fairness is None:
+        return []
+    parts = ["## How the groups differ", *map(escaped, report.fairness.words)]
+    for measure, table in readable_fairness(report.fairness.groups).items():
+        rows = [[NONE if value is None else value for value in row.values()] for row in table.rows()]
+        parts += [f"### {escaped(measure.capitalize())}", _table(list(table.columns), rows)]
     return parts
 
 

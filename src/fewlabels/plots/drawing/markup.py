@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NARROW = 380
 """The width of drawings for phones."""
+# The colours of marks whose class says them too.
+_COLOURS = re.compile('(?<= )(?:fill|stroke)="#[0-9a-f]{6}" ?')
 _RIM = ' stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 # Characters that XML cannot contain even when escaped.
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,7 +45,8 @@ def svg(numbers: Plot, width: int = 720, *, kind: str = "") -> str:
 def figure(numbers: Plot) -> str:
     """Return a plot for pages of any width: two drawings, and the stylesheet shows the one that fits the window."""
     wide, narrow = svg(numbers, kind="fl-wide"), svg(numbers, NARROW, kind="fl-narrow")
-    return f'<div class="fl-figure">{wide}{narrow}</div>'
+    # The stylesheet has the colours.
+    return f'<div class="fl-figure">{_COLOURS.sub("", wide + narrow)}</div>'
 
 
 def standalone(numbers: Plot, width: int = 720) -> str:
@@ -159,11 +162,11 @@ def _mark(mark: Mark, place: Frame) -> str:
 def _many(mark: Sheaf | Cloud, place: Frame) -> str:
     """Draw many lines or dots as one path."""
     if isinstance(mark, Sheaf):
-        rows = "".join(f"M{_n(place.x(a))} {_n(place.y(y))}H{_n(place.x(b))}" for a, b, y in mark.rows)
+        rows = "".join(f"M{place.x(a):.0f} {_n(place.y(y))}H{place.x(b):.0f}" for a, b, y in mark.rows)
         apart = abs(place.y(mark.rows[-1][2]) - place.y(mark.rows[0][2])) / len(mark.rows)
         look = f'stroke-width="{_n(min(max(0.7 * apart, 1), 2.2))}" opacity=".45"'
     else:  # strokes without length and with round ends
-        rows = "".join(f"M{_n(place.x(x))} {_n(place.y(y))}h0" for x, y in mark.points)
+        rows = "".join(f"M{place.x(x):.0f} {place.y(y):.0f}h0" for x, y in mark.points)
         look = 'stroke-width="6" stroke-linecap="round" opacity=".35"'
     return f'<path d="{rows}" {_stroke(mark.tone)} {look}>{_title(mark.tip)}</path>'
 
@@ -261,7 +264,7 @@ def _text(
     # dominant-baseline would be simpler, but many programs other than browsers do not know it.
     y += FONT * 0.35 if middle else 0
     paint = _both(tone, "paper") + _RIM if rim else _fill(tone)
-    inside = f"{_title(tip) if tip else ''}{_safe(words)}"
+    inside = f"{_title(tip)}{_safe(words)}"
     return f'<text x="{_n(x)}" y="{_n(y)}" {paint}{place}{extra}>{inside}</text>'
 
 
@@ -286,7 +289,7 @@ def _both(fill: Tone, stroke: Tone) -> str:
 
 
 def _title(tip: str) -> str:
-    return f"<title>{_safe(tip)}</title>"
+    return f"<title>{_safe(tip)}</title>" if tip else ""
 
 
 def _safe(text: str) -> str:

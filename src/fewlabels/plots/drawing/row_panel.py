@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fewlabels.plots.drawing.picture import Axis, Box, Line, Note, Panel, Point, Sheaf, Tick
@@ -18,7 +18,9 @@ ROW = 22.0
 """The height of a row in pixels."""
 MOST = 40
 """The largest number of rows that are shown in full."""
-_PLACES = 60  # places to point at in the band
+_HEAD, _TAIL = 15, 5  # rows at the two ends, if there are more
+_PLACES = 30  # places to point at in the band
+_LINES = 150  # lines that can be told apart in the band
 
 
 @dataclass(frozen=True)
@@ -42,23 +44,21 @@ def rows_panel(
     entries: Sequence[Entry],
     x: Axis,
     *,
-    head: int = 15,
-    tail: int = 15,
     depth: float = 10,
     keys: tuple[Key, ...] = (),
     rules: Sequence[tuple[float, str]] = (),
 ) -> Panel:
     """Draw rows from the top down, in the order given.
 
-    If there are more than 40, the first `head` and last `tail` are rows, and the others form a band of thin lines that
-    is `depth` rows high; empty groups are then left out. `rules` are vertical dashed lines at values, each with its
+    If there are more than 40, the first 15 and the last 5 are rows, and the others form a band of thin lines that is
+    `depth` rows high; empty groups are then left out. `rules` are vertical dashed lines at values, each with its
     meaning.
     """
     if len(entries) > MOST:
         entries = [entry for entry in entries if entry.mid is not None]
     cut = len(entries) > MOST
-    first, last = (entries[:head], entries[len(entries) - tail :]) if cut else (entries, entries[:0])
-    between = entries[head : len(entries) - tail] if cut else []
+    first, last = (entries[:_HEAD], entries[len(entries) - _TAIL :]) if cut else (entries, entries[:0])
+    between = entries[_HEAD : len(entries) - _TAIL] if cut else []
     start = len(first) + 0.5
     end = start + depth
     places = [*range(len(first)), *(end + 0.5 + i for i in range(len(last)))]
@@ -68,9 +68,9 @@ def rows_panel(
     ticks = [Tick(y + 0.5, entry.name, entry.tip) for y, entry in zip(places, shown, strict=True)]
     aside = [Tick(y + 0.5, entry.aside) for y, entry in zip(places, shown, strict=True)]
     if between:
-        marks += _band(between, x, start, end, head)
+        marks += _band(between, x, start, end, _HEAD)
         ticks.insert(
-            head, Tick((start + end) / 2, f"{len(between):,} more", counted(len(between), "group") + " between")
+            _HEAD, Tick((start + end) / 2, f"{len(between):,} more", counted(len(between), "group") + " between")
         )
     for y, entry in zip(places, shown, strict=True):
         marks += _row(entry, x, y)
@@ -84,10 +84,10 @@ def _row(entry: Entry, x: Axis, y: float) -> list[Mark]:
         return [hit, Note(x.low, y + 0.5, "no items", tone="muted", tip=entry.tip)]
     if entry.low is not None and entry.high is not None:
         spread = (entry.low, entry.high)
-        return [_point(entry, entry.mid, y + 0.5, spread), hit]
-    bar: list[Mark] = [Box((max(x.low, 0), entry.mid), (y + 0.2, y + 0.8), entry.tip, entry.tone)]
+        return [replace(_point(entry, entry.mid, y + 0.5, spread), tip=""), hit]  # the place above it has the tip
+    bar: list[Mark] = [Box((max(x.low, 0), entry.mid), (y + 0.2, y + 0.8), "", entry.tone)]
     if entry.beside is not None:
-        bar.append(_stroke(entry.beside, y, entry.tip))
+        bar.append(_stroke(entry.beside, y, ""))
     return [*bar, hit]
 
 
@@ -105,18 +105,19 @@ def _rule(at: float, words: str, bottom: float) -> Line:
 
 
 def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: int) -> list[Mark]:
-    """Draw the groups between the two ends: a thin line each, their values, and places to point at."""
+    """Draw the groups between the two ends: thin lines, their values, and places to point at."""
     step = (end - start) / len(entries)
     ys = [start + (i + 0.5) * step for i in range(len(entries))]
     zero = max(x.low, 0)
+    drawn = list(zip(entries, ys, strict=True))[:: -(-len(entries) // _LINES)]
     lines = [
         (zero if entry.low is None else entry.low, entry.mid or 0.0 if entry.high is None else entry.high, y)
-        for entry, y in zip(entries, ys, strict=True)
+        for entry, y in drawn
     ]
     words = counted(len(entries), "group") + " between the two ends"
     marks: list[Mark] = [Sheaf(tuple(lines), words)]
     if entries[0].low is not None:
-        middle = tuple((entry.mid or 0.0, y) for entry, y in zip(entries, ys, strict=True))
+        middle = tuple((entry.mid or 0.0, y) for entry, y in drawn)
         marks.append(Line(middle, words, "main", width=1.6))
     places = min(_PLACES, len(entries))
     for i in range(places):
@@ -132,7 +133,7 @@ def _band(entries: Sequence[Entry], x: Axis, start: float, end: float, skipped: 
 
 
 def _listed(part: Sequence[Entry], before: int) -> str:
-    """Describe one place of the band: its first groups, and how many more there are."""
+    """Describe one place of the band: its first group, and how many more there are."""
     ranks = f"{before + 1:,}" if len(part) == 1 else f"{before + 1:,} to {before + len(part):,}"
-    more = [f"and {counted(len(part) - 3, 'more group')}"] if len(part) > 3 else []
-    return "\n".join([f"from the top: {ranks}", *(shortened(entry.tip, 160) for entry in part[:3]), *more])
+    more = [f"and {counted(len(part) - 1, 'more group')}"] if len(part) > 1 else []
+    return "\n".join([f"from the top: {ranks}", shortened(part[0].tip, 160), *more])

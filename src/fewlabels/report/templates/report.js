@@ -4,7 +4,11 @@
 const value = (cell) => {
   if (cell.dataset.v !== undefined) return cell.dataset.v === "" ? NaN : Number(cell.dataset.v);
   const text = cell.textContent.trim();
-  return /^[\d,]+$/.test(text) ? Number(text.replaceAll(",", "")) : text;
+  if (text === "–") return NaN;
+  if (/^under [\d.]+%$/.test(text)) return 0;
+  // A number, or a range such as 5% – 12%, which goes by its low end.
+  const low = /^(?:under |over )?(\d[\d,.]*)%?(?: – .*)?$/.exec(text);
+  return low ? Number(low[1].replaceAll(",", "")) : text;
 };
 const before = (a, b) => {
   if (typeof a === "string") return a.localeCompare(b, "en", { numeric: true });
