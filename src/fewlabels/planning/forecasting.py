@@ -12,7 +12,7 @@ from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import Doubtful, heard
 from fewlabels.planning.thinned import thinned
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import ONLY_THESE, End, aim, more_labels
+from fewlabels.planning.words import HOPEFUL, ONLY_THESE, End, aim, more_labels
 from fewlabels.planning.worlds import draw_world
 from fewlabels.priors import Learned
 from fewlabels.stopping import Standing, Stop, standing
@@ -158,7 +158,8 @@ def forecast(
         needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
         if progress is not None:
             progress(run + 1, runs)
-    return _forecast(needed, goal, is_set, ahead, _end(game, goal, labels, ahead), game.spec.task)
+    found = _forecast(needed, goal, is_set, ahead, _end(game, goal, labels, ahead), game.spec.task)
+    return found if doubtful is None else replace(found, sentence=f"{found.sentence} {HOPEFUL}")
 
 
 def runs_of_forecast(numbers: int) -> int:
