@@ -11,6 +11,7 @@ from scipy import stats
 
 import fewlabels as fl
 from fewlabels.belief import Belief
+from fewlabels.findings.finding import find
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
 from fewlabels.tasks.grounds import FEWEST
@@ -240,3 +241,15 @@ def test_a_forecast_and_a_plan_wait_for_a_verdict() -> None:
     ahead = forecast(audit, runs=3)
     assert ahead.stop == made.stop
     assert "until there is a verdict, pass or fail, at 90%" in ahead.words or "more labels" in ahead.words
+
+
+@pytest.mark.parametrize(("told", "words"), [({CLASSES[0]: (9, 0)}, "That is"), ({}, "least likely to")])
+def test_an_open_gate_names_a_group_that_is_open(told: dict[str, tuple[int, int]], words: str) -> None:
+    """A group with few labels keeps the gate open, where the others pass or are open too."""
+    counts = dict.fromkeys(CLASSES, (92, 8) if told else (9, 0)) | told
+    audit = told_exactly(counts, asked=True, task=fl.Certify(fl.Accuracy(), at_least=0.8), prior=fl.Uniform())
+    rows = {row["group"]: row["verdict"] for row in audit.answer().table.rows()}
+    assert rows[CLASSES[0]] == "open"  # else this test shows nothing
+    headline = find(audit, draws=2_000).headline
+    named = headline.split(words)[1]
+    assert any(f"{group} (" in named for group, verdict in rows.items() if verdict == "open")

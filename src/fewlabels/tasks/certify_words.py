@@ -79,7 +79,9 @@ def headline(task: Certify, grounds: Grounds) -> str:
     rows = list(grounds.answer.table.rows())
     if not any(row["labelled"] for row in rows):
         return "Nothing can be said yet: no item has a label so far."
-    first = rows[0]
+    open_ones = [row for row in rows if row["verdict"] == "open"]
+    is_open = grounds.answer.settings["verdict"] == "open" and bool(open_ones)
+    first = open_ones[0] if is_open else rows[0]
     worst = next(row for row in grounds.rows if row.group == first["group"])
     if not worst.labelled:
         return words
@@ -88,6 +90,9 @@ def headline(task: Certify, grounds: Grounds) -> str:
     shown = f"{value}, {style.between(first['low'], first['high'])}; {worst.support}"
     if len(rows) == 1 or grounds.answer.groups == (first["group"],):
         return f"{words} The estimate is {shown}."
+    if is_open and len(open_ones) < len(rows):
+        which = "That is" if len(open_ones) == 1 else "Of these, the least likely to reach it is"
+        return f"{words} {which} {worst.short} ({shown})."
     return f"{words} The {grounds.noun} least likely to reach the line is {worst.short} ({shown})."
 
 
