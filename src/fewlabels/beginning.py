@@ -144,6 +144,11 @@ def create(
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
     cells = spec.cells(own, groups)
+    if task.of_models and (own.answers == own.answers[:, :1]).all():
+        raise InputError(
+            "all models give the same answer to every item, so none is better than another. Compare other models, or "
+            "ask how good one of them is, with model=."
+        )
     if policy is None and not task.of_models:
         spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
         asking = spec.cells(own, spec.asking(own, groups))

@@ -50,7 +50,7 @@ def test_two_files_are_two_models(two):
         "old.csv, new.csv: 300 items",
         "models      2: 'old', 'new'",
         "predicted   column 'answer'",
-        "'new' has none for 1 item: wrong there",
+        "'new' has no answer for 1 item; it counts as wrong",
         "content     column 'message'",
         "(the model new)",
         "'old-new' is in audit.db",
@@ -123,7 +123,13 @@ def test_messy_files(tmp_path, monkeypatch):
     rows_b = [(0.5, f"{i + 1}.0", names[(i + 1) % 200], "why") for i in rng.permutation(400).tolist() if i % 100 != 7]
     write(tmp_path / "b.csv", ["seconds", "Ticket ID", "Answer", "reason"], rows_b)
     said = run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
-    for line in ("400 items", "'a' has none for 8 items", "'b' has none for 4 items", "classes     200:", "'Text'"):
+    for line in (
+        "400 items",
+        "'a' has no answer for 8 items",
+        "'b' has no answer for 4 items",
+        "classes     200:",
+        "'Text'",
+    ):
         assert line in said
     pool = fl.load("audit.db", "a-b").whole
     assert pool.confidences[1].tolist()[0] == 0.715
@@ -138,9 +144,9 @@ def test_an_item_whose_text_is_in_the_other_file_only_is_mentioned(tmp_path, mon
     write(tmp_path / "old.csv", ["id", "message", "answer"], texts[2:])
     write(tmp_path / "new.csv", ["id", "answer"], [(name, answer) for name, _, answer in texts])
     said = run("new", "audit.db", "old.csv", "new.csv", "--best").stderr
-    assert "empty for 2 items: give it in each file" in said
+    assert "2 items have no content: give it in each file" in said
     write(tmp_path / "new.csv", ["id", "message", "answer"], texts)
-    assert "empty for" not in run("new", "audit.db", "both", "old.csv", "new.csv", "--best").stderr
+    assert "no content: give it" not in run("new", "audit.db", "both", "old.csv", "new.csv", "--best").stderr
 
 
 WRONG = {

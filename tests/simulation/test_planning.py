@@ -210,10 +210,10 @@ def test_what_needs_no_simulation_is_said_at_once() -> None:
     assert short.more is None
     assert short.words == "Only 5 more items can be asked about, fewer than the budget of 25 labels has left."
     over = forecast(asked(ESTIMATE, 15, Stop(width=0.01), items=5))
-    goal = "The goal is not reached: no group has an interval wider than 1 point."
+    goal = "The goal, that no group has an interval wider than 1 point, is not reached."
     assert over.words == f"Nothing is left to ask. {goal} {ONLY_THESE}"
     spent = forecast(asked(ESTIMATE, 15, Stop(labels=40), items=5))
-    assert spent.words == "Nothing is left to ask. The goal is not reached: 40 labels."
+    assert spent.words == "Nothing is left to ask. The goal, 40 labels, is not reached."
 
 
 def test_a_forecast_ends_with_the_budget() -> None:

@@ -108,7 +108,7 @@ def judge_table(audit: Assessment, level: float, groups: Partition | None = None
 def _as_estimated(
     audit: Assessment, rows: list[dict[str, object]], groups: Partition, level: float
 ) -> list[dict[str, object]]:
-    """The rows with the pass rates that every other table shows, where the judge is what the question is about."""
+    """The rows with the pass rates that every other table shows, where the question is what people would pass."""
     metric = audit.spec.task.metric
     if not isinstance(metric, Prevalence):
         return rows
@@ -120,10 +120,15 @@ def _as_estimated(
     ends = ("mean", "low", "high")
     return [
         row | {name: known[row["group"]][name] for name in ends}
-        if (row["judge"], row["measure"]) == (PREDICTED, "true pass rate")
+        if row["measure"] == "true pass rate" and _says_all(audit, str(row["judge"]))
         else row
         for row in rows
     ]
+
+
+def _says_all(audit: Assessment, judge: str) -> bool:
+    """Whether a judge has a verdict on every item: then what people would pass does not depend on who judges."""
+    return judge == PREDICTED or audit.pool.column(judge).null_count == 0
 
 
 class Measured(NamedTuple):

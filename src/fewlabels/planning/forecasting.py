@@ -232,8 +232,9 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, spec: Spec) -> F
         words = now.words if is_set else f"By a usual rule the labels are enough: {met}."
         return Forecast(0, 0, 0, 1.0, ahead, 0, stop, is_set, words)
     if not ahead:
-        missed = "The goal is not reached" if is_set else "A usual rule is not met"
-        words = f"Nothing is left to ask. {missed}: {aim(stop, spec.task) or f'{stop.labels:,} labels'}."
+        goal = f"that {aim(stop, spec.task)}" if aim(stop, spec.task) else f"{stop.labels:,} labels"
+        missed = f"The goal, {goal}, is not reached." if is_set else f"A usual goal, {goal}, is not reached."
+        words = f"Nothing is left to ask. {missed}"
         words += f" {ONLY_THESE}" if spec.target == "population" and aim(stop) else ""
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
     left = int(stop.labels or 0) - int(now.rules[0].now)

@@ -123,7 +123,7 @@ def unpack_pool(data: bytes) -> Pool:
 def _damaged() -> PoolChangedError:
     return PoolChangedError(
         "the stored pool is damaged: its bytes are not those that were written. Restore the database "
-        "from a backup, or create the assessment again from the file of predictions."
+        "from a backup, or begin again in another database, from the file of predictions."
     )
 
 

@@ -221,14 +221,17 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Under
     lines.append(Understood("answers", f"the models differ on {differ:,} of {counted(len(pool), 'item')}", ""))
     missing = (pool.answers < 0).sum(axis=0)
     for h in np.flatnonzero(missing)[:_MOST_MODELS].tolist():
-        words = f"{pool.models[h]!r} has none for {counted(int(missing[h]), 'item')}: wrong there"
+        count = int(missing[h])
+        counts = "it counts" if count == 1 else "these count"
+        words = f"{pool.models[h]!r} has no answer for {counted(count, 'item')}; {counts} as wrong"
         lines.append(Understood("", words, ""))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
-        words = f"empty for {counted(blank, 'item')}: give it in each file, or people see the id only"
+        have = "has" if blank == 1 else "have"
+        words = f"{counted(blank, 'item')} {have} no content: give it in each file, or people see the id only"
         lines.append(Understood("", words, ""))
     if truth is not None:
         lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
