@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,9 @@ from fewlabels.planning.asking import Game
 from fewlabels.planning.thinned import fitting, has_room, thinned
 from fewlabels.spec import Spec
 from fewlabels.tasks.models import rows_of
+
+if TYPE_CHECKING:
+    from fewlabels.belief import Target
 
 
 def made(items=400, seed=3):
@@ -180,7 +185,7 @@ def test_a_forecast_about_many_items_is_of_a_part_of_them():
     assert is_quick(audit)
     found = forecast(audit, runs=1)
     assert found.most == room < 1_000
-    assert not has_room(8_000, 2, labels=2_000)
+    assert not has_room(8_000, 8_000, 2, labels=2_000)
 
 
 def test_a_share_of_anchors_asks_where_the_models_agree_too():
@@ -203,3 +208,16 @@ def test_a_share_of_anchors_asks_where_the_models_agree_too():
     assert widths[0.5] < widths[0.0] / 2
     ahead = fl.forecast(audit, runs=2, stop=fl.Stop(probability=0.9999))
     assert ahead.words
+
+
+@pytest.mark.parametrize(("target", "most"), [("population", 2 / 3), ("pool", 1.0)])
+def test_one_label_says_little_about_other_items(target: Target, most: float) -> None:
+    """Two models that differ on one item: once it is labelled these items are settled, and others like them are not."""
+    answers = np.zeros((40, 2), dtype=int)
+    answers[7, 1] = 1
+    pool = fl.read_pool({"predicted": answers, "models": ["old", "new"], "classes": ["a", "b"]})
+    audit = fl.create(None, "which", pool, task=fl.Best(fl.Accuracy()), target=target)
+    audit.tell(dict.fromkeys(audit.ask(1).ids, "b"))
+    found = audit.answer()
+    assert found.groups == ("new",)
+    assert found.probability == pytest.approx(most, abs=1e-9)

@@ -70,7 +70,8 @@ def is_quick(audit: Assessment) -> bool:
     contested = int((answers != answers[:, :1]).any(axis=1).sum())
     if audit.spec.noisy:
         return contested <= fitting(answers.shape[1])
-    return has_room(contested, answers.shape[1], audit.labelled)
+    asks = int(audit.spec.task.asks(audit.spec.cells(audit.pool, audit.groups)).sum())
+    return has_room(contested, asks, answers.shape[1], audit.labelled)
 
 
 def outlook(audit: Assessment) -> str:

@@ -132,12 +132,12 @@ def forecast(
     game = game if doubtful is None else doubtful.game
     goal, is_set, now = _goal(audit, game, stop, seed, doubtful)
     labels = len(game.known.items)  # one label of several models counts in a row of each
-    ahead = _ahead(game, goal, labels, most)
+    ahead, items = _ahead(game, goal, labels, most), game.open
     if game.spec.task.of_models and doubtful is None:
         game, room = thinned(game, generator(seed, 0))
         ahead = min(ahead, room)
     if now.reached or not ahead or not goal.rules.keys() - {"labels"}:
-        return _known(goal, is_set, now, ahead, game.spec)
+        return _known(goal, is_set, now, ahead, items, game.spec)
     prior = _prepared(worlds or Learned(), game)
     belief = prior.belief(game.known)
     runs = (
@@ -158,7 +158,7 @@ def forecast(
         needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
         if progress is not None:
             progress(run + 1, runs)
-    found = _forecast(needed, goal, is_set, ahead, _end(game, goal, labels, ahead), game.spec.task)
+    found = _forecast(needed, goal, is_set, ahead, _end(items, goal, labels, ahead), game.spec.task)
     return found if doubtful is None else replace(found, sentence=f"{found.sentence} {HOPEFUL}")
 
 
@@ -218,14 +218,14 @@ def _ahead(game: Game, stop: Stop, labels: int, most: int | None) -> int:
     return min(far, game.open, *([] if stop.labels is None else [max(stop.labels - labels, 0)]))
 
 
-def _end(game: Game, stop: Stop, labels: int, ahead: int) -> End:
+def _end(items: int, stop: Stop, labels: int, ahead: int) -> End:
     """The reason why no more than `ahead` labels are tried."""
     if stop.labels is not None and ahead >= stop.labels - labels:
         return "budget"
-    return "items" if ahead >= game.open else "sight"
+    return "items" if ahead >= items else "sight"
 
 
-def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, spec: Spec) -> Forecast:
+def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, items: int, spec: Spec) -> Forecast:
     """A forecast without simulation: the rule is met, nothing is left to ask, or only the budget counts."""
     if now.reached:
         met = "; ".join(rule.words for rule in now.rules if rule.reached)
@@ -238,9 +238,9 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, spec: Spec) -> F
         words += f" {ONLY_THESE}" if spec.target == "population" and aim(stop) else ""
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
     left = int(stop.labels or 0) - int(now.rules[0].now)
-    if left > ahead:
+    if left > items:
         words = (
-            f"Only {counted(ahead, 'more item')} can be asked about, fewer than the budget of {stop.labels:,} labels "
+            f"Only {counted(items, 'more item')} can be asked about, fewer than the budget of {stop.labels:,} labels "
             "has left."
         )
         return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)

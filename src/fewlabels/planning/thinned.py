@@ -21,6 +21,8 @@ _WORK, _ANYWAY = 250_000, 100
 # A fourth of the items of the part on which models differ may get labels. Then the part is known 13% better than all
 # items would be from as many labels: √(3/4).
 _SHARE = 4
+# A part is played on if the question asks about this share of the items on which models differ.
+_NEARLY = 0.9
 
 
 def fitting(models: int) -> int:
@@ -28,13 +30,19 @@ def fitting(models: int) -> int:
     return _WORK // (models + _ANYWAY)
 
 
-def has_room(contested: int, models: int, labels: int) -> bool:
+def has_room(contested: int, asks: int, models: int, labels: int) -> bool:
     """Whether a forecast takes seconds: all items are few enough, or a part of them is many times the labels so far.
 
-    >>> has_room(2_000, 7, 1_500), has_room(8_000, 2, 300), has_room(8_000, 2, 800)
+    Models differ on `contested` items, and the question asks about `asks` of them. If these are much fewer, as where
+    two of many models are compared, a part of all items would have hardly any of them.
+
+    >>> has_room(2_000, 2_000, 7, 1_500), has_room(8_000, 8_000, 2, 300), has_room(8_000, 8_000, 2, 800)
     (True, True, False)
+    >>> has_room(8_000, 300, 5, 50)
+    False
     """
-    return contested <= fitting(models) or labels < fitting(models) // _SHARE
+    most = fitting(models)
+    return contested <= most or (labels < most // _SHARE and asks >= _NEARLY * contested)
 
 
 def thinned(game: Game, rng: np.random.Generator) -> tuple[Game, int]:
@@ -45,12 +53,12 @@ def thinned(game: Game, rng: np.random.Generator) -> tuple[Game, int]:
     """
     cells = game.cells
     assert isinstance(cells, ModelCells)
-    differ = (cells.said != cells.said[:, :1]).any(axis=1)
+    differ, asks = int((cells.said != cells.said[:, :1]).any(axis=1).sum()), int(game.spec.task.asks(cells).sum())
     most, labels = fitting(len(cells.models)), len(game.known.items)
-    if differ.sum() <= most or labels >= most // _SHARE:
+    if differ <= most or not has_room(differ, asks, len(cells.models), labels):
         return game, game.open
     taken = np.concatenate([game.known.items, game.pending])
-    pick = _part(cells.home, taken, most / int(differ.sum()), rng)
+    pick = _part(cells.home, taken, most / differ, rng)
     place = np.full(len(cells.cell), -1, dtype=np.int64)
     place[pick] = np.arange(len(pick))
     some, known = cells.some(pick), game.known

@@ -84,11 +84,13 @@ def surest(belief: Belief, asks: NDArray[np.bool_]) -> float:
 
     A model that never failed in k labels can still fail in the next. Without this, one who looks after every label
     would stop at the first streak: half of all pairs that are equal begin with two wins, one in sixteen with five.
-    1 once all such items have a label. `asks` are the items that tell, shape (items,).
+    1 once all such items have a label, if the question is about these items only. `asks` are the items that tell,
+    shape (items,).
     """
     learning = joint(belief).learning
     known = int(asks[learning.asked].sum())
-    return (known + 1) / (known + 2) if asks[learning.open].any() else 1.0
+    is_open = belief.target == "population" or asks[learning.open].any()
+    return (known + 1) / (known + 2) if is_open else 1.0
 
 
 def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -241,6 +241,8 @@ class ModelsBelief(LearnedBelief):
             left = (open_ != open_[:, [first]]).sum(axis=0)
             tried = (said != said[:, [first]]).sum(axis=0)
             ahead = stays_ahead((apart > 0).sum(axis=0), (apart < 0).sum(axis=0), left)
+            if self.target == "population":  # others like these may come, though all of these are known
+                ahead = np.where((left > 0) | (tried == 0), ahead, 0.0)
             found[g] = np.maximum(ahead, (tried + 1) / (tried + 2)).min()
         return found
 
