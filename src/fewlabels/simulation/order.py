@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 _FEW = 16
 _MANY = 64
 _FEW_VALUES = 32
+# Costs are found without drawing all groups where no outcome counts for less than this beforehand: with the tiny counts
+# of an informed prior over a hundred classes, the bounds of that draw are so loose that it takes minutes.
+_TRIED = 0.02
 # The kernels have the policies as they are by default.
 _CODES: dict[Policy, int] = {
     UniformItems(): choose.ITEMS,
@@ -216,7 +219,7 @@ def _identify_value(case: Case) -> Kernel | None:
     def ask(rng: np.random.Generator, run: Run, until: int) -> None:
         if by_sums and (run.prior > 0).all():
             ask_value_contest(rng, run, gauge, m, until)
-        elif by_prices:
+        elif by_prices and (run.prior[run.prior > 0] >= _TRIED).all():
             ask_linear_contest(rng, run, gauge.weight, m, until)
         else:
             ask_value(rng, run, gauge, m, policy, until)
