@@ -14,6 +14,7 @@ from pyarrow import parquet
 import fewlabels as fl
 from fewlabels.errors import InputError, LabelError
 from fewlabels.io import read_pool
+from fewlabels.io.answers import alike
 from fewlabels.pool import NO_ANSWER
 from fewlabels.store.archive import pack_pool, unpack_pool
 
@@ -367,3 +368,12 @@ def test_case_and_marks_of_answers_do_not_matter_if_somebody_says_so() -> None:
         read_pool({"predicted": ["no!", "No"]}, classes=["no", "No"], any_spelling=True)
     with pytest.raises(InputError, match="there is no list"):
         read_pool({"predicted": said}, any_spelling=True)
+    # A point within a number belongs to it, and <50 is not >50.
+    for answer, hint in (("1.0", r"Did you mean '1'\?"), (".2", "Correct it"), (">10", "")):
+        with pytest.raises(InputError, match=f"'{answer}' is not one of the classes.*{hint}") as refused:
+            read_pool({"predicted": [answer, "10", "2"]}, classes=["1", "10", "2"], any_spelling=True)
+        assert "any_spelling" not in str(refused.value)
+    assert alike(["1.0", "10"], marks=False) is alike(["<50K", ">50K"], marks=False) is None
+    mails = read_pool({"predicted": ["not_spam", "Not-Spam", "<spam>"]}, classes=["spam", "not spam"],
+                      any_spelling=True)  # fmt: skip
+    assert mails.predicted.tolist() == [1, 1, 0]
