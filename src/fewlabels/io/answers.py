@@ -66,7 +66,7 @@ def classes_and_predicted(
         assert known is not None
         return known, None
     name, is_never = roles.predicted, never_right(never)
-    text = _answers(source, name, table, is_never, gaps=gaps, unlisted=unlisted)
+    text = _in_one_form(_answers(source, name, table, is_never, gaps=gaps, unlisted=unlisted), known)
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
@@ -121,6 +121,41 @@ def _answers(
     return pc.if_else(pc.is_in(text, pa.array(refused)), None, text) if refused else text
 
 
+def _in_one_form(text: pa.Array[Any], known: Sequence[str] | None) -> pa.Array[Any]:
+    """The answers, with those as one that differ only in whether an accent is a character of its own."""
+    encoded = text.dictionary_encode()
+    distinct = [str(value) for value in encoded.dictionary.to_pylist()]
+    meant = one_form(distinct, known)
+    if not meant:
+        return text
+    merged = pa.array([meant.get(value, value) for value in distinct], encoded.dictionary.type)
+    return merged.take(encoded.indices)
+
+
+def one_form(answers: Sequence[str], known: Sequence[str] | None = None) -> dict[str, str]:
+    """The answers to write otherwise, so that none differ only in whether an accent is a character of its own.
+
+    They are written as in the list of classes, if there is one; otherwise without such characters. An answer that
+    occurs in one form only stays as it is.
+
+    >>> composed, apart = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}"
+    >>> one_form(["tea", apart, composed]) == {apart: composed}, one_form(["tea", apart])
+    (True, {})
+    >>> one_form([composed], ["tea", apart]) == {composed: apart}
+    True
+    """
+    if all(map(str.isascii, answers)):
+        return {}
+    forms: dict[str, set[str]] = {}
+    for name in answers if known is None else known:
+        forms.setdefault(normalize("NFC", name), set()).add(name)
+    if known is None:
+        return {name: form for form, found in forms.items() if len(found) > 1 for name in found if name != form}
+    listed_so = set(known)
+    meant = {name: forms.get(normalize("NFC", name), set()) for name in answers if name not in listed_so}
+    return {name: next(iter(found)) for name, found in meant.items() if len(found) == 1}
+
+
 def in_order(classes: Iterable[str]) -> tuple[str, ...]:
     """Classes in the order that they have when nobody gives one: sorted, and as numbers if all are numbers.
 
@@ -168,7 +203,7 @@ def _loose(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Without case and needless spaces; letters with accents are one character, as they may be or not in a file."""
+    """Take case and needless spaces away, and make letters with accents one character each."""
     return normalize("NFC", " ".join(name.split()).casefold())
 
 
@@ -197,6 +232,8 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
         f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
         "Write both the same way; or if they are two classes, name all classes with ",
         Argument("classes"),
+        "; or name one of the two there, and add ",
+        Argument("any_spelling", value=True),
         ".",
         at=source.at(where[rare].tolist(), column),
     )

@@ -56,6 +56,14 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
             Argument("scores"),
             ".",
         )
+    if manner.any_spelling and roles.predicted is None and not gaps:
+        raise InputError(
+            Argument("any_spelling", value=True),
+            " is about a column of answers, and here the answer is the class with the largest score. Leave it out, or "
+            "name the column with ",
+            Argument("predicted"),
+            ".",
+        )
     table = source.table(roles.whole) if roles.whole else None
     ids = _ids(source, roles.id, table)
     gaps = gaps and not roles.scores

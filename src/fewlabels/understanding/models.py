@@ -88,7 +88,8 @@ def read_files(
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
     truth = next((found.truth for found in guesses.values() if found.truth), None)
-    return pool, _lines(pool, roles, truth), [name for name in unused if name not in groups]
+    lines = _lines(pool, roles, truth, named=classes is not None)
+    return pool, lines, [name for name in unused if name not in groups]
 
 
 _ROLES = {"id": "id_", "scores": "scores", "predicted": "predicted", "confidence": "confidence"}
@@ -202,7 +203,8 @@ def read_wide(
     used = {found.id, found.content, found.truth, *groups}
     for one in roles.values():
         used |= {one.predicted, one.confidence, *one.scores}
-    return pool, _lines(pool, lines, found.truth), [name for name in source.columns if name not in used]
+    lines = _lines(pool, lines, found.truth, named=classes is not None)
+    return pool, lines, [name for name in source.columns if name not in used]
 
 
 def _columns(roles: Mapping[str, Roles], role: str) -> str:
@@ -213,7 +215,7 @@ def _columns(roles: Mapping[str, Roles], role: str) -> str:
     return listed(columns, _MOST_MODELS) if columns else "none"
 
 
-def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Understood]:
+def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: bool) -> list[Understood]:
     """How the models were understood: who they are, where they differ, and what is missing."""
     models = tuple(listed_pieces(pool.models, MOST_NAMES))
     lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
@@ -227,7 +229,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Under
         lines.append(Understood("", words, ""))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    lines += alike_line(pool)
+    lines += [] if named else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
         have = "has" if blank == 1 else "have"
