@@ -396,6 +396,11 @@ def test_any_spelling_is_about_answers() -> None:
     scores = {"p_yes": [0.9, 0.2], "p_no": [0.1, 0.8]}
     with pytest.raises(InputError, match=r"any_spelling=True is about a column of answers.*predicted="):
         read_pool(scores, any_spelling=True)
+    with pytest.raises(InputError, match="any_spelling=True is about a column of answers"):
+        read_pool({"a": scores, "b": scores}, any_spelling=True)
+    answers = {"predicted": ["YES", "no."]}
+    mixed = read_pool({"a": scores, "b": answers}, any_spelling=True, classes=["yes", "no"])
+    assert mixed.answers.tolist() == [[0, 0], [1, 1]]
     assert read_pool({**scores, "said": ["YES", "no."]}, scores="p_*", predicted="said", any_spelling=True).classes
     with pytest.raises(InputError, match=r"only in case or spaces.*any_spelling=True"):
         read_pool({"predicted": ["NO", "No", "yes"]})

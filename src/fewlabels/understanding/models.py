@@ -13,7 +13,7 @@ from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
 from fewlabels.io.finder.models import roles_by_model
 from fewlabels.io.joining import join
-from fewlabels.io.one_model import Manner, read_one
+from fewlabels.io.one_model import Manner, check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.io.source import listed, listed_pieces
 from fewlabels.understanding.predictions import score_names
@@ -193,6 +193,7 @@ def read_wide(
             any_spelling=bool(options.get("any_spelling")),
             never=tuple(options["never_right"]),
         )
+        check_spelling(manner, roles.values())
         pools[name] = read_one(source, one, found.content, manner, gaps=True)
     pool = join(pools, named=next(iter(roles.values())).classes is not None)
     lines = [
