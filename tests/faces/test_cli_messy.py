@@ -385,3 +385,19 @@ def test_escapes_in_names_never_reach_the_terminal(tmp_path):
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.mark.parametrize(("error", "words"), [
+    (OSError(28, "No space left on device", 7), "cannot use 7: No space left on device."),
+    (PermissionError(13, None, b"a.csv"), "cannot use a.csv: PermissionError."),
+])  # fmt: skip
+def test_an_error_of_the_system_ends_in_words(monkeypatch, error, words):
+    def fail(*_args, **_more):
+        raise error
+
+    monkeypatch.setattr("click.Group.main", fail)
+    assert words in CliRunner().invoke(cli, ["list", "a.db"]).stderr
+
+
+def test_one_item_in_each_group_is_one(tmp_path):
+    assert "with 1 item each" in new(tmp_path, "p.csv", "id,predicted\na,cat\nb,dog\n")[0].stderr

@@ -196,6 +196,11 @@ def test_answers_that_look_alike_are_mentioned(tmp_path, monkeypatch):
     write(tmp_path / "a.csv", ["id", "answer"], [(1, "yes"), (2, "no")])
     write(tmp_path / "b.csv", ["id", "answer"], [(1, "yes"), (2, "No.")])
     assert "'No.' and 'no' may be one answer" in run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
+    # Not if somebody named both.
+    for files in (["a.csv", "b.csv", "--model", "a"], ["b.csv"]):
+        listed = run("new", "other.db", *files, "--predicted", "answer", "--classes", "yes,no,No.").stderr
+        assert "classes" in listed
+        assert "may be one answer" not in listed
     write(tmp_path / "b.csv", ["id", "answer"], [(1, "yes"), (2, "No")])
     assert (
         "'b' answers 'No' and 'a' answers 'no'"

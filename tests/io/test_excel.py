@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
+from fewlabels.errors import InputError
 from fewlabels.io import limits
 from fewlabels.io.excel import workbook
 
@@ -48,6 +49,18 @@ def test_titles_above_the_names_of_the_columns_are_passed_over(tmp_path: Path) -
     assert pool.ids.to_pylist() == [str(i) for i in range(6)]
     # A file of one column has no titles.
     assert len(fl.read_pool(saved(tmp_path / "q.xlsx", [["predicted"], ["a"], ["b"]]))) == 2
+
+
+@pytest.mark.parametrize("rows", [
+    [["predicted"], *([said, f"text {i}"] for i, said in enumerate(["cat", "dog"] * 4))],  # a name is missing
+    [["kind"], *([said, f"text {i}"] for i, said in enumerate(["cat", "dog"] * 4))],
+    [["predicted"], *([said] for said in "abab"), ["a", "a stray note"], ["b"]],
+    [["kind"], *([said] for said in "abababab"), ["c", "a stray note"], ["b"]],
+    [["Report"], ["id", "predicted"], ["1", "a", "x"], ["2", "b", "y"]],
+])  # fmt: skip
+def test_rows_that_may_be_items_are_no_titles(tmp_path: Path, rows: list[list[object]]) -> None:
+    with pytest.raises(InputError, match="has values but no name in the first row"):
+        fl.read_pool(saved(tmp_path / "p.xlsx", rows))
 
 
 def test_a_batch_there_and_back(tmp_path: Path) -> None:

@@ -130,6 +130,11 @@ def test_the_name_of_a_column_says_whose_probability_it_is() -> None:
     # Even if the values could be confidences of the answers.
     sure = np.maximum(P, 1 - P)
     assert guess({"prediction": np.where(P > 0.5, "Spam", "ham"), "spam_probability": sure}).positive == "Spam"
+    # Numbers that cannot be probabilities are none, whatever their column is called.
+    points = np.arange(len(P)) * 7 % 500
+    assert guess({"y_hat": said, "score_1": points + 2}).confidence is None
+    assert guess({"y_hat": said, "score_1": points % 90 + 2}).confidence is None
+    assert guess({"y_hat": said, "score_1": 100 * P}).positive == "1"
     # Of three classes it could be anything, and with a column for each class it is their scores.
     assert guess({"prediction": ["a", "b", "c"] * 10, "p_a": [0.1] * 30}).confidence is None
     assert guess({"y_hat": said, "pred_proba_0": 1 - P, "pred_proba_1": P}).scores == "pred_proba_*"

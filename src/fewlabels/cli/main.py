@@ -144,7 +144,10 @@ class Commands(click.Group):
         except OSError as error:
             if error.filename is None:
                 raise
-            _say(f"cannot use {os.fsdecode(error.filename)}: {error.strerror}. Check the path.")
+            # The name can also be the number of an open file, and the reason can be missing.
+            name = error.filename
+            name = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else name
+            _say(f"cannot use {name}: {error.strerror or type(error).__name__}. Check the path.")
             sys.exit(2)
         sys.exit(result if isinstance(result, int) else 0)
 

@@ -211,8 +211,9 @@ def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list
     from fewlabels.wording import counted
 
     sizes = groups.sizes[groups.sizes > 0]
-    each = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
-    about = f"{len(groups):,} {groups.words}, with {each} items{' each' * (len(groups) > 1)}"
+    most = counted(int(sizes.max()), "item")
+    each = f"{sizes.min():,} to {most}" if sizes.min() < sizes.max() else most
+    about = f"{len(groups):,} {groups.words}, with {each}{' each' * (len(groups) > 1)}"
     empty = f"; {len(groups) - len(sizes):,} without items" if len(sizes) < len(groups) else ""
     goals = [counted(stop.labels, "label")] if stop.labels is not None else []
     rules = " or ".join(filter(None, [*goals, aim(stop, task)])) or "when you say so"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
     from fewlabels.io.source import Source
 
 
-_MARKS = re.compile(r"""[.,;:!?"'`´*()\[\]{}<>_]""")
+# Marks at the ends of an answer or beside a space. Within a word they belong to it, as the points of 1.0 and .5 do; and
+# < and > are marks only around a whole answer, since <50 is not >50.
+_MARK = r"""[;:!?"'`´*()\[\]{}]|[.,](?!\d)"""
+_MARKS = re.compile(rf"(?<!\w)(?:{_MARK})+|(?:{_MARK}|[.,])+(?!\w)")
+_BRACKETS = re.compile(r"<([^<>]*)>")
+_JOINTS = re.compile(r"_|(?<=[^\W_])-(?=[^\W_])")
 
 
 def classes_and_predicted(
@@ -60,7 +66,7 @@ def classes_and_predicted(
         assert known is not None
         return known, None
     name, is_never = roles.predicted, never_right(never)
-    text = _answers(source, name, table, is_never, gaps=gaps, unlisted=unlisted)
+    text = _in_one_form(_answers(source, name, table, is_never, gaps=gaps, unlisted=unlisted), known)
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
@@ -87,7 +93,7 @@ def classes_and_predicted(
     left = {one: k for k, one in enumerate(known)}
     places = _class_places(distinct, every)
     if any_spelling:
-        places |= {value: every.index(one) for value, one in spelt_otherwise(distinct, every).items()}
+        places = {value: every.index(one) for value, one in spelt_otherwise(distinct, every).items()} | places
     place = {value: left.get(every[k], -1) for value, k in places.items()}
     code = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     if (strange := [value for value in distinct if place.get(value) is None]) and not unlisted:
@@ -115,6 +121,41 @@ def _answers(
     return pc.if_else(pc.is_in(text, pa.array(refused)), None, text) if refused else text
 
 
+def _in_one_form(text: pa.Array[Any], known: Sequence[str] | None) -> pa.Array[Any]:
+    """The answers, with those as one that differ only in whether an accent is a character of its own."""
+    encoded = text.dictionary_encode()
+    distinct = [str(value) for value in encoded.dictionary.to_pylist()]
+    meant = one_form(distinct, known)
+    if not meant:
+        return text
+    merged = pa.array([meant.get(value, value) for value in distinct], encoded.dictionary.type)
+    return merged.take(encoded.indices)
+
+
+def one_form(answers: Sequence[str], known: Sequence[str] | None = None) -> dict[str, str]:
+    """The answers to write otherwise, so that none differ only in whether an accent is a character of its own.
+
+    They are written as in the list of classes, if there is one; otherwise without such characters. An answer that
+    occurs in one form only stays as it is.
+
+    >>> composed, apart = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}"
+    >>> one_form(["tea", apart, composed]) == {apart: composed}, one_form(["tea", apart])
+    (True, {})
+    >>> one_form([composed], ["tea", apart]) == {composed: apart}
+    True
+    """
+    if all(map(str.isascii, answers)):
+        return {}
+    forms: dict[str, set[str]] = {}
+    for name in answers if known is None else known:
+        forms.setdefault(normalize("NFC", name), set()).add(name)
+    if known is None:
+        return {name: form for form, found in forms.items() if len(found) > 1 for name in found if name != form}
+    listed_so = set(known)
+    meant = {name: forms.get(normalize("NFC", name), set()) for name in answers if name not in listed_so}
+    return {name: next(iter(found)) for name, found in meant.items() if len(found) == 1}
+
+
 def in_order(classes: Iterable[str]) -> tuple[str, ...]:
     """Classes in the order that they have when nobody gives one: sorted, and as numbers if all are numbers.
 
@@ -135,7 +176,7 @@ def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | No
     """
     seen: dict[str, str] = {}
     for name in classes:
-        other = seen.setdefault(_loose(name) if not marks else " ".join(name.split()).casefold(), name)
+        other = seen.setdefault(_plain(name) if marks else _loose(name), name)
         if other != name:
             return other, name
     return None
@@ -146,6 +187,8 @@ def spelt_otherwise(answers: Iterable[str], classes: Sequence[str]) -> dict[str,
 
     >>> spelt_otherwise(["no", "Yes.", "**NO**", "maybe"], ["yes", "no"])
     {'Yes.': 'yes', '**NO**': 'no'}
+    >>> spelt_otherwise(["1.0", ".5", "1.", "not_spam"], ["10", "5", "1", "not spam"])
+    {'1.': '1', 'not_spam': 'not spam'}
     """
     by_form: dict[str, list[str]] = {}
     for name in classes:
@@ -155,7 +198,13 @@ def spelt_otherwise(answers: Iterable[str], classes: Sequence[str]) -> dict[str,
 
 
 def _loose(name: str) -> str:
-    return " ".join((_MARKS.sub("", name) or name).split()).casefold()
+    words = _JOINTS.sub(" ", _BRACKETS.sub(r"\1", name)).strip()
+    return _plain(_MARKS.sub("", words) or name)
+
+
+def _plain(name: str) -> str:
+    """Take case and needless spaces away, and make letters with accents one character each."""
+    return normalize("NFC", " ".join(name.split()).casefold())
 
 
 def _gaps(text: pa.Array[Any]) -> list[int]:
@@ -183,6 +232,8 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
         f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
         "Write both the same way; or if they are two classes, name all classes with ",
         Argument("classes"),
+        "; or name one of the two there, and add ",
+        Argument("any_spelling", value=True),
         ".",
         at=source.at(where[rare].tolist(), column),
     )
@@ -205,6 +256,17 @@ def _is_whole(text: str) -> bool:
     return text.removeprefix("-").isdecimal()
 
 
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _is_same_number(one: str, other: str) -> bool:
+    return _number(one) is not None and _number(one) == _number(other)
+
+
 def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputError:
     if _is_whole(value) and _are_positions(classes):
         return InputError(
@@ -214,7 +276,9 @@ def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputErro
             ".",
             at=at,
         )
-    near = difflib.get_close_matches(value, classes, 1)
+    near = [name for name in classes if _is_same_number(name, value)] or (
+        [] if _number(value) is not None else difflib.get_close_matches(value, classes, 1)
+    )
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return InputError(
         f"{value!r} is not one of the classes {listed(classes)}. {hint}Correct it, or add it to ",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import zipfile
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.io.limits import Limits
 
 _LONGEST = 32_767  # characters in a cell
+_MOST_TITLES = 5  # rows above the names of the columns
 _CHOICES = "classes"  # the sheet with the classes
 # What openpyxl raises about a damaged workbook, beside what every reader of files expects.
 _DAMAGED = (AttributeError, IndexError, AssertionError, UnicodeError, RuntimeError)
@@ -67,10 +69,24 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
 
 
 def _titles(rows: Sequence[Sequence[Any]]) -> int:
-    """How many rows with one cell, as titles of reports are, stand above the first row of several words."""
-    first = next((i for i, row in enumerate(rows) if sum(value not in (None, "") for value in row) > 1), 0)
-    words = all(value is None or isinstance(value, str) for value in (rows[first] if rows else ()))
-    return first if words else 0
+    """How many rows with one cell, as titles of reports are, stand above the names of the columns.
+
+    Names are different texts, one for each column that has values below, and no value there is the same. Otherwise, or
+    if a title could be a name itself, the first row has the names: nothing is passed over that may be an item.
+    """
+    from fewlabels.io.finder import names  # which opens files, with this module
+
+    usual = (*names.IDS, *names.FILES, *names.PREDICTED, *names.CONFIDENCE, *names.TRUTH)
+    cells = ({i: value for i, value in enumerate(row) if value not in (None, "")} for row in rows)
+    above = [*itertools.islice(itertools.takewhile(lambda row: len(row) == 1, cells), _MOST_TITLES + 1)]
+    if not 0 < len(above) <= _MOST_TITLES or len(above) == len(rows):
+        return 0
+    titles = [str(value) for row in above for value in row.values()]
+    named = {i: value for i, value in enumerate(rows[len(above)]) if value not in (None, "")}
+    below = {(i, value) for row in rows[len(above) + 1 :] for i, value in enumerate(row) if value not in (None, "")}
+    are_names = all(isinstance(value, str) for value in named.values()) and len({*named.values()}) == len(named)
+    is_head = are_names and {i for i, _ in below} <= {*named} and not below & {*named.items()}
+    return len(above) if is_head and not any(names.plain(title) in usual for title in titles) else 0
 
 
 def _filled(row: Sequence[Any]) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
-from fewlabels.io.answers import alike, in_order
+from fewlabels.io.answers import alike, in_order, one_form
 from fewlabels.pool import NO_ANSWER, Pool, Predictions
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def join(pools: Mapping[str, Pool], *, named: bool = False) -> Pool:
     """
     _check_models(pools)
     pools = _with_like_ids(pools)
+    pools = pools if named else _with_like_classes(pools)
     classes = _union(pools, named=named)
     ids = list(dict.fromkeys(item for pool in pools.values() for item in _ids(pool)))
     row = {item: i for i, item in enumerate(ids)}
@@ -91,6 +92,17 @@ def _with_like_ids(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     return joined
 
 
+def _with_like_classes(pools: Mapping[str, Pool]) -> dict[str, Pool]:
+    """Write a class in one way if it differs between files only in whether an accent is a character of its own."""
+    meant = one_form([name for pool in pools.values() for name in pool.choices])
+    joined = dict(pools)
+    for name, pool in pools.items() if meant else ():
+        classes = tuple(meant.get(one, one) for one in pool.classes)
+        if len(set(classes)) == len(classes):
+            joined[name] = replace(pool, classes=classes)
+    return joined
+
+
 def _union(pools: Mapping[str, Pool], *, named: bool) -> tuple[str, ...]:
     """The classes of all models: in the order of the first, unless all are only sorted."""
     each = [pool.choices for pool in pools.values()]
@@ -104,6 +116,8 @@ def _union(pools: Mapping[str, Pool], *, named: bool) -> tuple[str, ...]:
             f"{said[0]!r} answers {pair[0]!r} and {said[1]!r} answers {pair[1]!r}, which differ only in case or "
             "spaces. Write both the same way; or if they are two classes, name all classes with ",
             Argument("classes"),
+            "; or name one of the two there, and add ",
+            Argument("any_spelling", value=True),
             ".",
         )
     if len(union) < 2:

@@ -19,6 +19,8 @@ from fewlabels.io.scores import EDGE, summarise
 from fewlabels.io.source import NO_ANSWER, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from fewlabels.io.finder import Roles
@@ -56,6 +58,8 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
             Argument("scores"),
             ".",
         )
+    if not gaps:
+        check_spelling(manner, [roles])
     table = source.table(roles.whole) if roles.whole else None
     ids = _ids(source, roles.id, table)
     gaps = gaps and not roles.scores
@@ -87,6 +91,18 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
         names = (*names, pools.NO_ANSWER)
     further = _further(source, roles, table)
     return pools.Pool(ids, answers, names, certainty, sums, further, content, source.name, unanswered=unanswered)
+
+
+def check_spelling(manner: Manner, every: Iterable[Roles]) -> None:
+    """Refuse to read answers in any spelling where no model has a column of answers."""
+    if manner.any_spelling and all(roles.predicted is None for roles in every):
+        raise InputError(
+            Argument("any_spelling", value=True),
+            " is about a column of answers, and here the answer is the class with the largest score. Leave it out, or "
+            "name the column with ",
+            Argument("predicted"),
+            ".",
+        )
 
 
 def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[Any] | None:

@@ -11,7 +11,7 @@ from fewlabels.io.finder import find_roles
 from fewlabels.io.finder.models import has_several, roles_by_model, split_by
 from fewlabels.io.joining import join
 from fewlabels.io.never_right import patterns_of
-from fewlabels.io.one_model import Manner, read_one
+from fewlabels.io.one_model import Manner, check_spelling, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
 from fewlabels.io.positive import of_one_class
 from fewlabels.io.source import Source
@@ -20,6 +20,8 @@ from fewlabels.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from fewlabels.io.finder import Roles
 
 
 def read_pool(
@@ -213,6 +215,7 @@ def _read_several(source: Source, models: Sequence[str] | str | None, asked: dic
     if not has_several(source, models):
         return read_one(source, find_roles(source, **asked), asked["content"], manner)
     source, roles = roles_by_model(source, models, **asked)
+    check_spelling(manner, roles.values())
     pools = {name: read_one(source, its, asked["content"], manner, gaps=True) for name, its in roles.items()}
     return join(pools, named=next(iter(roles.values())).classes is not None)
 
@@ -238,18 +241,20 @@ def _read_with_evidence(source: Source, asked: dict[str, Any], manner: Manner, e
 
 def read_models(sources: Mapping[str, tuple[Source | Pool, dict[str, Any], Manner]]) -> Pool:
     """Read a source for each model, with the arguments of `find_roles`, and join them by id."""
-    pools, numbered, named = {}, [], []
+    pools, numbered = {}, []
+    found: dict[str, Roles] = {}
     for name, (source, asked, manner) in sources.items():
         if isinstance(source, Pool):
             pools[name] = source
             continue
-        roles = find_roles(source, **asked)
+        roles = found[name] = find_roles(source, **asked)
         pools[name] = read_one(source, roles, asked["content"], manner, gaps=True)
-        named.append(roles.classes is not None)
         if roles.id is None:
             numbered.append(name)
+    for name in found:
+        check_spelling(sources[name][2], found.values())
     _check_numbered(pools, numbered)
-    return join(pools, named=bool(named) and all(named))
+    return join(pools, named=bool(found) and all(roles.classes is not None for roles in found.values()))
 
 
 def _asked_of_each(

@@ -13,7 +13,7 @@ from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
 from fewlabels.io.finder.models import roles_by_model
 from fewlabels.io.joining import join
-from fewlabels.io.one_model import Manner, read_one
+from fewlabels.io.one_model import Manner, check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.io.source import listed, listed_pieces
 from fewlabels.understanding.predictions import score_names
@@ -88,7 +88,8 @@ def read_files(
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
     truth = next((found.truth for found in guesses.values() if found.truth), None)
-    return pool, _lines(pool, roles, truth), [name for name in unused if name not in groups]
+    lines = _lines(pool, roles, truth, named=classes is not None)
+    return pool, lines, [name for name in unused if name not in groups]
 
 
 _ROLES = {"id": "id_", "scores": "scores", "predicted": "predicted", "confidence": "confidence"}
@@ -192,6 +193,7 @@ def read_wide(
             any_spelling=bool(options.get("any_spelling")),
             never=tuple(options["never_right"]),
         )
+        check_spelling(manner, roles.values())
         pools[name] = read_one(source, one, found.content, manner, gaps=True)
     pool = join(pools, named=next(iter(roles.values())).classes is not None)
     lines = [
@@ -202,7 +204,8 @@ def read_wide(
     used = {found.id, found.content, found.truth, *groups}
     for one in roles.values():
         used |= {one.predicted, one.confidence, *one.scores}
-    return pool, _lines(pool, lines, found.truth), [name for name in source.columns if name not in used]
+    lines = _lines(pool, lines, found.truth, named=classes is not None)
+    return pool, lines, [name for name in source.columns if name not in used]
 
 
 def _columns(roles: Mapping[str, Roles], role: str) -> str:
@@ -213,7 +216,7 @@ def _columns(roles: Mapping[str, Roles], role: str) -> str:
     return listed(columns, _MOST_MODELS) if columns else "none"
 
 
-def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Understood]:
+def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: bool) -> list[Understood]:
     """How the models were understood: who they are, where they differ, and what is missing."""
     models = tuple(listed_pieces(pool.models, MOST_NAMES))
     lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
@@ -227,7 +230,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None) -> list[Under
         lines.append(Understood("", words, ""))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    lines += alike_line(pool)
+    lines += [] if named else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
         have = "has" if blank == 1 else "have"

@@ -147,7 +147,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> lis
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    lines += alike_line(pool)
+    lines += [] if options["classes"] else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:
         words = f"column {guessed.truth!r} looks like labels: not used"
@@ -163,7 +163,7 @@ def alike_line(pool: Pool) -> list[Understood]:
     """The line about two classes that may be one, if there are such two: language models add points and quotes."""
     from fewlabels.io.answers import alike
 
-    same = alike(pool.choices, marks=False)
+    same = None if pool.score_sums is not None else alike(pool.choices, marks=False)
     words = "" if same is None else f"{same[0]!r} and {same[1]!r} may be one answer"
     return [Understood("", words, "--classes A,B,... --any-spelling")] if words else []
 

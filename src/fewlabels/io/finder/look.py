@@ -129,7 +129,7 @@ class Look:
         p = self.numbers([confidence])[:, 0] / (
             100 if unit == "percent" and confidence not in self.source.percent else 1
         )
-        answers = ["" if value is None else str(value).strip() for value in self.head([predicted])[predicted]]
+        answers = self._answers(predicted)
         called = names.of_one_class([confidence]).get(confidence, "").casefold()
         stated = [answer for answer in set(answers) if answer.casefold() == called]
         if len(stated) == 1 and len(set(answers)) == 2:
@@ -142,7 +142,20 @@ class Look:
         left = [name for name in self.source.columns if name not in without]
         found = [name for name, called in names.of_one_class(left).items() if called.casefold() in answers]
         clear = len(answers) == 2 and len(found) == 1 and looks_numeric(self.source, found[0])
-        return found[0] if clear else None
+        return found[0] if clear and self._may_be_probability(found[0], predicted) else None
+
+    def _may_be_probability(self, name: str, predicted: str) -> bool:
+        """Whether numbers are from 0 to 1; or from 0 to 100 if they are high for one answer and low for the other."""
+        p = self.numbers([name])[:, 0]
+        there = p[np.isfinite(p)]
+        if not len(there) or there.min() < -EDGE or there.max() > 100 + EDGE:
+            return False
+        return bool(there.max() <= 1 + EDGE) or (
+            looks_like_one_class((p / 100).tolist(), self._answers(predicted)) is not None
+        )
+
+    def _answers(self, predicted: str) -> list[str]:
+        return ["" if value is None else str(value).strip() for value in self.head([predicted])[predicted]]
 
     def models(self, without: set[str | None]) -> list[str]:
         """Find columns with the answers of several models: they have the same values, or names that say so.
