@@ -243,14 +243,32 @@ function enlarge() {
 const seenClasses = new IntersectionObserver(
   (entries) => {
     const { intersectionRatio, intersectionRect, rootBounds } = entries.at(-1);
-    $("to-classes").hidden = intersectionRatio > 0.9 || intersectionRect.height > 0.6 * rootBounds.height;
+    const there = intersectionRatio > 0.9 || intersectionRect.height > 0.6 * rootBounds.height;
+    if (!there) $("to-classes").hidden = false;
+    // From then on it keeps its place: no other button may come under a finger that taps twice.
+    $("to-classes").style.visibility = there ? "hidden" : "";
   },
   { threshold: [0, 0.25, 0.5, 0.75, 0.9, 1] },
 );
 $("to-classes").addEventListener("click", () => {
-  $("choose").scrollIntoView({ block: "end" });
+  const fits = $("choose").offsetHeight + $("panel").querySelector(".tools").offsetHeight < innerHeight;
+  $("choose").scrollIntoView({ block: fits ? "end" : "start" });
   $("choose").querySelector("button")?.focus({ preventScroll: true });
 });
+
+// Classes with long names would hide the item, as many classes would: they come after it, too. A note that is being
+// written does not count, so that the classes stay where they are.
+function makeRoom() {
+  if (!choices?.few) return;
+  const panel = $("panel");
+  panel.classList.remove("tall"); // which has no height of its own
+  const height = panel.offsetHeight - $("note-place").offsetHeight;
+  panel.classList.toggle("tall", height > 0.55 * innerHeight);
+}
+const grown = new ResizeObserver(makeRoom);
+grown.observe($("panel"));
+grown.observe($("choose"));
+window.addEventListener("resize", makeRoom);
 
 // The guidelines are open until a person closes them, and again when the owner has changed them.
 const guide = $("guide");
