@@ -96,6 +96,8 @@ async def upload(request: Request, service: Here, owner: Owner) -> Response:
             sent = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
             if not sent:
                 raise WrongFieldError("file", "choose a file first.")
+            if len(sent) > _MOST_FILES:
+                raise WrongFieldError("file", f"choose at most {_MOST_FILES} files.")
             files = [(one.file, str(one.filename)) for one in sent]
             draft = await run_in_threadpool(service.drafts.begin, owner.name, *files)
         finally:
@@ -128,7 +130,8 @@ async def _uploaded(request: Request, most: int) -> FormData:
             yield chunk
 
     try:
-        return await MultiPartParser(request.headers, within(), max_files=_MOST_FILES, max_fields=10).parse()
+        # A browser sends an empty field as a file without a name, and a few too many are refused beside the field.
+        return await MultiPartParser(request.headers, within(), max_files=5 * _MOST_FILES, max_fields=10).parse()
     except _TooLargeError:
         async for chunk in stream:  # a browser shows no answer before it has sent everything
             taken += len(chunk)
@@ -166,7 +169,8 @@ def columns(
         service.drafts.end(draft.id)
         return _to(request, "/")
     typed: dict[str, Any] = {name: ",".join(map(str, form.getlist(name))) for name in forms.COLUMNS}
-    typed["content"] = [str(one) for one in form.getlist("content")] if "content-chosen" in form else None
+    seen = [str(one) for one in form.getlist("content")]
+    typed["content"] = seen if seen or "content-chosen" in form else None  # nothing ticked may be no choice
     draft.typed["columns"] = typed
     if form.get("do") == "next":
         try:
@@ -226,8 +230,8 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     doubts = [] if pool is None else _doubts(service, pool)
     offered = draft.columns
     seen = typed.get("content")
-    if seen is None:
-        seen = [] if pool is None else columns_of_card(pool) or [pool.content]
+    if seen is None and pool is not None:
+        seen = columns_of_card(pool) or [pool.content]
     view = {
         "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
         "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": forms.COLUMNS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,12 +48,23 @@ def environment() -> Environment:
     pages.filters["cell"] = _cell
     pages.filters["probability"] = probability
     pages.filters["cut"] = shortened
+    pages.filters["begun"] = begun
     pages.filters["count"] = counted  # a number and its noun, where Jinja's own counts what is in a list
     pages.filters["merged"] = lambda first, then: {**first, **then}
     pages.filters["zip_same"] = lambda names: [(name, name) for name in names]
     pages.globals["TAGS"] = TAGS
     pages.globals["MOST_BUTTONS"] = 24  # as in static/choices.js
     return pages
+
+
+def begun(text: str) -> str:
+    """A message with a capital, unless it begins with a name: names of files, items and columns stay as they are.
+
+    >>> begun("write a name."), begun("t1: there is no class 'z'."), begun("my tickets.csv, row 3: no id.")
+    ('Write a name.', "t1: there is no class 'z'.", 'my tickets.csv, row 3: no id.')
+    """
+    is_word = re.match(r"[a-z]+ ", text) and not any(re.search(r"\w[._]\w", word) for word in text.split()[:4])
+    return f"{text[0].upper()}{text[1:]}" if is_word else text
 
 
 def _cell(value: object) -> str:
