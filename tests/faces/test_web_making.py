@@ -214,7 +214,7 @@ def test_two_files_are_two_models_as_on_the_command_line(tmp_path: Path, folder:
         path = here.url.path
         few = submit(client, path, do="next", models="only one")
         assert few.status_code == 422
-        assert "“Several models” has 1 name for 2 files" in words(few)
+        assert "“Names of the models” has 1 name for 2 files" in words(few)
         assert submit(client, path, do="next", models="").url.path == f"{path}/question"
         form = client.get(f"{path}/question")
         assert re.search(r'value="compare-models" checked', form.text)  # of two, the question is which is better
@@ -228,6 +228,25 @@ def test_two_files_are_two_models_as_on_the_command_line(tmp_path: Path, folder:
         assert ours.pool.fingerprint == theirs.pool.fingerprint
         theirs.close()
     assert files(folder) == []
+
+
+def test_questions_about_one_of_several_models(folder: Path) -> None:
+    with desk() as (client, site):
+        path = upload_all(client, {f"{model}.csv": answers_of(model) for model in ("old", "new")}).url.path
+        asked = QUESTION | {"task": "lowest", "lowest": "1", "model": "old"}
+        for fields, field in (
+            ({"groups": "whole"}, "groups"),  # of one group, none is the worst
+            ({"model": "new"}, "groups"),  # which predicts one class only
+            ({"task": "best", "noisy": "yes"}, "noisy"),
+        ):
+            refused = submit(client, f"{path}/question", do="make", **asked | {"groups": "predicted"} | fields)
+            assert re.findall(r'id="(\w+)-wrong"', refused.text) == [field], words(refused)
+            assert "()" not in words(refused)
+        assert '<option value="predicted"' in client.get(f"{path}/question").text
+        made = submit(client, f"{path}/question", do="make", **asked | {"groups": "predicted"})
+        assert made.url.path == "/dashboard/tickets", words(made)
+        spec = fl.load(site.store, "tickets").spec
+    assert (spec.task, spec.model) == (fl.Identify(fl.Accuracy(), lowest=1), "old")
 
 
 def test_files_of_one_name_are_told_apart(folder: Path) -> None:
@@ -333,11 +352,17 @@ def test_labels_that_may_be_wrong(folder: Path) -> None:
         asked = QUESTION | {"overlap": "2", "labels_right": "97", "gold": "t1, a\nt2\tb\n"}
         refused = submit(client, f"{path}/question", do="make", **asked)
         assert 'id="noisy-wrong"' in refused.text
-        for gold, said in (("t1 a", "is not an id, a comma"), ("t999,a", "t999"), ("t1,zebra", "zebra")):
+        for gold, said in (
+            ("t1 a", "is not an id, a comma"),
+            ("t999,a", "t999"),
+            ("t1,zebra", "“All classes”"),
+            ("t1,a\nt2,b\nt1,a\nt1,b", "is there as"),
+        ):
             answer = submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes", "gold": gold})
             found = re.search(r'id="gold-wrong" class="wrong" role="alert">([^<]*)<', answer.text)
             assert found, words(answer)
             assert said in found[1]
+            assert "Nothing was changed" not in found[1]
         coin = submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes", "labels_right": "50"})
         assert 'id="labels_right-wrong"' in coin.text
         assert (

@@ -217,10 +217,11 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     pool: Pool | None = None
     lines: list[Understood] = []
     wrong, status = None, 200
+    labels = forms.COLUMNS_OF_FILES if len(draft.sources) > 1 else forms.COLUMNS
     try:
         pool, lines, _ = _read(draft)
     except (WrongFieldError, FewlabelsError) as error:
-        wrong, status = forms.trouble(error, forms.COLUMNS, "predicted", typed), 422 if typed else 200
+        wrong, status = forms.trouble(error, labels, "predicted", typed), 422 if typed else 200
     said = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
     notes = [
         line.text if line.what == "answers" else f"{line.what or 'note'}: {line.text}"
@@ -234,7 +235,7 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
         seen = columns_of_card(pool) or [pool.content]
     view = {
         "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
-        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": forms.COLUMNS,
+        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": labels,
         "classes": _classes(pool), "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
         "plain_names": [name for name in offered if "," not in name],
         "unnamed": pool is not None and pool.score_sums is None,
@@ -323,6 +324,8 @@ def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, 
     pool, _, pass_rate = _read(draft, forms.groups_text(typed))
     options = forms.question_options(typed, pool, pass_rate)
     groups, task = question_of(options, asked_about(options, pool))
+    if options["lowest"] is not None and (groups.sizes > 0).sum() < 2:
+        raise WrongFieldError("groups", "all items are one group, so no group can be the worst. Choose other groups.")
     return pool, groups, task, options
 
 
@@ -384,10 +387,10 @@ def _names(draft: Draft, typed: dict[str, Any]) -> tuple[str, ...]:
 def _sizes(groups: Partition) -> str:
     """How many groups there are, and how many items they have."""
     sizes = groups.sizes[groups.sizes > 0]
-    if len(groups) == 1:
+    if len(sizes) == 1:
         return f"All {int(sizes.sum()):,} items are one group."
     each = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
-    return f"{counted(len(groups), 'group')} {groups.words}, with {each} items each."
+    return f"{counted(len(sizes), 'group')} {groups.words}, with {each} items each."
 
 
 def _to(request: Request, path: str) -> Response:
