@@ -226,7 +226,7 @@ def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
     """The labels that an owner is sure of: lines of an id and a class, as typed or as copied from a spreadsheet."""
     from fewlabels.io.labels import checked, said
 
-    pairs = {}
+    pairs: dict[str, str] = {}
     for line in lines(typed.get("gold")):
         item, _, label = line.partition("\t" if "\t" in line else ",")
         if not (item.strip() and label.strip()):
