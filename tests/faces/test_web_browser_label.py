@@ -225,6 +225,10 @@ def test_classes_with_long_names_do_not_hide_the_item_of_a_phone(house: House) -
     has_done(page, 1)  # the second touch took nothing back, and chose nothing
     all_saved(page)
     assert list(site.audit().labels().values()) == [names[1]]
+    few = house.site("short names", pool_of_texts(4, 2))
+    page = house.label(few, few.ann, viewport={"width": 390, "height": 640}, has_touch=True, is_mobile=True)
+    page.wait_for_timeout(300)
+    assert page.locator("#to-classes").bounding_box() is None  # classes that are in sight need no button, and no place
 
 
 def test_two_annotators_at_once_never_get_the_same_item(house: House, site: Site) -> None:

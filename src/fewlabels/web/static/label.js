@@ -56,6 +56,8 @@ function show(request, earlier = null) {
   $("heard").textContent = earlier ? `Taken back. Your answer was: ${earlier}.` : `Item ${done + 1}`;
   choices.ready(earlier);
   window.scrollTo(0, 0);
+  seenClasses.disconnect(); // it tells where the classes are with each item, not only when they move
+  if (choices.few && matchMedia("(max-width: 60rem)").matches) seenClasses.observe($("choose"));
 }
 
 function state() {
@@ -242,7 +244,8 @@ function enlarge() {
 // choose it less often.
 const seenClasses = new IntersectionObserver(
   (entries) => {
-    const { intersectionRatio, intersectionRect, rootBounds } = entries.at(-1);
+    const { boundingClientRect, intersectionRatio, intersectionRect, rootBounds } = entries.at(-1);
+    if (!boundingClientRect.height) return; // no item is shown yet
     const there = intersectionRatio > 0.9 || intersectionRect.height > 0.6 * rootBounds.height;
     if (!there) $("to-classes").hidden = false;
     // From then on it keeps its place: no other button may come under a finger that taps twice.
@@ -368,7 +371,6 @@ async function begin() {
   try {
     const { classes, descriptions } = await call("GET", path(page.assessment, "classes"));
     choices = new Choices($("choose"), classes, choose, descriptions);
-    if (choices.few && matchMedia("(max-width: 60rem)").matches) seenClasses.observe($("choose"));
   } catch (error) {
     trouble(`Could not begin: ${inWords(error)}.`);
     if (!signedOut(error)) setTimeout(begin, 2000);
