@@ -100,6 +100,7 @@ def compared(page: Page) -> None:
     page.click("text=Upload and look at it")
     page.wait_for_selector("text=2 models: old, new.")
     page.click('button:has-text("Next: the question")')
+    page.check("[value=estimate]")  # about one model: others take labels as true
     page.check("[name=noisy]")
 
 

@@ -201,6 +201,36 @@ def test_all_classes_are_there_on_a_phone(house: House, width: int) -> None:
     assert list(site.audit().labels().values()) == ["none of these"]
 
 
+@pytest.mark.slow
+def test_classes_with_long_names_do_not_hide_the_item_of_a_phone(house: House) -> None:
+    names = [f"A class with quite a long name, number {i}, for things that are alike" for i in range(8)]
+    table = {"id": ["a", "b"], "predicted": names[:2], "text": ["I was charged twice. " * 40] * 2}
+    site = house.site("long names", fl.read_pool(table, classes=names, columns=["text"], content="text"))
+    page = house.label(site, site.ann, viewport={"width": 390, "height": 640}, has_touch=True, is_mobile=True)
+    page.wait_for_selector("#panel.tall", state="attached")
+    box, tools = page.locator("#item").bounding_box(), page.locator("#panel .tools").bounding_box()
+    assert box is not None
+    assert tools is not None
+    assert tools["height"] < 100
+    assert 640 - tools["height"] - box["y"] > 300  # so much of the item is seen
+    place = page.locator("#to-classes").bounding_box()
+    assert place is not None
+    page.tap("#to-classes")
+    page.wait_for_selector("#to-classes", state="hidden")
+    first = page.locator(".choices button").first.bounding_box()
+    assert first is not None
+    assert 0 <= first["y"] < 100  # they are taller than the window: it shows where they begin
+    page.touchscreen.tap(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    page.tap(".choices button >> nth=1")
+    has_done(page, 1)  # the second touch took nothing back, and chose nothing
+    all_saved(page)
+    assert list(site.audit().labels().values()) == [names[1]]
+    few = house.site("short names", pool_of_texts(4, 2))
+    page = house.label(few, few.ann, viewport={"width": 390, "height": 640}, has_touch=True, is_mobile=True)
+    page.wait_for_timeout(300)
+    assert page.locator("#to-classes").bounding_box() is None  # classes that are in sight need no button, and no place
+
+
 def test_two_annotators_at_once_never_get_the_same_item(house: House, site: Site) -> None:
     pages = [house.label(site, token) for token in (site.ann, site.bob)]
     seen = [answer(page, "1", n) for n in range(1, 7) for page in pages]

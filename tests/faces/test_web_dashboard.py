@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fewlabels as fl
+from fewlabels.findings.doubts import _INSTEAD
+from fewlabels.planning.words import ONLY_THESE
 from fewlabels.table import Table
+from fewlabels.web.pages import of_forms
 from fewlabels.web.work import OverTime, Pace, happenings, work
 from tests.support.web import bearer, client_of, make_site, pool_of_texts
 
@@ -163,6 +166,15 @@ def test_labels_of_another_assessment_are_explained() -> None:
         part = words(client.get("/part/work/second", headers=bearer(site.owner)))
     assert "Who has labelled" in part or "Labelling now" in part
     assert "Latest events" not in part  # its own log has none
+    assert "The table also counts answers that were given in audit." in part
+
+
+def test_a_page_names_fields_where_the_command_line_names_options() -> None:
+    for words in (ONLY_THESE, _INSTEAD):
+        assert "--" in words
+        assert "--" not in of_forms(words)
+    for field in ("About which items?", "exactly these", "all items together"):
+        assert field in of_forms(f"{ONLY_THESE} {_INSTEAD}")
 
 
 def test_how_often_people_are_right_takes_the_place_of_lesser_numbers() -> None:

@@ -214,7 +214,7 @@ def test_two_files_are_two_models_as_on_the_command_line(tmp_path: Path, folder:
         path = here.url.path
         few = submit(client, path, do="next", models="only one")
         assert few.status_code == 422
-        assert "“Several models” has 1 name for 2 files" in words(few)
+        assert "“Names of the models” has 1 name for 2 files" in words(few)
         assert submit(client, path, do="next", models="").url.path == f"{path}/question"
         form = client.get(f"{path}/question")
         assert re.search(r'value="compare-models" checked', form.text)  # of two, the question is which is better
@@ -228,6 +228,25 @@ def test_two_files_are_two_models_as_on_the_command_line(tmp_path: Path, folder:
         assert ours.pool.fingerprint == theirs.pool.fingerprint
         theirs.close()
     assert files(folder) == []
+
+
+def test_questions_about_one_of_several_models(folder: Path) -> None:
+    with desk() as (client, site):
+        path = upload_all(client, {f"{model}.csv": answers_of(model) for model in ("old", "new")}).url.path
+        asked = QUESTION | {"task": "lowest", "lowest": "1", "model": "old"}
+        for fields, field in (
+            ({"groups": "whole"}, "groups"),  # of one group, none is the worst
+            ({"model": "new"}, "groups"),  # which predicts one class only
+            ({"task": "best", "noisy": "yes"}, "noisy"),
+        ):
+            refused = submit(client, f"{path}/question", do="make", **asked | {"groups": "predicted"} | fields)
+            assert re.findall(r'id="(\w+)-wrong"', refused.text) == [field], words(refused)
+            assert "()" not in words(refused)
+        assert '<option value="predicted"' in client.get(f"{path}/question").text
+        made = submit(client, f"{path}/question", do="make", **asked | {"groups": "predicted"})
+        assert made.url.path == "/dashboard/tickets", words(made)
+        spec = fl.load(site.store, "tickets").spec
+    assert (spec.task, spec.model) == (fl.Identify(fl.Accuracy(), lowest=1), "old")
 
 
 def test_files_of_one_name_are_told_apart(folder: Path) -> None:
@@ -249,8 +268,20 @@ def test_files_of_which_one_cannot_be_read_or_of_other_items(folder: Path) -> No
         here = upload_all(client, {"old.csv": answers_of("old"), "new.csv": other})
         assert "--" not in words(here)
         assert 'class="wrong"' in here.text
-        many = upload_all(client, {f"m{i}.csv": answers_of("old") for i in range(25)})
-        assert many.status_code == 400
+
+
+def test_twenty_files_are_taken_beside_an_empty_field(folder: Path) -> None:
+    def sent(count: int) -> list[tuple[str, tuple[str, bytes]]]:
+        return [("file", (f"m{i}.csv", answers_of("old"))) for i in range(count)] + [("file", ("", b""))]
+
+    with desk() as (client, _):
+        many = client.post("/new/upload", data={"csrf": csrf(client)}, files=sent(21))
+        assert many.status_code == 422
+        assert re.search(r'id="file-wrong" class="wrong" role="alert">Choose at most 20 files', many.text)
+        assert client.post("/new/upload", data={"csrf": csrf(client)}, files=sent(101)).status_code == 400
+        assert files(folder) == []
+        taken = client.post("/new/upload", data={"csrf": csrf(client)}, files=sent(20))
+        assert "20 models: m0, m1" in words(taken)
 
 
 VERDICTS = [
@@ -321,11 +352,17 @@ def test_labels_that_may_be_wrong(folder: Path) -> None:
         asked = QUESTION | {"overlap": "2", "labels_right": "97", "gold": "t1, a\nt2\tb\n"}
         refused = submit(client, f"{path}/question", do="make", **asked)
         assert 'id="noisy-wrong"' in refused.text
-        for gold, said in (("t1 a", "is not an id, a comma"), ("t999,a", "t999"), ("t1,zebra", "zebra")):
+        for gold, said in (
+            ("t1 a", "is not an id, a comma"),
+            ("t999,a", "t999"),
+            ("t1,zebra", "“All classes”"),
+            ("t1,a\nt2,b\nt1,a\nt1,b", "is there as"),
+        ):
             answer = submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes", "gold": gold})
             found = re.search(r'id="gold-wrong" class="wrong" role="alert">([^<]*)<', answer.text)
             assert found, words(answer)
             assert said in found[1]
+            assert "Nothing was changed" not in found[1]
         coin = submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes", "labels_right": "50"})
         assert 'id="labels_right-wrong"' in coin.text
         assert (
@@ -413,7 +450,7 @@ def test_a_draft_is_its_owners_alone(folder: Path) -> None:
         ("tickets.pkl", b"\x80\x04", "cannot be read"),
         ("../../etc/passwd", b"root", "'passwd' cannot be read"),
         ("a.npy", b"\x93NUMPY\x01\x00", "a.npy"),
-        ("", b"a,b\n1,2", "choose a file first"),
+        ("", b"a,b\n1,2", "Choose a file first"),
     ],
 )
 def test_a_damaged_file_is_refused_beside_its_field_and_not_kept(
@@ -478,6 +515,8 @@ def test_a_file_that_is_not_clear_can_be_made_clear(folder: Path) -> None:
         assert 'id="id-wrong"' in refused.text  # two rows have one id
         assert re.search(r'value="zug" selected', refused.text)
         assert ">a\nb\nc</textarea>" in refused.text
+        assert "content-chosen" not in refused.text  # no box could be ticked yet, so none is no choice
+        assert "content-chosen" in submit(client, path, do="again", predicted="zug").text
         taken = submit(client, path, do="next", predicted="zug", classes="a\nb\nc")
         assert taken.url.path == f"{path}/question"
         assert submit(client, f"{path}/question", do="make", **QUESTION).url.path == "/dashboard/tickets"
@@ -492,15 +531,15 @@ def test_a_file_that_is_not_clear_can_be_made_clear(folder: Path) -> None:
         ({"task": "compare", "a": "a", "b": "zebra"}, "a", "there is no group 'zebra'"),
         ({"task": "certify", "line": "", "sure": "95"}, "line", "such as 90%"),
         ({"task": "certify", "line": "90", "sure": "101"}, "sure", "between 0 and 100"),
-        ({"metric": "recall", "positive": "zebra"}, "positive", "there is no class 'zebra'"),
-        ({"metric": "cost:/etc/passwd"}, "metric", "choose one"),
-        ({"groups": "map:/etc/passwd"}, "groups", "choose one"),
+        ({"metric": "recall", "positive": "zebra"}, "positive", "There is no class 'zebra'"),
+        ({"metric": "cost:/etc/passwd"}, "metric", "Choose one"),
+        ({"groups": "map:/etc/passwd"}, "groups", "Choose one"),
         ({"groups": "column:nothing"}, "groups", "no column 'nothing'"),
         ({"labels": "-5"}, "labels", "whole number"),
-        ({"name": "  "}, "name", "write a name"),
+        ({"name": "  "}, "name", "Write a name"),
         ({"name": "audit"}, "name", "already an assessment 'audit'"),
-        ({"name": ".."}, "name", "write a name"),
-        ({"task": "best"}, "task", "choose one"),
+        ({"name": ".."}, "name", "Write a name"),
+        ({"task": "best"}, "task", "Choose one"),
     ],
 )
 def test_what_cannot_be_used_is_said_beside_its_field_and_the_rest_is_kept(
@@ -595,7 +634,7 @@ def test_nothing_stays_of_a_draft_that_was_given_up(folder: Path) -> None:
         assert submit(client, path, do="give-up").url.path == "/"
         assert files(folder) == []
         gone = client.get(path, headers={"accept": "text/html"})
-        assert (gone.status_code, "this draft is gone" in words(gone)) == (404, True)
+        assert (gone.status_code, "This draft is gone" in words(gone)) == (404, True)
         upload(client)
         upload(client)  # another file in place of the first
         assert len(files(folder)) == 1

@@ -159,7 +159,7 @@ def test_code_has_colours_where_its_language_is_known() -> None:
         }
     assert words(by_file) == text.strip("\n")
     diff = tree_of("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n") or []
-    assert {"added", "removed"} <= set(kinds_of(diff).values())
+    assert {kinds_of(diff)["+new"], kinds_of(diff)["-old"]} == {"added", "removed"}  # the last line too
     assert kinds_of(tree_of("select id from t\nwhere a = 'b'") or [])["'b'"] == "string"
     assert kinds_of(tree_of("def x end", "code", file="a.xyz") or []) == {}
     assert kinds_of(tree_of("```brainfuck\n+[-]\n```") or []) == {}

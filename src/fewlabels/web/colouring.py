@@ -79,9 +79,13 @@ def coloured(text: str, language: str | None) -> list[tuple[str, str | None]]:
 
 def _pieces(text: str, language: str) -> Iterator[tuple[str, str | None]]:
     """The pieces, with neighbours of one kind as one."""
-    so_far, last, end = "", None, thread_time() + _PATIENCE
-    for _, token, value in _lexer(language).get_tokens_unprocessed(text):
-        kind = _kind(token)
+    so_far, last, end, left = "", None, thread_time() + _PATIENCE, len(text)
+    # Some lexers know a line only by its end, so the last line gets one, which is left out again.
+    for _, token, lexed in _lexer(language).get_tokens_unprocessed(f"{text}\n"):
+        value, kind = lexed[:left], _kind(token)
+        if not value:
+            continue
+        left -= len(value)
         if kind != last and so_far:
             yield so_far, last
             so_far = ""

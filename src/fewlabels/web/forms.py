@@ -33,6 +33,8 @@ COLUMNS = {
     "evidence": "Evidence",
 }
 """The fields about the file, with their labels."""
+COLUMNS_OF_FILES = COLUMNS | {"models": "Names of the models"}
+"""The same, where each model has a file of its own."""
 QUESTION = {
     "task": "What do you want to know?",
     "lowest": "How many",
@@ -208,10 +210,12 @@ def groups_text(typed: Mapping[str, Any]) -> str | None:
 
 def label_options(typed: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
     """What is said about labels: how many people give each, and whether they may be wrong."""
+    noisy = typed.get("noisy") == "yes"
+    if noisy and typed.get("task") in TASKS_OF_MODELS:
+        raise WrongFieldError("noisy", "this works only for questions about one model.")
     right, sure = share(typed, "labels_right"), _gold(typed, pool)
     if right is not None and right <= 0.5:
         raise WrongFieldError("labels_right", "write more than 50%: labels that are wrong more often say nothing.")
-    noisy = typed.get("noisy") == "yes"
     if not noisy and (right is not None or sure is not None):
         words = "you have also said how often labels are right, or which are sure. Tick this, or empty these fields."
         raise WrongFieldError("noisy", words)
@@ -222,16 +226,21 @@ def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
     """The labels that an owner is sure of: lines of an id and a class, as typed or as copied from a spreadsheet."""
     from fewlabels.io.labels import checked, said
 
-    pairs = {}
+    pairs: dict[str, str] = {}
     for line in lines(typed.get("gold")):
         item, _, label = line.partition("\t" if "\t" in line else ",")
         if not (item.strip() and label.strip()):
             raise WrongFieldError("gold", f"{line!r} is not an id, a comma and a class.")
-        pairs[item.strip()] = label.strip()
+        item, label = item.strip(), label.strip()
+        if pairs.setdefault(item, label) != label:
+            raise WrongFieldError("gold", f"the item {item!r} is there as {pairs[item]!r} and as {label!r}. Keep one.")
     try:
         return dict(checked(said(pairs), pool)) if pairs else None
     except FewlabelsError as error:
-        raise WrongFieldError("gold", trouble(error, QUESTION, "gold").words) from error
+        words = trouble(error, QUESTION | {"classes": COLUMNS["classes"]}, "gold").words
+        words = words.replace(" Nothing was changed.", "")
+        there = "must be named on the page about the file, under"
+        raise WrongFieldError("gold", words.replace("must be named when the pool is read, with", there)) from error
 
 
 def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
@@ -240,7 +249,8 @@ def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
 
     offered = {"predicted": "by predicted class", "whole": "all items together"}
     if pool.models:
-        offered = {"whole": "all items together"}
+        of_first = "by predicted class (of the first model, where models are compared)"
+        offered = {"whole": "all items together", "predicted": of_first}
     elif pool.confidence is not None or pool.score_sums is not None:
         offered["score:10"] = "by confidence, in ten steps"
     table = pool.columns

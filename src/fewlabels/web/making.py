@@ -96,6 +96,8 @@ async def upload(request: Request, service: Here, owner: Owner) -> Response:
             sent = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
             if not sent:
                 raise WrongFieldError("file", "choose a file first.")
+            if len(sent) > _MOST_FILES:
+                raise WrongFieldError("file", f"choose at most {_MOST_FILES} files.")
             files = [(one.file, str(one.filename)) for one in sent]
             draft = await run_in_threadpool(service.drafts.begin, owner.name, *files)
         finally:
@@ -128,7 +130,8 @@ async def _uploaded(request: Request, most: int) -> FormData:
             yield chunk
 
     try:
-        return await MultiPartParser(request.headers, within(), max_files=_MOST_FILES, max_fields=10).parse()
+        # A browser sends an empty field as a file without a name, and a few too many are refused beside the field.
+        return await MultiPartParser(request.headers, within(), max_files=5 * _MOST_FILES, max_fields=10).parse()
     except _TooLargeError:
         async for chunk in stream:  # a browser shows no answer before it has sent everything
             taken += len(chunk)
@@ -166,7 +169,8 @@ def columns(
         service.drafts.end(draft.id)
         return _to(request, "/")
     typed: dict[str, Any] = {name: ",".join(map(str, form.getlist(name))) for name in forms.COLUMNS}
-    typed["content"] = [str(one) for one in form.getlist("content")] if "content-chosen" in form else None
+    seen = [str(one) for one in form.getlist("content")]
+    typed["content"] = seen if seen or "content-chosen" in form else None  # nothing ticked may be no choice
     draft.typed["columns"] = typed
     if form.get("do") == "next":
         try:
@@ -213,10 +217,11 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     pool: Pool | None = None
     lines: list[Understood] = []
     wrong, status = None, 200
+    labels = forms.COLUMNS_OF_FILES if len(draft.sources) > 1 else forms.COLUMNS
     try:
         pool, lines, _ = _read(draft)
     except (WrongFieldError, FewlabelsError) as error:
-        wrong, status = forms.trouble(error, forms.COLUMNS, "predicted", typed), 422 if typed else 200
+        wrong, status = forms.trouble(error, labels, "predicted", typed), 422 if typed else 200
     said = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
     notes = [
         line.text if line.what == "answers" else f"{line.what or 'note'}: {line.text}"
@@ -226,11 +231,11 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     doubts = [] if pool is None else _doubts(service, pool)
     offered = draft.columns
     seen = typed.get("content")
-    if seen is None:
-        seen = [] if pool is None else columns_of_card(pool) or [pool.content]
+    if seen is None and pool is not None:
+        seen = columns_of_card(pool) or [pool.content]
     view = {
         "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
-        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": forms.COLUMNS,
+        "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": labels,
         "classes": _classes(pool), "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
         "plain_names": [name for name in offered if "," not in name],
         "unnamed": pool is not None and pool.score_sums is None,
@@ -319,6 +324,8 @@ def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, 
     pool, _, pass_rate = _read(draft, forms.groups_text(typed))
     options = forms.question_options(typed, pool, pass_rate)
     groups, task = question_of(options, asked_about(options, pool))
+    if options["lowest"] is not None and (groups.sizes > 0).sum() < 2:
+        raise WrongFieldError("groups", "all items are one group, so no group can be the worst. Choose other groups.")
     return pool, groups, task, options
 
 
@@ -380,10 +387,10 @@ def _names(draft: Draft, typed: dict[str, Any]) -> tuple[str, ...]:
 def _sizes(groups: Partition) -> str:
     """How many groups there are, and how many items they have."""
     sizes = groups.sizes[groups.sizes > 0]
-    if len(groups) == 1:
+    if len(sizes) == 1:
         return f"All {int(sizes.sum()):,} items are one group."
     each = f"{sizes.min():,} to {sizes.max():,}" if sizes.min() < sizes.max() else f"{sizes.min():,}"
-    return f"{counted(len(groups), 'group')} {groups.words}, with {each} items each."
+    return f"{counted(len(sizes), 'group')} {groups.words}, with {each} items each."
 
 
 def _to(request: Request, path: str) -> Response:

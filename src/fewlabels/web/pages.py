@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 
     from fewlabels.table import Table
 
+# What the command line calls by options, as the form of a new assessment calls it.
+_IN_FORMS = {
+    "begin with --target pool": "make a new assessment and choose “exactly these” under “About which items?”",
+    "an assessment with --groups whole": "an assessment with the groups “all items together”",
+}
 _MOST_DISPUTES = 50
 _MOST_ANSWERS = 50
 router = APIRouter()
@@ -47,12 +53,31 @@ def environment() -> Environment:
     pages.filters["cell"] = _cell
     pages.filters["probability"] = probability
     pages.filters["cut"] = shortened
+    pages.filters["begun"] = begun
+    pages.filters["of_forms"] = of_forms
     pages.filters["count"] = counted  # a number and its noun, where Jinja's own counts what is in a list
     pages.filters["merged"] = lambda first, then: {**first, **then}
     pages.filters["zip_same"] = lambda names: [(name, name) for name in names]
     pages.globals["TAGS"] = TAGS
     pages.globals["MOST_BUTTONS"] = 24  # as in static/choices.js
     return pages
+
+
+def begun(text: str) -> str:
+    """A message with a capital, unless it begins with a name: names of files, items and columns stay as they are.
+
+    >>> begun("write a name."), begun("t1: there is no class 'z'."), begun("my tickets.csv, row 3: no id.")
+    ('Write a name.', "t1: there is no class 'z'.", 'my tickets.csv, row 3: no id.')
+    """
+    is_word = re.match(r"[a-z]+ ", text) and not any(re.search(r"\w[._]\w", word) for word in text.split()[:4])
+    return f"{text[0].upper()}{text[1:]}" if is_word else text
+
+
+def of_forms(words: str) -> str:
+    """Words about an assessment, with the fields of our forms where they name options of the command line."""
+    for option, field in _IN_FORMS.items():
+        words = words.replace(option, field)
+    return words
 
 
 def _cell(value: object) -> str:
@@ -260,7 +285,8 @@ def working(name: str, request: Request, service: Here, _owner: Owner) -> Respon
 
 def _work(service: Service, name: str) -> Work:
     so_far = service.kept(name, "work", done)
-    return work(service.pace(name), so_far.people, so_far.agreement, so_far.events, datetime.now(UTC))
+    now = datetime.now(UTC)
+    return work(service.pace(name), so_far.people, so_far.agreement, so_far.events, now, so_far.others)
 
 
 def _part(request: Request, template: str, name: str, **view: Any) -> HTMLResponse:

@@ -96,6 +96,7 @@ class Done:
     people: Table
     agreement: str | None
     events: tuple[Happening, ...]
+    others: tuple[str, ...]
 
 
 def done(audit: Assessment) -> Done:
@@ -104,7 +105,7 @@ def done(audit: Assessment) -> Done:
     if audit.spec.noisy:
         right = audit.annotators().by_name
         table = table.with_column("right", [right.get(who, "") for who in table["annotator"]])
-    return Done(table, agreement_of(audit) or None, tuple(latest(audit)))
+    return Done(table, agreement_of(audit) or None, tuple(latest(audit)), tuple(audit.others()))
 
 
 def _judged(audit: Assessment, level: float) -> Judged | None:

@@ -216,10 +216,21 @@ class Work:
     right: bool
     agreement: str | None
     events: tuple[Happening, ...]
+    others: tuple[str, ...]
 
 
-def work(pace: Pace, people: Table, agreement: str | None, events: Sequence[Happening], now: datetime) -> Work:
-    """Put together what a page shows of the work: `people` are the counts of each person."""
+def work(
+    pace: Pace,
+    people: Table,
+    agreement: str | None,
+    events: Sequence[Happening],
+    now: datetime,
+    others: Sequence[str] = (),
+) -> Work:
+    """Put together what a page shows of the work.
+
+    `people` are the counts of each person, which `others`, the assessments of the same items, are counted in too.
+    """
     clock = now.timestamp()
     chart, here = pace.over_time(clock), pace.present(clock)
     right = "right" in people.columns
@@ -234,7 +245,8 @@ def work(pace: Pace, people: Table, agreement: str | None, events: Sequence[Happ
     members.sort(key=lambda one: (not one.here, -one.labels))
     drawn = svg(chart, _WIDE) if chart.points else ""
     names = tuple(one.name for one in members if one.here)
-    return Work(chart.finding(), drawn, chart.caption(), tuple(members), names, right, agreement, tuple(events))
+    title, caption = chart.finding(), chart.caption()
+    return Work(title, drawn, caption, tuple(members), names, right, agreement, tuple(events), tuple(others))
 
 
 def _stamp(at: datetime | None) -> float | None:

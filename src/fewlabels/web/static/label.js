@@ -56,6 +56,8 @@ function show(request, earlier = null) {
   $("heard").textContent = earlier ? `Taken back. Your answer was: ${earlier}.` : `Item ${done + 1}`;
   choices.ready(earlier);
   window.scrollTo(0, 0);
+  seenClasses.disconnect(); // it tells where the classes are with each item, not only when they move
+  if (choices.few && matchMedia("(max-width: 60rem)").matches) seenClasses.observe($("choose"));
 }
 
 function state() {
@@ -242,15 +244,34 @@ function enlarge() {
 // choose it less often.
 const seenClasses = new IntersectionObserver(
   (entries) => {
-    const { intersectionRatio, intersectionRect, rootBounds } = entries.at(-1);
-    $("to-classes").hidden = intersectionRatio > 0.9 || intersectionRect.height > 0.6 * rootBounds.height;
+    const { boundingClientRect, intersectionRatio, intersectionRect, rootBounds } = entries.at(-1);
+    if (!boundingClientRect.height) return; // no item is shown yet
+    const there = intersectionRatio > 0.9 || intersectionRect.height > 0.6 * rootBounds.height;
+    if (!there) $("to-classes").hidden = false;
+    // From then on it keeps its place: no other button may come under a finger that taps twice.
+    $("to-classes").style.visibility = there ? "hidden" : "";
   },
   { threshold: [0, 0.25, 0.5, 0.75, 0.9, 1] },
 );
 $("to-classes").addEventListener("click", () => {
-  $("choose").scrollIntoView({ block: "end" });
+  const fits = $("choose").offsetHeight + $("panel").querySelector(".tools").offsetHeight < innerHeight;
+  $("choose").scrollIntoView({ block: fits ? "end" : "start" });
   $("choose").querySelector("button")?.focus({ preventScroll: true });
 });
+
+// Classes with long names would hide the item, as many classes would: they come after it, too. A note that is being
+// written does not count, so that the classes stay where they are.
+function makeRoom() {
+  if (!choices?.few) return;
+  const panel = $("panel");
+  panel.classList.remove("tall"); // which has no height of its own
+  const height = panel.offsetHeight - $("note-place").offsetHeight;
+  panel.classList.toggle("tall", height > 0.55 * innerHeight);
+}
+const grown = new ResizeObserver(makeRoom);
+grown.observe($("panel"));
+grown.observe($("choose"));
+window.addEventListener("resize", makeRoom);
 
 // The guidelines are open until a person closes them, and again when the owner has changed them.
 const guide = $("guide");
@@ -350,7 +371,6 @@ async function begin() {
   try {
     const { classes, descriptions } = await call("GET", path(page.assessment, "classes"));
     choices = new Choices($("choose"), classes, choose, descriptions);
-    if (choices.few && matchMedia("(max-width: 60rem)").matches) seenClasses.observe($("choose"));
   } catch (error) {
     trouble(`Could not begin: ${inWords(error)}.`);
     if (!signedOut(error)) setTimeout(begin, 2000);
