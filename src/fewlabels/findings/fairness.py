@@ -58,6 +58,17 @@ class Fairness:
             lines.append(f"<h4>{escape(name)}</h4>{table._repr_html_()}")
         return "".join(lines)
 
+    @property
+    def compared(self) -> str:
+        """What is positive, what each group is compared with, and the meaning of "lower", in sentences."""
+        positive, reference = (self.groups.settings[name] for name in ("positive", "reference"))
+        beside, whose = ("all other items", "theirs") if reference == THE_REST else (reference, "that of this group")
+        start = "" if positive is None else f"Positive is {positive}. "
+        return (
+            f'{start}Every group is compared with {beside}. "Lower" is the probability that its value is lower than '
+            f"{whose}."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the table as plain JSON values."""
         return {
