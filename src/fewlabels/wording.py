@@ -54,7 +54,7 @@ def plural(noun: str) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """A share in whole percent, or with more digits; one digit beyond 1% and 99%, and 0% or 100% only of exactly that.
 
-    >>> percent(0.617), percent(0.9712), percent(0.9912), percent(0.99998), percent(1)
+    >>> percent(0.617), percent(0.9712), percent(0.9912), percent(0.9995), percent(1)
     ('62%', '97%', '99.1%', 'over 99.9%', '100%')
     >>> percent(0.9, digits=1)
     '90.0%'
@@ -63,7 +63,7 @@ def percent(share: float, digits: int = 0) -> str:
         return f"{100 * share:.0f}%"
     if 0 < share < 0.0005:
         return "under 0.1%"
-    if 0.9995 < share < 1:
+    if 0.9995 <= share < 1:
         return "over 99.9%"
     return f"{100 * share:.{max(digits, int(abs(share) < 0.0095 or share > 0.9905))}f}%"
 
