@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _LONGEST = 120
 _NARROW = 0.05
+_EXACT = 1e-12
 NONE = "–"
 """The sign for a number that does not exist."""
 
@@ -77,6 +78,15 @@ def digits_for(low: float, high: float) -> int:
     return int(high - low < _NARROW)
 
 
+def is_exact(low: float | None, high: float | None) -> bool:
+    """Whether an interval has no width: the value is known.
+
+    >>> is_exact(0.5, 0.5), is_exact(0.5, 0.6), is_exact(None, None)
+    (True, False, False)
+    """
+    return low is not None and high is not None and high - low <= _EXACT
+
+
 def probability(chance: float) -> str:
     """A probability computed from a belief: it is never certain, and not known more exactly beyond 99 in 100.
 
@@ -100,10 +110,11 @@ def chosen(share: float) -> str:
 def plain(value: float) -> str:
     """A number with about three digits.
 
-    >>> plain(0.01234), plain(1234.5)
-    ('0.0123', '1,234')
+    >>> plain(0.01234), plain(1234.5), plain(-0.5)
+    ('0.0123', '1,234', '−0.5')
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    size = f"{abs(value):,.0f}" if abs(value) >= 1000 else f"{abs(value):.3g}"
+    return f"−{size}" if value < 0 else size
 
 
 @dataclass(frozen=True)
@@ -144,11 +155,13 @@ class Style:
         return 0 if low is None or high is None else digits_for(low, high)
 
     def between(self, low: float | None, high: float | None) -> str:
-        """An interval in a sentence.
+        """An interval in a sentence, beside its value; without a width if every item has its label.
 
-        >>> Style(share=True).between(0.551, 0.694)
-        'between 55% and 69%'
+        >>> Style(share=True).between(0.551, 0.694), Style(share=True).between(0.5, 0.5)
+        ('between 55% and 69%', 'counted, not estimated')
         """
+        if is_exact(low, high):
+            return "counted, not estimated"
         return f"between {self.value(low, low, high)} and {self.value(high, low, high)}"
 
     def range(self, low: float | None, high: float | None) -> str:
