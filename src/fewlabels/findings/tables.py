@@ -106,10 +106,10 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             columns[name] = [chance(*row) for row in rows]
         elif name in _APART:
             none = [None] * len(table)
-            ends = (table.columns.get(f"{name}_{end}", none) for end in ("low", "high"))
+            bounds = [table.columns.get(f"{name}_{end}", none) for end in ("low", "high")]
             columns[name] = [
                 None if value is None else style.change(value, low, high)
-                for value, low, high in zip(values, *ends, strict=True)
+                for value, low, high in zip(values, *bounds, strict=True)
             ]
         elif name in _CHANCES:
             columns[name] = [None if value is None else probability(value) for value in values]

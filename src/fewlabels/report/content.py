@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
+from fewlabels.errors import SpecError
 from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
 from fewlabels.findings.classes import ClassReport, read_classes
@@ -201,7 +202,10 @@ def _fairness(audit: Assessment, level: float) -> Fairness | None:
     told = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
     if not told or task.of_models or task.pair or positive_of(audit.pool.choices) is None:
         return None
-    return read_fairness(audit, groups, level=level)  # the draws of `audit.fairness()`: one answer in both
+    try:
+        return read_fairness(audit, groups, level=level)  # the draws of `audit.fairness()`: one answer in both
+    except SpecError:  # each group has only one predicted class
+        return None
 
 
 def _source(audit: Assessment) -> dict[str, Any]:
