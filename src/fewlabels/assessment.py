@@ -402,6 +402,20 @@ class Assessment(Views):
         gold = {item: str(self.pool.ids[item]) for item in self._voting.gold}
         return reliability(imputed, self._voting.predicted, self.spec.labels_right, level, gold)
 
+    def majority_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The positions of the labelled items, and of the class that most people gave each, two of shape (labels,).
+
+        Where every label is taken as true, these are the labels.
+        """
+        with self._current() as ledger:
+            items, true = ledger.labels()
+            if self._voting is None:
+                return items, true
+            ballots = self._voting.told(ledger).imputed.ballots
+        most = dict(zip(ballots.items.tolist(), ballots.majority().tolist(), strict=True))
+        given = [most.get(item, last) for item, last in zip(items.tolist(), true.tolist(), strict=True)]
+        return items, np.array(given, dtype=np.int32)
+
     def _settings(self, metric: Metric) -> dict[str, Any]:
         return {
             "metric": repr(metric),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _LONGEST = 120
 _NARROW = 0.05
+_EXACT = 1e-12
 NONE = "–"
 """The sign for a number that does not exist."""
 
@@ -54,7 +55,7 @@ def plural(noun: str) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """A share in whole percent, or with more digits; one digit beyond 1% and 99%, and 0% or 100% only of exactly that.
 
-    >>> percent(0.617), percent(0.9712), percent(0.9912), percent(0.99998), percent(1)
+    >>> percent(0.617), percent(0.9712), percent(0.9912), percent(0.9995), percent(1)
     ('62%', '97%', '99.1%', 'over 99.9%', '100%')
     >>> percent(0.9, digits=1)
     '90.0%'
@@ -63,7 +64,7 @@ def percent(share: float, digits: int = 0) -> str:
         return f"{100 * share:.0f}%"
     if 0 < share < 0.0005:
         return "under 0.1%"
-    if 0.9995 < share < 1:
+    if 0.9995 <= share < 1:
         return "over 99.9%"
     return f"{100 * share:.{max(digits, int(abs(share) < 0.0095 or share > 0.9905))}f}%"
 
@@ -75,6 +76,15 @@ def digits_for(low: float, high: float) -> int:
     (0, 1)
     """
     return int(high - low < _NARROW)
+
+
+def is_exact(low: float | None, high: float | None) -> bool:
+    """Whether an interval has no width: the value is known.
+
+    >>> is_exact(0.5, 0.5), is_exact(0.5, 0.6), is_exact(None, None)
+    (True, False, False)
+    """
+    return low is not None and high is not None and high - low <= _EXACT
 
 
 def probability(chance: float) -> str:
@@ -100,10 +110,11 @@ def chosen(share: float) -> str:
 def plain(value: float) -> str:
     """A number with about three digits.
 
-    >>> plain(0.01234), plain(1234.5)
-    ('0.0123', '1,234')
+    >>> plain(0.01234), plain(1234.5), plain(-0.5)
+    ('0.0123', '1,234', '−0.5')
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    size = f"{abs(value):,.0f}" if abs(value) >= 1000 else f"{abs(value):.3g}"
+    return f"−{size}" if value < 0 else size
 
 
 @dataclass(frozen=True)
@@ -144,11 +155,13 @@ class Style:
         return 0 if low is None or high is None else digits_for(low, high)
 
     def between(self, low: float | None, high: float | None) -> str:
-        """An interval in a sentence.
+        """An interval in a sentence, beside its value; without a width if every item has its label.
 
-        >>> Style(share=True).between(0.551, 0.694)
-        'between 55% and 69%'
+        >>> Style(share=True).between(0.551, 0.694), Style(share=True).between(0.5, 0.5)
+        ('between 55% and 69%', 'counted, not estimated')
         """
+        if is_exact(low, high):
+            return "counted, not estimated"
         return f"between {self.value(low, low, high)} and {self.value(high, low, high)}"
 
     def range(self, low: float | None, high: float | None) -> str:

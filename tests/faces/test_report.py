@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import asdict, replace
 from functools import cache
 from html import unescape
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -398,6 +401,17 @@ def test_the_command_writes_every_format(tmp_path, monkeypatch) -> None:
         runner.invoke(cli, [*base, "-o", "other.pdf"], catch_exceptions=False, standalone_mode=False)
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_ranges_with_negative_ends_are_sorted_by_them() -> None:
+    script = files("fewlabels.report").joinpath("templates/report.js").read_text(encoding="utf-8")
+    cells = ["0.12 – 0.5", "-0.02 – 0.2", "−2 – 1", "1,200", "over 99.9% – 100%", "1.2.3", "class 1", "under 0.1%"]
+    test = f"""{script[: script.index("for (const button")]}
+    const read = (text) => value({{ dataset: {{}}, textContent: text }});
+    console.log(JSON.stringify({json.dumps(cells)}.map(read)));"""
+    shown = subprocess.run(["node", "-e", test], capture_output=True, text=True, check=True, encoding="utf-8")
+    assert json.loads(shown.stdout) == [0.12, -0.02, -2, 1200, 99.9, "1.2.3", "class 1", 0]
+
+
 def test_a_forecast_says_how_many_more_labels() -> None:
     from fewlabels.stopping import Stop
 
@@ -430,7 +444,9 @@ def test_groups_of_people_are_compared() -> None:
     report = read(audit, draws=500, foresee=False)
     assert report.fairness is not None
     page, text, data = report.html(), report.markdown(), report.to_json()
-    for sentence in report.fairness.words:
+    assert report.fairness.words == audit.fairness().words
+    assert report.fairness.compared.startswith("Positive is yes. Every group is compared with all other items.")
+    for sentence in (report.fairness.compared, *report.fairness.words):
         assert sentence in unescape(page)
         assert escaped(sentence) in text
     assert "False positive rate" in page

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.cli.main import cli
+from fewlabels.findings.fairness import _gap_words
 
 CLASSES = ["no", "yes", "maybe"]
 
@@ -190,3 +191,12 @@ def test_fewer_draws_of_hits_than_of_accuracy(monkeypatch: pytest.MonkeyPatch) -
     report = labelled(pool, truth, 60).classes()
     assert report.classes.settings["draws"] < 4_000
     assert all(0 < row["precision"] < 1 for row in report.averages.rows())
+
+
+def test_a_gap_that_is_none_is_not_called_one() -> None:
+    gap = {"measure": "accuracy", "lowest": "m", "highest": "f", "gap": 0.001, "low": -0.2, "high": 0.2}
+    gap |= {"probability": 0.5, "ends": (0.54, 0.54), "compared": 2, "left_out": 0}
+    none = "The labels show no gap in accuracy between m (54%) and f (54%): the difference is 0 points (−20 to +20)."
+    assert _gap_words(gap) == none
+    assert _gap_words(gap | {"compared": 3}).startswith("The labels show no gap in accuracy: that between m (54%)")
+    assert "is lower than that of f (54%) with a probability of 50%, by 3 points (" in _gap_words(gap | {"gap": 0.03})

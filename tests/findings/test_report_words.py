@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import fewlabels as fl
+from fewlabels.findings.finding import find
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.findings.next_steps import next_steps
 from fewlabels.planning.words import ONLY_THESE
@@ -190,3 +191,15 @@ def test_settings_that_are_not_set_are_left_out() -> None:
     assert "policy.plays" not in found
     assert "stop.width" not in found
     assert "not set" not in found.values()
+
+
+def test_what_is_counted_is_not_called_an_estimate() -> None:
+    said = ["yes", "no"] * 25
+    items = fl.read_pool({"id": [f"i{k}" for k in range(50)], "predicted": said, "confidence": [0.8] * 50})
+    audit = fl.create(None, "all", items, target="pool")
+    audit.tell({f"i{k}": one if k > 4 else "no" for k, one in enumerate(said)}, adopt=True)
+    found = find(audit, draws=200)
+    assert found.headline.startswith("The classifier is right for 94.0% of these 50 items (counted, not estimated).")
+    assert "between" not in found.headline
+    assert found.doubts == ()
+    assert found.answer.words.endswith("is 94.0%; counted, not estimated.")

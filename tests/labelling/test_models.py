@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import fewlabels as fl
+from fewlabels import plots
 from fewlabels.errors import InputError, PoolChangedError, SpecError
 from fewlabels.findings import phrases
+from fewlabels.findings.finding import find
 from fewlabels.findings.outlook import is_quick, outlook
+from fewlabels.findings.tables import readable
 from fewlabels.planning import forecast
 from fewlabels.planning.asking import Game
 from fewlabels.planning.thinned import fitting, has_room, thinned
 from fewlabels.spec import Spec
+from fewlabels.table import Table
+from fewlabels.tasks import Answer
 from fewlabels.tasks.models import rows_of
 
 if TYPE_CHECKING:
@@ -221,3 +227,27 @@ def test_one_label_says_little_about_other_items(target: Target, most: float) ->
     found = audit.answer()
     assert found.groups == ("new",)
     assert found.probability == pytest.approx(most, abs=1e-9)
+
+
+def test_what_a_model_lacks_is_one_number_everywhere():
+    pool, labels = made()
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()))
+    audit.tell({item: labels[item] for item in audit.ask(40).ids})
+    found = find(audit, draws=500)
+    shown = readable(found.answer.table, found.task)["behind"][1]
+    assert f"is behind by {shown} (" in found.headline
+    plot = plots.PLOTS["models"].of(audit, draws=500)
+    assert ", behind by " in plots.standalone(plot)
+    assert "behind by +" not in plots.standalone(plot)
+
+
+def test_models_that_gave_the_same_answers_are_called_so():
+    pool, labels = made()
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()))
+    audit.tell({item: labels[item] for item in audit.ask(40).ids})
+    grounds = find(audit, draws=500).grounds
+    rows = [dict(row) for row in grounds.answer.table.rows()]
+    rows[1] |= {"behind": 0.0, "behind_low": 0.0, "behind_high": 0.0, "as_good": True}
+    table = Table({name: [row[name] for row in rows] for name in rows[0]})
+    same = replace(grounds, answer=Answer("", 0.97, table, (rows[0]["group"],)))
+    assert audit.spec.task.headline(same).endswith("old is as good: it gave the same answers.")

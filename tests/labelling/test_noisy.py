@@ -175,7 +175,7 @@ def test_gold_items_that_nobody_agrees_with_are_named() -> None:
     found = audit.annotators()
     assert found.contradicted == ("i3",)
     assert found.alike == ()
-    assert "1 gold item. Look at that class again." in found.sentences()[-1]
+    assert "1 gold item. Look at that class again: in Python, audit" in found.sentences()[-1]
     assert "i3" not in " ".join(found.sentences())  # which items are gold is not for everybody
 
 
@@ -184,7 +184,19 @@ def test_two_spellings_of_a_name_are_noticed() -> None:
     audit = fl.create(None, "names", pool, noisy=True)
     label(audit, truth, [Person("Ann", 0.05), Person("ann ", 0.05), Person("bob", 0.05)], 3, 10)
     assert audit.annotators().alike == (("Ann", "ann "),)
-    assert "'Ann', 'ann ' count as 2 people" in audit.annotators().sentences()[-1]
+    assert "'Ann' and 'ann ' count as 2 people" in audit.annotators().sentences()[-1]
+
+
+def test_right_labels_are_counted_by_the_majority() -> None:
+    pool, _ = made(12, 60)
+    audit = fl.create(None, "votes", pool, noisy=True)
+    said = [pool.classes[k] for k in pool.predicted[:10]]
+    for name in ("ann", "bob", "eve"):  # the last of three is always wrong
+        shown = said if name != "eve" else [next(c for c in CLASSES if c != one) for one in said]
+        audit.tell({f"i{i}": one for i, one in enumerate(shown)}, annotator=name, adopt=True)
+    basis = find(audit, draws=200).basis
+    assert "Based on 10 labels (10 right)." in basis
+    assert "If the majority of votes were taken as true, 100% of the labelled predictions would look right." in basis
 
 
 def test_what_does_not_go_together_is_refused() -> None:

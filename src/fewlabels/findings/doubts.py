@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.wording import counted
+from fewlabels.wording import counted, is_exact
 
 if TYPE_CHECKING:
     from fewlabels.findings.labels import Tally
@@ -31,7 +31,7 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
         # The headline of a task that concludes something is not about all items.
         if grounds.overall.enough and grounds.overall.doubt and not task.conclusive:
             sentences.append(f"About the number over all items: {grounds.overall.doubt}. {_INSTEAD}")
-    if labels.adopted:
+    if labels.adopted and not all(is_exact(row.low, row.high) for row in grounds.rows if row.n):
         sentences.append(
             f"{counted(labels.adopted, 'label')} came from elsewhere, for items that were not asked for. If those "
             "items were not picked at random, the numbers can be wrong by more than their ranges show."

@@ -58,6 +58,17 @@ class Fairness:
             lines.append(f"<h4>{escape(name)}</h4>{table._repr_html_()}")
         return "".join(lines)
 
+    @property
+    def compared(self) -> str:
+        """What is positive, what each group is compared with, and the meaning of "lower", in sentences."""
+        positive, reference = (self.groups.settings[name] for name in ("positive", "reference"))
+        beside, whose = ("all other items", "theirs") if reference == THE_REST else (reference, "that of this group")
+        start = "" if positive is None else f"Positive is {positive}. "
+        return (
+            f'{start}Every group is compared with {beside}. "Lower" is the probability that its value is lower than '
+            f"{whose}."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the table as plain JSON values."""
         return {
@@ -253,10 +264,15 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
     )
     if sure is None:
         return f"The largest gap in {gap['measure']} is between {lower} and {higher}. This is counted, not estimated."
-    by = f"by {Style(share=True).moved(gap['gap'], gap['low'], gap['high']).removeprefix('+')}"
-    chance = f"with a probability of {probability(sure)}"
+    apart = Style(share=True).moved(gap["gap"], gap["low"], gap["high"])
+    by, chance = f"by {apart.removeprefix('+')}", f"with a probability of {probability(sure)}"
     left = gap["left_out"]
     without = f" Left out for fewer than five labels that count: {counted(left, 'group')}." if left else ""
+    if not apart.startswith("+"):  # not even the mean is above 0, as it is written
+        found = f"The labels show no gap in {gap['measure']}"
+        if gap["compared"] == 2:
+            return f"{found} between {lower} and {higher}: the difference is {apart}.{without}"
+        return f"{found}: that between {lower} and {higher}, the most probable one, is {apart}.{without}"
     if gap["compared"] == 2:
         return f"The {gap['measure']} of {lower} is lower than that of {higher} {chance}, {by}.{without}"
     return (

@@ -271,11 +271,15 @@ def judge_rows(table: Table) -> list[list[str]]:
     for row in table.rows():
         who = "the verdict" if row["judge"] == PREDICTED else row["judge"]
         cells = found.setdefault((row["judge"], row["group"]), [who, row["group"]])
-        write = "{:.2f}".format if row["measure"] == "kappa" else percent
+        write = _kappa if row["measure"] == "kappa" else percent
         range_ = "" if row["measure"] == "says pass" else f" ({write(row['low'])} – {write(row['high'])})"
         counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}"
         cells.append(f"{write(row['mean'])}{range_}{counts}")
     return [head, *found.values()]
+
+
+def _kappa(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def in_words(table: Table) -> tuple[str, ...]:
@@ -301,7 +305,7 @@ def _sentence(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
         return f"{who} passes {passes} of the items. How good it is cannot be said yet: no label shows it."
     return (
         f"{who} agrees with people on {said('agreement')}. It passes {said('TPR')} of what people pass, and fails "
-        f"{said('TNR')} of what people fail. Kappa, which is agreement beyond chance, is {kappa['mean']:.2f} "
-        f"({kappa['low']:.2f} to {kappa['high']:.2f}). It passes {percent(rows['says pass']['mean'])} of the items; "
-        f"people would pass {percent(rate['mean'])} ({percent(rate['low'])} to {percent(rate['high'])})."
+        f"{said('TNR')} of what people fail. Kappa, which is agreement beyond chance, is {_kappa(kappa['mean'])} "
+        f"({_kappa(kappa['low'])} to {_kappa(kappa['high'])}). It passes {percent(rows['says pass']['mean'])} of the "
+        f"items; people would pass {percent(rate['mean'])} ({percent(rate['low'])} to {percent(rate['high'])})."
     )

@@ -119,10 +119,13 @@ def tally(audit: Assessment) -> Tally:
 def right_labels(
     audit: Assessment, groups: Partition, outcomes: tuple[str, ...], model: str | None = None
 ) -> dict[str, int] | None:
-    """Count the labels in each group that show a right prediction; None if labels show other outcomes."""
+    """Count the labels in each group that show a right prediction; None if labels show other outcomes.
+
+    Where labels may be wrong, an item has the label that most people gave it.
+    """
     if outcomes != RIGHT_OR_WRONG:
         return None
-    items, true = audit.labelled_items()
+    items, true = audit.majority_items()
     is_right = audit.pool_of(model).predicted[items] == true
     counts = np.bincount(groups.group[items][is_right], minlength=len(groups))
     return dict(zip(groups.names, counts.tolist(), strict=True))
@@ -171,7 +174,7 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
     if audit.spec.task.of_models:
         return ()  # an item that one model gets wrong is one that another may get right
     pool = audit.pool
-    items, true = audit.labelled_items()
+    items, true = audit.majority_items()
     is_wrong = pool.predicted[items] != true
     wrong = list(zip(items[is_wrong].tolist(), true[is_wrong].tolist(), strict=True))
     named = set(groups)

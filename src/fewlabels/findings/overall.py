@@ -11,7 +11,7 @@ from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.partition import whole
 from fewlabels.priors import Uniform
 from fewlabels.tasks.grounds import Overall
-from fewlabels.wording import percent
+from fewlabels.wording import is_exact, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,10 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         return Overall(0.0, 0.0, 1.0, False, "each model has its own number", None)
     table = audit.estimates(level=reading.level, metric=Accuracy(), groups=everything, draws=reading.draws)
     row = next(table.rows())
-    basis, spoken_for = rests(audit, row["labelled"])
+    if row["labelled"] and is_exact(row["low"], row["high"]):  # nothing is left to be steered or assumed
+        basis, spoken_for = "", True
+    else:
+        basis, spoken_for = rests(audit, row["labelled"])
     doubt = "" if spoken_for else _doubt(reading)
     if doubt and basis:
         doubt = f"{doubt}; {basis}"

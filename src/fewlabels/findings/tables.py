@@ -105,7 +105,12 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             rows = zip(values, table["labelled"], table["n"], strict=True)
             columns[name] = [chance(*row) for row in rows]
         elif name in _APART:
-            columns[name] = [None if value is None else style.change(value) for value in values]
+            none = [None] * len(table)
+            bounds = [table.columns.get(f"{name}_{end}", none) for end in ("low", "high")]
+            columns[name] = [
+                None if value is None else style.change(value, low, high)
+                for value, low, high in zip(values, *bounds, strict=True)
+            ]
         elif name in _CHANCES:
             columns[name] = [None if value is None else probability(value) for value in values]
         elif name == "rank" and "rank_low" in table.columns:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.special import expit
 from fewlabels.table import Table
-from fewlabels.wording import counted, percent
+from fewlabels.wording import counted, listed, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,13 +76,18 @@ class Reliability:
     def _doubts(self) -> list[str]:
         """What the owner should look at: names that are nearly the same, and gold items that nobody agrees with."""
         doubts = [
-            f"{', '.join(map(repr, names))} count as {len(names)} people. If they are one, their second votes prove "
+            f"{listed(list(map(repr, names)))} count as {len(names)} people. If they are one, their second votes prove "
             "nothing: write a name the same way each time."
             for names in self.alike
         ]
         if self.contradicted:
             found = counted(len(self.contradicted), "gold item")
-            doubts.append(f"Nobody agrees with the class that was given for {found}. Look at that class again.")
+            # Annotators may read this, and are not to know which items are gold: only the owner can look them up.
+            again, these = ("that class", "the item") if len(self.contradicted) == 1 else ("those classes", "the items")
+            doubts.append(
+                f"Nobody agrees with the class that was given for {found}. Look at {again} again: in Python, "
+                f"audit.annotators().contradicted names {these}."
+            )
         return doubts
 
     @property
@@ -92,8 +97,8 @@ class Reliability:
         sentences = [f"People are wrong in {often} of their labels, {self.source}."]
         if self.majority is not None:
             sentences.append(
-                f"If every label were taken as true, {percent(self.majority)} of the labelled predictions would look "
-                "right."
+                f"If the majority of votes were taken as true, {percent(self.majority)} of the labelled predictions "
+                "would look right."
             )
         if self.doubted:
             verb = "is" if self.doubted == 1 else "are"

@@ -97,9 +97,10 @@ class Models(Plot):
         """Explain how to read the plot."""
         return (
             f"Each line contains the share of items that a model has right with probability {chosen(self.level)}; the "
-            "dot is its mean. Beside it is the probability that no other model is better. Point at a row to see how "
-            "far it is behind the first. Lines that overlap can still be told apart: where models agree, what is not "
-            "known is the same for all of them."
+            "dot is its mean. Beside it is the probability that no other model is better; it is at most what the "
+            "first model's record against each rival allows, so these can add up to less than 100%. Point at a row to "
+            "see how far it is behind the first. Lines that overlap can still be told apart: where models agree, what "
+            "is not known is the same for all of them."
         )
 
     def finding(self) -> str:
@@ -122,7 +123,8 @@ class Models(Plot):
     def _entry(self, row: ModelRow) -> Entry:
         style, first = Style(share=True), row.name in self.named
         sure = probability(row.chance)
-        behind = "" if first else f", behind by {style.moved(row.behind, row.behind_low, row.behind_high)}"
+        by = style.moved(row.behind, row.behind_low, row.behind_high).removeprefix("+")
+        behind = "" if first else f", behind by {by}"
         tip = (
             f"{shortened(row.name)}: right {style.spread(row.mean, row.low, row.high)}; "
             f"best: {sure}{behind}; {row.right:,} of {counted(row.labelled, 'label')} right"

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
+from fewlabels.errors import SpecError
 from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
 from fewlabels.findings.classes import ClassReport, read_classes
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from fewlabels.plots import Plot
 
 _MOST_CLASSES = 50  # more would take seconds to draw together
-_MOST_GROUPS, _FAIR_DRAWS = 20, 2_000  # of a comparison of groups
+_MOST_GROUPS = 20  # of a comparison of groups
 FORMAT = "fewlabels-report/1"
 """The layout of `to_json`. Fields may be added under the same number; removing or changing one needs a new one."""
 
@@ -201,7 +202,10 @@ def _fairness(audit: Assessment, level: float) -> Fairness | None:
     told = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
     if not told or task.of_models or task.pair or positive_of(audit.pool.choices) is None:
         return None
-    return read_fairness(audit, groups, level=level, draws=_FAIR_DRAWS)
+    try:
+        return read_fairness(audit, groups, level=level)  # the draws of `audit.fairness()`: one answer in both
+    except SpecError:  # each group has only one predicted class
+        return None
 
 
 def _source(audit: Assessment) -> dict[str, Any]:

@@ -116,8 +116,9 @@ def _checks(report: Report) -> list[str]:
 def _fairness(report: Report) -> list[str]:
     if report.fairness is None:
         return []
-    parts = ["## How the groups differ", *map(escaped, report.fairness.words)]
-    for measure, table in readable_fairness(report.fairness.groups).items():
+    fair = report.fairness
+    parts = ["## How the groups differ", *map(escaped, (fair.compared, *fair.words))]
+    for measure, table in readable_fairness(fair.groups).items():
         rows = [[NONE if value is None else value for value in row.values()] for row in table.rows()]
         parts += [f"### {escaped(measure.capitalize())}", _table(list(table.columns), rows)]
     return parts

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.tasks.base import LIKELY
 from fewlabels.tasks.grounds import LONGEST, SAFE
+from fewlabels.tasks.models import TIE
 from fewlabels.wording import Style, listed, probability, shortened
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def headline(task: Best, grounds: Grounds) -> str:
     if not others:
         return f"{lead}."
     rival = max(others, key=lambda row: (row["chance"], row["mean"]))
+    if max(abs(rival["behind_low"]), abs(rival["behind_high"])) <= TIE:
+        why = "it is right exactly as often" if rival["labelled"] >= rival["n"] else "it gave the same answers"
+        return f"{lead}. {_short(rival)} is as good: {why}.{_alike([row for row in others if row is not rival])}"
     behind = style.change(rival["behind"], rival["behind_low"], rival["behind_high"])
     apart = f"{_short(rival)}, its closest rival, is behind by {behind}"
     return f"{lead}. {apart} ({_between(style, rival)}).{alike}"

@@ -12,7 +12,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import estimate_words
 from fewlabels.tasks.base import Answer, Task
-from fewlabels.wording import Style, chosen
+from fewlabels.wording import Style, chosen, is_exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,11 +67,10 @@ class Estimate(Task):
         row = next(table.rows())
         style = Style(self.metric.in_percent)
         value = style.value(row.get("median", row["mean"]), row["low"], row["high"])
-        words = (
-            f"The {self.metric.name}, averaged over the pool's groups, is {value}; "
-            f"with probability {chosen(level)} it lies {style.between(row['low'], row['high'])}."
-        )
-        return Answer(words, None, table)
+        lies = style.between(row["low"], row["high"])
+        if not is_exact(row["low"], row["high"]):
+            lies = f"with probability {chosen(level)} it lies {lies}"
+        return Answer(f"The {self.metric.name}, averaged over the pool's groups, is {value}; {lies}.", None, table)
 
     # --- in words
 

@@ -7,8 +7,9 @@ const value = (cell) => {
   if (text === "–") return NaN;
   if (/^under [\d.]+%$/.test(text)) return 0;
   // A number, or a range such as 5% – 12%, which goes by its low end.
-  const low = /^(?:under |over )?(\d[\d,.]*)%?(?: – .*)?$/.exec(text);
-  return low ? Number(low[1].replaceAll(",", "")) : text;
+  const low = /^(?:under |over )?([-−]?\d[\d,.]*)%?(?: – .*)?$/.exec(text);
+  const number = low ? Number(low[1].replaceAll(",", "").replace("−", "-")) : NaN;
+  return Number.isNaN(number) ? text : number;
 };
 const before = (a, b) => {
   if (typeof a === "string") return a.localeCompare(b, "en", { numeric: true });
@@ -25,7 +26,10 @@ for (const button of document.querySelectorAll("thead button")) {
     head.setAttribute("aria-sort", order);
     for (const body of head.closest("table").tBodies) {
       const rows = [...body.rows].filter((row) => !row.classList.contains("divider"));
-      const keyed = rows.map((row) => [value(row.cells[index]), row]);
+      let keyed = rows.map((row) => [value(row.cells[index]), row]);
+      // Where one is a text, such as the name 1.2.3, all are.
+      if (keyed.some(([one]) => typeof one === "string"))
+        keyed = keyed.map(([one, row]) => [Number.isNaN(one) ? one : row.cells[index].textContent.trim(), row]);
       const sign = order === "ascending" ? 1 : -1;
       keyed.sort(([a], [b]) => {
         const missing = Number.isNaN(a) - Number.isNaN(b);
