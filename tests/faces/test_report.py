@@ -379,7 +379,7 @@ def test_a_thousand_groups_stay_small() -> None:
     audit = fl.create(None, "many", many(1000), task=fl.Identify(fl.Accuracy(), lowest=10))
     audit.tell(dict.fromkeys(audit.ask(300).ids, "class number 7"))
     html = read(audit, foresee=False, draws=200).html()
-    assert html.count('<tr><th>class number') == 1000
+    assert html.count("<tr><th>class number") == 1000
     assert len(html.encode()) < 600_000
 
 

@@ -26,7 +26,7 @@ def stays_ahead(wins: NDArray[np.int64], losses: NDArray[np.int64], left: NDArra
     >>> import numpy as np
     >>> found = stays_ahead(np.array([7, 12, 3]), np.array([6, 2, 1]), np.array([8, 8, 2]))
     >>> [round(p, 3) for p in found.tolist()]
-    [0.697, 1.0, 1.0]
+    [0.661, 1.0, 1.0]
     """
     a, b = wins + BEFORE, losses + BEFORE
     need = np.maximum(-((wins - losses - left) // 2), 0)
