@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.belief import Belief
 from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
-from fewlabels.errors import Argument, SpecError, StoreError
+from fewlabels.errors import Argument, SpecError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.metrics import Accuracy, Confusion, Metric
 from fewlabels.noise import Reliability, reliability
@@ -21,7 +21,7 @@ from fewlabels.views import Views
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -109,15 +109,7 @@ class Assessment(Views):
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """The task's conclusion from the labels so far, with its probability."""
         check_level(level)
-        with self._current() as ledger:
-            adopted = ledger.adopted
-        # What is promised for every look needs items drawn at random.
-        task = self.spec.task.unguaranteed() if adopted else self.spec.task
-        belief, cells = self._answering()
-        answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
-        table = answer.table.with_settings(**self._settings(self.spec.task.metric))
-        plainly = self._plainly(answer.words, table, level, draws)
-        return Answer(answer.words, answer.probability, table, answer.groups, plainly)
+        return self.snapshot()._concluded(level, draws)  # noqa: SLF001 - of the same class
 
     def put(
         self,
@@ -359,26 +351,24 @@ class Assessment(Views):
 
     # --- inside
 
-    def _plainly(self, words: str, table: Table, level: float, draws: int) -> Callable[[], tuple[str, Table]]:
-        """A function that makes the headline and the table as pages show them.
+    def _concluded(self, level: float, draws: int) -> Answer:
+        """The answer of a snapshot, which also has it in plain words when these are wanted."""
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        # What is promised for every look needs items drawn at random.
+        task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        belief, cells = self._answering()
+        answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
+        table = answer.table.with_settings(**self._settings(self.spec.task.metric))
+        return Answer(answer.words, answer.probability, table, answer.groups, lambda: self._plainly(level, draws))
 
-        It falls back to the task's own if the log has changed or is closed.
-        """
-        seq = self._ledger.events
+    def _plainly(self, level: float, draws: int) -> tuple[str, Table]:
+        """The headline and the table of the answer as pages show them."""
+        from fewlabels.findings.finding import find
+        from fewlabels.findings.tables import readable
 
-        def plainly() -> tuple[str, Table]:
-            from fewlabels.findings.finding import find
-            from fewlabels.findings.tables import readable
-
-            try:
-                if self.seq != seq:
-                    return words, table
-                finding = find(self, level, draws)
-            except StoreError:
-                return words, table
-            return finding.headline, readable(finding.answer_table, finding.task)
-
-        return plainly
+        finding = find(self, level, draws)
+        return finding.headline, readable(finding.answer_table, finding.task)
 
     def _answering(self) -> tuple[Belief, Cells]:
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""

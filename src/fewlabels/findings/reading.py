@@ -54,11 +54,11 @@ class Row:
 class Reading:
     """The numbers that all views of an assessment share, each computed when it is first needed.
 
-    A reading is a snapshot: make another when labels have come in.
+    It reads a snapshot, so its numbers belong together: make another when labels have come in.
     """
 
     def __init__(self, audit: Assessment, level: float = 0.95, draws: int = 10_000) -> None:
-        self.audit = audit
+        self.audit = audit.snapshot()
         self.level = level
         self.draws = draws
         self.measure: Measure = measure(audit.spec.task.metric)

@@ -122,7 +122,11 @@ class Record(Labelling):
 
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
-        return self._store.shared(self.name, {})
+        events = self._store.shared(self.name, {})
+        if not self._is_snapshot:
+            return events
+        seen = {name: mark.seq for name, mark in self._ledger.seen.items()}
+        return [event for event in events if event.seq <= seen.get(event.assessment or self.name, 0)]
 
     def others(self) -> dict[str, int]:
         """How many labels count here of items that other assessments of the pool have drawn, by assessment."""

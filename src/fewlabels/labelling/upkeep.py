@@ -42,6 +42,8 @@ class Upkeep:
     this object.
     """
 
+    _is_snapshot = False
+
     def __init__(
         self,
         store: Store,
@@ -85,6 +87,8 @@ class Upkeep:
 
     def _catch_up(self) -> None:
         """Bring the ledger up to date. If somebody else has named items since, the pool is read again."""
+        if self._is_snapshot:
+            return
         try:
             catch_up(self._ledger, self._store, self.name)
         except LabelError:
@@ -104,6 +108,7 @@ class Upkeep:
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
+        assert not self._is_snapshot, "a snapshot is only read"
         with self._lock:
             if not self._ledger.seen or self._ledger.grows:
                 self._catch_up()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fewlabels.errors import StoreError
+from fewlabels.errors import InputError, StoreError
 from fewlabels.store.event import Event
 from fewlabels.store.schema import events
 
@@ -54,7 +54,7 @@ def row_of(name: str, event: Event) -> dict[str, object]:
 def storable(value: str | None, what: str) -> str | None:
     """Return the text if both databases can store it: one refuses NUL, both refuse half a character."""
     if value is not None and ("\0" in value or _halved(value)):
-        raise StoreError(f"{what} cannot be stored: {value[:40]!r} contains an invalid character. Remove it.")
+        raise InputError(f"{what} cannot be stored: {value[:40]!r} contains an invalid character. Remove it.")
     return value
 
 

@@ -122,6 +122,7 @@ def _judged(audit: Assessment, level: float) -> Judged | None:
 def dashboard(audit: Assessment) -> Dashboard:
     """Compute the dashboard of an assessment."""
     reading = Reading(audit)
+    audit = reading.audit
     finding, progress = found_in(reading), audit.by_group()
 
     def drawn(names: Sequence[str]) -> tuple[Plot, ...]:
