@@ -486,9 +486,9 @@ def steered_rank(run):
     return (draws < real - 1e-9).mean() + rng.random() * (np.abs(draws - real) < 1e-9).mean()
 
 
-def test_the_number_over_all_items_is_calibrated_after_seeking_the_worst_groups():
+@pytest.mark.parametrize("runs", [120, pytest.param(600, marks=pytest.mark.long)])
+def test_the_number_over_all_items_is_calibrated_after_seeking_the_worst_groups(runs):
     """Worlds from the hyper-prior: every rank is equally likely, however the labels were sought."""
-    runs = 300
     ranks = np.array([steered_rank(run) for run in range(runs)])
     assert abs(ranks.mean() - 0.5) < 4.5 * np.sqrt(1 / 12 / runs)
     for level in (0.5, 0.8, 0.95):
@@ -499,7 +499,7 @@ def test_the_number_over_all_items_is_calibrated_after_seeking_the_worst_groups(
 @pytest.mark.slow
 def test_without_the_slope_between_groups_that_number_would_be_too_low(monkeypatch):
     """Worlds with g around 0.7, as newsgroups has it, seen with g = 0: the test above has teeth."""
-    module, make, runs = sys.modules["fewlabels.learned.items.strips"], drawn_from_the_prior, 300
+    module, make, runs = sys.modules["fewlabels.learned.items.strips"], drawn_from_the_prior, 120
     blind, strong = KINDS.copy(), KINDS.copy()
     blind[:, 5:] = 0, 1e-3
     strong[:, 5] = 2.1  # the groups are sites: columns have a third of it
