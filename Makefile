@@ -5,6 +5,8 @@ READY := .venv/.ready
 CORE := .venv/.core
 LOWEST := .venv-lowest
 AUDIT := .venv-audit
+# Two processes. The tests of a file stay in one of them, so that what they share is built and compiled once.
+TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: env demo quick test long lowest audit lint format docs bench dist container smoke clean
 
@@ -26,22 +28,22 @@ $(BIN)/python:
 demo: $(CORE)
 	$(BIN)/fewlabels demo
 
-# Before a commit: everything but the tests marked slow.
+# Before a commit: everything but the tests marked slow or long.
 quick: env lint
-	$(BIN)/python -m pytest -m "not slow" --numprocesses 2
+	$(BIN)/python -m pytest -m "not (slow or long)" $(TWO)
 
 # Before a merge, and in continuous integration: everything but the tests marked long.
 test: env lint
-	$(BIN)/python -m pytest -m "not long" --numprocesses 2
+	$(BIN)/python -m pytest -m "not long" $(TWO)
 
 # After a change to a guarantee, and before a release: minutes of Monte Carlo about claims that `make test` samples.
 long: env
-	$(BIN)/python -m pytest -m long --numprocesses 2
+	$(BIN)/python -m pytest -m long $(TWO)
 
 # The quick tests with the lowest versions that pyproject.toml allows, in an environment of their own. Old versions use
 # what their own dependencies have deprecated since, which is not our concern here.
 lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python -m pytest -m "not slow" --numprocesses 2 \
+	$(LOWEST)/bin/python -m pytest -m "not (slow or long)" $(TWO) \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 
 $(LOWEST)/.ready: pyproject.toml scripts/lowest.py
