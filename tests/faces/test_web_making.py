@@ -644,21 +644,37 @@ def test_an_abandoned_draft_ends_by_itself_and_there_are_never_many(folder: Path
     few = drafts.Drafts(life=0.2)
     draft = few.begin("boss", (io.BytesIO(table()), "a.csv"))
     assert few.of("boss", draft.id) is draft
-    ended = threading.Event()
+    waiting = threading.Event()
     for _ in range(200):
-        if few.of("boss", draft.id) is None and not files(folder):
+        if not files(folder):
             break
-        ended.wait(0.05)
+        waiting.wait(0.05)
     assert files(folder) == []
+    assert few.of("boss", draft.id) is None
     many = drafts.Drafts()
+    kept = many.begin("in use", (io.BytesIO(table()), "a.csv"))
     for i in range(20):
         many.begin(f"owner {i}", (io.BytesIO(table()), "a.csv"))
+        assert many.of("in use", kept.id) is kept  # others give way, which were left longer
     assert len(files(folder)) == 8
     with pytest.raises(InputError):
         many.begin("boss", (io.BytesIO(b"PAR1"), "a.parquet"))
     assert len(files(folder)) == 8
     for one in list(many._drafts):
         many.end(one)
+    assert files(folder) == []
+
+
+def test_a_draft_lives_as_long_as_somebody_uses_it(folder: Path) -> None:
+    long = drafts.Drafts(life=1.0)
+    draft = long.begin("boss", (io.BytesIO(table()), "a.csv"))
+    draft.used += 1_000  # as if its owner came to it in a quarter of an hour
+    long._end_if_left(draft)  # its first hour is over
+    assert long.of("boss", draft.id) is draft
+    assert len(files(folder)) == 1
+    draft.used -= 1_000
+    long._end_if_left(draft)
+    assert long.of("boss", draft.id) is None
     assert files(folder) == []
 
 
