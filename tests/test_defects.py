@@ -46,6 +46,7 @@ DEFECTS = {
     ),
     "D9 silent connections keep everybody out": (
         "faces/test_web_trouble.py::test_silent_connections_give_way_and_are_closed",
+        "faces/test_web_trouble.py::test_the_connections_that_have_waited_longest_give_way",
         "faces/test_web_trouble.py::test_a_head_that_comes_drop_by_drop_is_not_waited_for",
     ),
     "D10 a clock that was ahead stops leases": ("store/test_keeping.py::test_a_wrong_clock_does_not_stop_leases",),
