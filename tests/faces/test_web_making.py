@@ -230,6 +230,20 @@ def test_two_files_are_two_models_as_on_the_command_line(tmp_path: Path, folder:
     assert files(folder) == []
 
 
+def test_models_with_commas_in_their_names_are_compared_by_how_often_they_are_right(folder: Path) -> None:
+    with desk() as (client, site):
+        sent = {"v1, old.csv": answers_of("old"), "v2, new.csv": answers_of("new")}
+        path = f"{upload_all(client, sent).url.path}/question"
+        asked = QUESTION | {"task": "compare-models", "groups": "whole", "a": "v2, new", "b": "v1, old", "rope": "1"}
+        refused = submit(client, path, do="make", **asked | {"metric": "f1"})
+        assert refused.status_code == 422
+        assert "Models are compared by how often they are right. Choose accuracy." in words(refused)
+        made = submit(client, path, do="make", **asked)
+        assert made.url.path == "/dashboard/tickets", words(made)
+        assert (task := fl.load(site.store, "tickets").spec.task).a == "v2, new"
+        assert task.b == "v1, old"
+
+
 def test_questions_about_one_of_several_models(folder: Path) -> None:
     with desk() as (client, site):
         path = upload_all(client, {f"{model}.csv": answers_of(model) for model in ("old", "new")}).url.path

@@ -1,8 +1,8 @@
 """Assessments that are being made in the browser: the uploaded files, what was understood, what was chosen so far.
 
 A draft is kept in this process alone, its files in a temporary folder. Both are gone when the assessment is made, when
-its owner begins another draft or gives it up, leaves it for an hour, and when the server stops. What a server that was killed
-left behind is removed by the next one.
+its owner begins another draft, gives it up or leaves it for an hour, and when the server stops. What a server that was
+killed left behind is removed by the next one.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ class DraftGoneError(HTTPException):
     def __init__(self) -> None:
         super().__init__(
             404,
-            "this draft is gone: it was finished, another was begun, it was left for an hour, or the server was started "
-            "again. If several servers share the work here, all pages of a draft must come from one. Begin again.",
+            "this draft is gone: it was finished, another was begun, it was left for an hour, or the server was "
+            "started again. If several servers share the work here, all pages of a draft must come from one. Begin "
+            "again.",
         )
 
 
