@@ -18,6 +18,7 @@ from fewlabels.learned.items.model import Trust
 from fewlabels.learned.items.strips import Factors, Strips, strips
 
 __all__ = [
+    "Factors",
     "ItemBelief",
     "LearnedBelief",
     "Strips",
