@@ -47,8 +47,8 @@ lowest: $(LOWEST)/.ready
 $(LOWEST)/.ready: pyproject.toml scripts/lowest.py
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(PYTHON) scripts/lowest.py > $(LOWEST)/pins.txt
-	# The test client of the oldest Starlette wants httpx, that of the newest httpx2.
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/pins.txt --editable . httpx
+	# The test client of the oldest Starlette wants httpx, that of the newest httpx2; MLflow wants alembic for SQLite.
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/pins.txt --editable . httpx alembic
 	touch $(LOWEST)/.ready
 
 # Looks every installed package up in a public database of known vulnerabilities. Needs the network: with --strict a
