@@ -91,13 +91,13 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.guide import read_guide, write_guide
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.pictures import pictures_shown
-    from fewlabels.cli.predictions import read_predictions
+    from fewlabels.cli.predictions import read_options, read_predictions
     from fewlabels.understanding.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
 
     name, files = _name_and_files(address, words, options["table"])
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
-    pool, understood = read_predictions(files, options, content=_content(options["content"]))
+    pool, understood = read_predictions(files, read_options(options), content=_content(options["content"]))
     guide = read_guide(options["guidelines"], options["class_descriptions"], pool.choices)
     groups, task = question(options, asked_about(options, pool))
     settings: dict[str, Any] = {
