@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _RESERVED = ("Stop",)  # a class that stands in a spec and is not a part
 
-# The only state of a module in this package: what is registered, by the name of its class, in that order.
+# What is registered, by the name of its class, in that order. Beside it modules keep caches, which change no result.
 _registry: dict[str, type[Part]] = {}
 _broken: dict[str, str] = {}
 _asked: set[str] = set()

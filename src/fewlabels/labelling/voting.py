@@ -18,7 +18,7 @@ from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, cross
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -194,10 +194,3 @@ class Chance:
 def _handed(ledger: Ledger, item: int, who: Who) -> bool:
     votes = ledger.votes.get(item)
     return votes is not None and (who in votes.handed or votes.seen_by(who))
-
-
-def checked_gold(gold: Mapping[str, str], pool: Pool) -> dict[str, str]:
-    """Gold items as they are stored; an error names an item or a class that the pool does not have."""
-    pool.positions(gold)
-    pool.class_positions(gold.values())
-    return {str(item): str(name) for item, name in gold.items()}

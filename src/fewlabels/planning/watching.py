@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.stopping import Stop, is_reached, wanted_by
-from fewlabels.tasks.snapshot import Snapshot
+from fewlabels.tasks.snapshot import Snapshot, promised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Draws at a look, and where a rule may be met; fewer, to the last number, where a draw has many numbers. From
 # 200 draws a width has a standard error of 5%, and it takes a tenth more or fewer labels to reach.
 _QUICK, _SHARP, _NUMBERS, _FEWEST = 60, 1_000, 2**20, 200
-# The target widths if no rule is set, in parts of the range of the metric.
 _LEAST = 1e-9
+# The target widths if no rule is set, in parts of the range of the metric.
 _WIDTHS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
@@ -101,8 +101,10 @@ class Watch:
         return not any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items())
 
     def _read(self, snapshot: Snapshot) -> dict[str, float]:
-        prefix = "promised_" if self._guarantee else ""
-        return {name: float(getattr(snapshot, prefix + name)) for name in self._rules}
+        """What each rule is about, in the numbers of this snapshot; with a guarantee, those that hold at every look."""
+        if self._guarantee:
+            return {name: promised(name, snapshot.task, snapshot.belief, snapshot.cells) for name in self._rules}
+        return {name: float(getattr(snapshot, name)) for name in self._rules}
 
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
         """The label count at which the value wanted was crossed between the last look and this one.

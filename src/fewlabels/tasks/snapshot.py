@@ -79,17 +79,6 @@ class Snapshot:
         """The widest interval of a group."""
         return float(self.widths.max())
 
-    @property
-    def promised_width(self) -> float:
-        """The widest interval of a group that holds at every look."""
-        low, high = sequences(self.task.metric, self.belief, self.cells, LEVEL)
-        return float((high - low)[self.task.askable(self.cells)].max())
-
-    @property
-    def promised_probability(self) -> float:
-        """The probability with which the answer is guaranteed at every look."""
-        return self.task.assurance(self.belief, self.cells) or 0.0
-
     @cached_property
     def _average(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Low and high of the average over the pool, shape () or (outcomes,)."""
@@ -148,3 +137,14 @@ class Snapshot:
     def found(self, truth: NDArray[np.float64]) -> float:
         """The share of the right answer that is named, if these are the true values."""
         return float(np.isin(self.task.right(truth[None], self.cells, self.rng)[0], self.conclusion.named).mean())
+
+
+def promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
+    """The widest interval of a group that holds at every look, or the probability that is guaranteed at every look.
+
+    The name is that of the rule: "width" or "probability".
+    """
+    if name == "probability":
+        return task.assurance(belief, cells) or 0.0
+    low, high = sequences(task.metric, belief, cells, LEVEL)
+    return float((high - low)[task.askable(cells)].max())

@@ -16,7 +16,7 @@ from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.io.source import listed, listed_pieces
-from fewlabels.understanding.predictions import score_names
+from fewlabels.understanding.options import class_list, score_names
 from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words
 from fewlabels.wording import counted
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fewlabels.io.finder import Roles
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.options import ReadOptions
 
 _MOST_MODELS = 6  # models that are described one by one
 
@@ -55,20 +56,19 @@ def model_names(files: Sequence[str], given: Sequence[str] | None) -> list[str]:
 
 def read_files(
     sources: Mapping[str, Source],
-    options: dict[str, Any],
+    options: ReadOptions,
     *,
-    classes: list[str] | None,
     content: str | None,
     columns: Sequence[str] | None,
-    groups: Sequence[str],
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read a file for each model, each with guesses of its own where there are no options; join them by id.
 
     Also how they were understood, and the columns that are not used.
     """
+    classes, groups = class_list(options.classes), options.columns_for_groups
     asked, guesses = {}, {}
     for name, source in sources.items():
-        own = {role: _there(options[option], role, source, sources) for role, option in _ROLES.items()}
+        own: dict[str, Any] = {role: _there(getattr(options, role), role, source, sources) for role in _ROLES}
         own["scores"] = score_names(own["scores"], source)
         if own["predicted"] is None and own["scores"] is None:
             own["predicted"] = _answer(name, source)
@@ -78,7 +78,9 @@ def read_files(
         if found.truth is not None and found.truth not in (found.predicted, *groups):
             source = _without(source, found.truth)  # noqa: PLW2901  (a pool never holds labels)
         guesses[name] = found
-        asked[name] = (source, _asked(found, classes, columns, source), _manner(found, options))
+        says = options if options.normalize or options.logits else found
+        manner = _manner(options, normalize=bool(says.normalize), logits=bool(says.logits))
+        asked[name] = (source, _asked(found, classes, columns, source), manner)
     pool = read_models(asked)
     used = {name for one in guesses.values() for name in _used(one)}
     unused = dict.fromkeys(name for source in sources.values() for name in source.columns if name not in used)
@@ -92,7 +94,7 @@ def read_files(
     return pool, lines, [name for name in unused if name not in groups]
 
 
-_ROLES = {"id": "id_", "scores": "scores", "predicted": "predicted", "confidence": "confidence"}
+_ROLES = ("id", "scores", "predicted", "confidence")
 
 
 def _answer(model: str, source: Source) -> str | None:
@@ -124,14 +126,13 @@ def _asked(found: Guess, classes: list[str] | None, columns: Sequence[str] | Non
     }
 
 
-def _manner(found: Guess, options: dict[str, Any]) -> Manner:
-    given = options["normalize"] or options["logits"]
+def _manner(options: ReadOptions, *, normalize: bool, logits: bool) -> Manner:
     return Manner(
-        normalize=bool(options["normalize"] if given else found.normalize),
-        logits=bool(options["logits"] if given else found.logits),
-        unlisted=options["unlisted"] == "wrong",
-        any_spelling=bool(options.get("any_spelling")),
-        never=tuple(options["never_right"]),
+        normalize=normalize,
+        logits=logits,
+        unlisted=options.unlisted == "wrong",
+        any_spelling=options.any_spelling,
+        never=options.never_right,
     )
 
 
@@ -170,14 +171,13 @@ def _by_model(guesses: Mapping[str, Guess], role: str, nothing: str) -> str:
 def read_wide(
     source: Source,
     models: Sequence[str] | None,
-    options: dict[str, Any],
+    options: ReadOptions,
     found: Guess,
     *,
-    classes: list[str] | None,
     columns: Sequence[str] | None,
-    groups: Sequence[str],
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read one file with the answers of several models; also how, and the columns that are not used."""
+    classes, groups = class_list(options.classes), options.columns_for_groups
     if found.truth is not None and found.truth not in (*(models or ()), *groups):
         source = _without(source, found.truth)  # a pool never holds labels
     asked = {"id": found.id, "scores": None, "predicted": None, "confidence": None, "classes": classes}
@@ -186,13 +186,7 @@ def read_wide(
     pools = {}
     for name, one in roles.items():
         percent = one.confidence is not None and look.unit(None, one.confidence) == "percent"
-        manner = Manner(
-            normalize=bool(options["normalize"]) or percent,
-            logits=bool(options["logits"]),
-            unlisted=options["unlisted"] == "wrong",
-            any_spelling=bool(options.get("any_spelling")),
-            never=tuple(options["never_right"]),
-        )
+        manner = _manner(options, normalize=bool(options.normalize) or percent, logits=bool(options.logits))
         check_spelling(manner, roles.values())
         pools[name] = read_one(source, one, found.content, manner, gaps=True)
     pool = join(pools, named=next(iter(roles.values())).classes is not None)

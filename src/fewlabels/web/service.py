@@ -14,7 +14,7 @@ from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
 from fewlabels.pool import NO_ANSWER
-from fewlabels.special import gammaln
+from fewlabels.special import warm_up
 from fewlabels.store.guides import Guide, Guides
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
@@ -54,7 +54,7 @@ class Service:
     """The shared state of the routes: the store's assessments by name, its people, and the settings."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        gammaln(1.0)  # it loads scipy.special: otherwise the first person who asks would wait for that
+        warm_up()  # otherwise the first person who asks would wait for it
         self.store = store
         self.settings = settings
         self.people = People(store)

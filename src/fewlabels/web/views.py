@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
 _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are higher than the column beside them
-_MOST_ROWS = 30  # groups that the dashboard lists; a page of its own has all of them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model"}
 _TEXTS = ("where", "group", "model", "a", "b", "note")
