@@ -73,10 +73,11 @@ class Sums:
         self._order = None if (np.diff(index) >= 0).all() else np.argsort(index, kind="stable")
         ordered = index if self._order is None else index[self._order]
         self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self._single = self._order is None and len(self._starts) == len(index)
 
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
         """Shape (..., values) to (..., indices). Every index has a value."""
-        if not len(self._starts):
+        if self._single:  # each value is its own sum
             return values
         return np.add.reduceat(values if self._order is None else values[..., self._order], self._starts, axis=-1)
 
