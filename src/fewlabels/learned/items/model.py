@@ -197,8 +197,8 @@ class Trust:
         # Σ w (1 + tanh)/2, and the weights of a cell add up to 1.
         shares += 1
         shares *= 0.5
-        order = rng.permutation(n)
-        return shares[order] if len(wanted) == len(all_cells) else shares[order][:, place]
+        shares = shares[rng.permutation(n)]
+        return shares if np.array_equal(place, all_cells) else shares[:, place]
 
     def _blocks(
         self, rng: np.random.Generator, n: int, strips: slice | NDArray[np.intp] = _ALL
