@@ -105,7 +105,8 @@ class Views(Record):
 
         They are the labels that are there now, or those of a ledger.
         """
-        if metric is None and groups is None and self._is_own(model) and not self.spec.strips:
+        own = groups is None or (groups is self.groups and len(groups) > 1 and at is None)
+        if own and metric in (None, self.spec.task.metric) and self._is_own(model) and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
         if at is not None or groups is None or groups.recipe != {"by": "whole"}:
             return self._viewed(metric, groups, model, at=at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING
@@ -269,6 +270,7 @@ def test_a_group_without_labels_is_never_settled() -> None:
     audit.tell({item: truth[item] for item in audit.ask(60).ids})
     report = read(audit, foresee=False)
     named = report.grounds.named[0]
+    answer = fl.tasks.Answer(report.answer.words, 0.99, report.answer.table, report.answer.groups)
     for labelled, settled in ((0, False), (1, False), (4, False), (5, True)):
         rows = tuple(
             type(row)(**{**vars(row), "labelled": labelled, "evidence": "scores", "chance": 0.99})
@@ -276,8 +278,7 @@ def test_a_group_without_labels_is_never_settled() -> None:
             else row
             for row in report.groups
         )
-        answer = fl.tasks.Answer(report.answer.words, 0.99, report.answer.table, report.answer.groups)
-        grounds = type(report.grounds)(**{**vars(report.grounds), "rows": rows, "answer": answer})
+        grounds = replace(report.grounds, rows=rows, read_answer=lambda: answer)
         assert ("settled enough to act on. " in task.next_steps(grounds, fl.tasks.grounds.Ahead())[0]) == settled
         assert (" is probably " in task.headline(grounds)) != settled
         assert ("too few labels of its own to be sure" in task.headline(grounds)) != settled

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fewlabels.cells import Cells
     from fewlabels.labelling.agreement import Agreement
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.labelling.progress import Dispute
@@ -104,6 +105,12 @@ class Record(Labelling):
     def rows(self) -> Partition:
         """What estimates have a row for: the groups, or for a question about several models each model (in each)."""
         return self._cells.partition
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the assessment's own metric and groups."""
+        asked_so = not self.spec.strips and not self.spec.task.of_models
+        return self._cells if asked_so else self.spec.cells(self.pool, self.groups)
 
     @property
     def seq(self) -> int:

@@ -158,7 +158,7 @@ def dashboard(audit: Assessment) -> Dashboard:
 
 def _columns(finding: Finding) -> tuple[Column, ...]:
     """The table of the groups, as people read it: an interval is one column, and so are labels and right ones."""
-    table = finding.answer_table if finding.task.surety else finding.estimates
+    table = finding.answer_table if finding.task.surety else finding.table
     if "mean" in table.columns:  # the groups that matter come first
         sign, means = -1 if finding.task.leading == "highest" else 1, table["mean"]
         order = sorted(range(len(means)), key=lambda i: (means[i] is None, sign * (means[i] or 0.0)))

@@ -64,6 +64,10 @@ _NO_CONFIDENCE = np.array(
 _LEAST = 0.01
 
 
+# Newton's steps at most, and a step so short that the next would change nothing.
+_NEWTON, _NEAR = 100, 1e-12
+
+
 class Sums:
     """Sums of values over those that have the same index, such as over the strips of each cell.
 
@@ -76,10 +80,11 @@ class Sums:
         self._order = None if (np.diff(index) >= 0).all() else np.argsort(index, kind="stable")
         ordered = index if self._order is None else index[self._order]
         self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self._single = self._order is None and len(self._starts) == len(index)
 
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
         """Shape (..., values) to (..., indices). Every index has a value."""
-        if not len(self._starts):
+        if self._single:  # each value is its own sum
             return values
         return np.add.reduceat(values if self._order is None else values[..., self._order], self._starts, axis=-1)
 
@@ -345,8 +350,17 @@ def intercepts(rest: NDArray[np.float64], size: NDArray[np.int64], goal: float) 
     classifier is better or worse than it says.
     """
     low, high = np.full(len(rest), -60.0), np.full(len(rest), 60.0)
-    for _ in range(60):
-        a = (low + high) / 2
-        under = expit(a[:, None] + rest) @ size < goal * size.sum()
-        low, high = np.where(under, a, low), np.where(under, high, a)
-    return (low + high) / 2
+    share = size / size.sum()
+    a = logit(goal) - rest @ share
+    for _ in range(_NEWTON):
+        chance = expit(a[:, None] + rest)
+        over, slope = chance @ share - goal, (chance * (1 - chance)) @ share
+        low, high = np.where(over < 0, a, low), np.where(over < 0, high, a)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = a - over / slope
+        # A step that leaves the bracket, as on the flat parts of σ, is a bisection instead.
+        step = np.where((step > low) & (step < high), step, (low + high) / 2)
+        if (np.abs(step - a) < _NEAR).all():
+            return step
+        a = step
+    return a
