@@ -148,7 +148,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         standing=audit.standing(),
         groups=groups,
         rows=rows,
-        rows_title="The numbers" if rows == 1 else "All models" if audit.spec.task.of_models else "All groups",
+        rows_title="The numbers" if rows == 1 else f"All {finding.words.nouns}",
         judged=_judged(audit, reading.level),
         plots=beside,
         below=below,
@@ -172,12 +172,12 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
     if "low" in values and "high" in values:
         ends = zip(values.pop("low"), values.pop("high"), strict=True)
         values["range"] = [NONE if low is None else f"{low} – {high}" for low, high in ends]
-    title = f"{chosen(table.settings.get('level', 0.95))} interval"
+    title = f"{chosen(table.settings.get('level', 0.95))} range"
     places = {name: place for place, name in enumerate(_ORDER)}
     for name in sorted(values, key=lambda one: (one == "note", places.get(one, len(places)))):
         named = title if name == "range" else _TITLES.get(name, name.replace("_", " ").capitalize())
         named = "Right" if name == "labelled" and "right" in table.columns else named
-        named = "Model" if name == "group" and finding.task.of_models else named
+        named = finding.words.noun.capitalize() if name == "group" else named
         cells = tuple(_cell(value) for value in values[name])
         columns.append(Column(named, cells, number=name not in _TEXTS, minor=name in _MINOR))
     return tuple(columns)
