@@ -216,7 +216,7 @@ def _rect(xs: Range, ys: Range, place: Frame) -> str:
 
 def _note(mark: Note, place: Frame) -> str:
     x, y = place.x(mark.x), place.y(mark.y)
-    shift = {"right": (7, 0, "start"), "left": (-7, 0, "end"), "above": (0, -11, "middle"), "on": (0, 0, "middle")}
+    shift = {"right": (7, 0, "start"), "left": (-7, 0, "end"), "corner": (7, -11, "start"), "on": (0, 0, "middle")}
     dx, dy, anchor = shift[mark.side]
     words = fitted(mark.text, 0.5 * (place.left + place.width))
     if mark.room is not None and abs(place.x(mark.x + mark.room) - x) < text_width(words):
