@@ -82,12 +82,8 @@ class Forest(Plot):
         """Explain how to read the plot."""
         thin = sum(row.thin and row.mean is not None for row in self.rows)
         empty = sum(row.mean is None for row in self.rows)
-        each = (
-            f"Each line contains the {self.measure.name} of a {self.noun}"
-            if len(self.rows) > 1
-            else "The line contains it"
-        )
-        words = f"{each} with probability {chosen(self.level)}; the dot is the best guess."
+        line = f"Each line is the {chosen(self.level)} range of a {self.noun}" if len(self.rows) > 1 else ""
+        words = f"{line or f'The line is the {chosen(self.level)} range'}; the dot is the best guess."
         if thin:
             words += f" Hollow dots: the {counted(thin, self.noun)} with hardly any labels of {_own(thin)}."
         words += f" The dashed line is the average of the {self.nouns}, weighted by size." if self._has_average else ""

@@ -84,8 +84,8 @@ class Ranking(Plot):
     def caption(self) -> str:
         """Explain how to read the plot."""
         return (
-            f"Rank 1 has the {self.end}. Each line contains the rank of a {self.noun} with probability "
-            f"{chosen(self.level)}. {self.nouns.capitalize()} whose lines overlap cannot be told apart yet."
+            f"Rank 1 has the {self.end}. Each line is the {chosen(self.level)} range of a {self.noun}. "
+            f"{self.nouns.capitalize()} whose lines overlap cannot be told apart yet."
         )
 
     def finding(self) -> str:

@@ -107,8 +107,8 @@ class Verdicts(Plot):
     def caption(self) -> str:
         """Explain how to read the plot."""
         side = "at least" if self.at_least else "at most"
-        holds = f"with probability {chosen(self.level)}" + (", however often you look" if self.guarantee else "")
-        words = f"Each line contains the {self.measure} of a {self.noun} {holds}; the mark is the best guess. "
+        holds = ", valid however often you look" if self.guarantee else ""
+        words = f"Each line is the {chosen(self.level)} range of a {self.noun}{holds}; the mark is the best guess. "
         words += f"The dashed line is what must be reached: {side} {self._style.stated(self.line)}. "
         return words.rstrip()
 
