@@ -85,7 +85,8 @@ class Forest(Plot):
         line = f"Each line is the {chosen(self.level)} range of a {self.noun}" if len(self.rows) > 1 else ""
         words = f"{line or f'The line is the {chosen(self.level)} range'}; the dot is the best guess."
         if thin:
-            words += f" Hollow dots: the {counted(thin, self.noun)} with hardly any labels of {_own(thin)}."
+            which = f"s: the {counted(thin, self.noun)} with hardly any labels of their own."
+            words += f" Hollow dot{which if thin > 1 else f': a {self.noun} with hardly any labels of its own.'}"
         words += f" The dashed line is the average of the {self.nouns}, weighted by size." if self._has_average else ""
         return words + (f" {counted(empty, self.noun)} without items." if empty else "")
 
@@ -150,10 +151,6 @@ class Forest(Plot):
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
         keys += [Key("average", "muted", "dash")] if self._has_average else []
         return tuple(keys)
-
-
-def _own(count: int) -> str:
-    return "its own" if count == 1 else "their own"
 
 
 def ordered(rows: Sequence[Row], named: Sequence[str], *, highest: bool) -> tuple[Row, ...]:
