@@ -19,7 +19,7 @@ from fewlabels.store import Store
 from fewlabels.store.people import People
 from tests.support.browser import QUIET, browser_of_this_machine, running
 
-_WIDE, _HIGH = 1000, 720
+_WIDE, _HIGH = 1000, 880
 
 
 def clothes(address: Path) -> tuple[fl.Assessment, str]:
@@ -51,7 +51,7 @@ def take(out: Path) -> None:
             page.goto(f"{server.address}/sign-in#{token}")
             page.get_by_role("button", name="Shirt", exact=True).wait_for()
             page.wait_for_load_state("networkidle")
-            page.screenshot(path=out / "label.png", clip={"x": 0, "y": 0, "width": _WIDE, "height": _HIGH - 180})
+            page.screenshot(path=out / "label.png", clip={"x": 0, "y": 0, "width": _WIDE, "height": _HIGH - 290})
         browser.close()
         audit.close()
 
