@@ -1,4 +1,7 @@
-"""Take the pictures of README.md with the current code: the report and the page for labelling, of the built-in clothes.
+"""Make the pictures of README.md and docs/plots.md with the current code.
+
+Those of the README show the report and the page for labelling, of the built-in clothes; those of docs/plots.md are the
+plots of the gallery.
 
     python -m scripts.pictures [--out docs/pictures]
 
@@ -17,6 +20,7 @@ from playwright.sync_api import sync_playwright
 import fewlabels as fl
 from fewlabels.store import Store
 from fewlabels.store.people import People
+from scripts.site import drawings
 from tests.support.browser import QUIET, browser_of_this_machine, running
 
 _WIDE, _HIGH = 1000, 880
@@ -56,7 +60,16 @@ def take(out: Path) -> None:
         audit.close()
 
 
+def draw(out: Path) -> None:
+    """Draw the plots that the documentation shows."""
+    for kind, drawn, _ in drawings():
+        if (out / f"{kind}.svg").exists():
+            drawn.save(out / f"{kind}.svg")
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Take the pictures of README.md.")
+    parser = argparse.ArgumentParser(description="Make the pictures of README.md and docs/plots.md.")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "pictures")
-    take(parser.parse_args().out)
+    folder = parser.parse_args().out
+    take(folder)
+    draw(folder)
