@@ -36,6 +36,7 @@ PREDICTED = "predicted"
 """The name of the judge whose verdicts are the predictions."""
 _DRAWS = 4_000
 _STREAM = 0x6A7564  # the generator of these draws is apart from all others
+_ABREAST = 3  # judges that stand side by side
 _TITLES = {
     "says pass": "it passes",
     "true pass rate": "people would pass",
@@ -276,6 +277,15 @@ def judge_rows(table: Table) -> list[list[str]]:
         counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}"
         cells.append(f"{write(row['mean'])}{range_}{counts}")
     return [head, *found.values()]
+
+
+def judge_sheet(table: Table) -> list[list[str]]:
+    """The table for pages: up to three judges stand side by side, with a row for each measure; more are rows."""
+    head, *rows = judge_rows(table)
+    if len(rows) > _ABREAST:
+        return [head, *rows]
+    names = [who if group == "all" else f"{who}, {group}" for who, group, *_ in rows]
+    return [["measure", *names], *([title, *(row[i] for row in rows)] for i, title in enumerate(head) if i > 1)]
 
 
 def _kappa(value: float) -> str:

@@ -149,7 +149,7 @@ class Overall:
     @property
     def name(self) -> str:
         """What it is a number of."""
-        return f"{self.of}, over all items" if self.target == "pool" else f"{self.of}, over all items like these"
+        return f"{self.of} overall" if self.of == "Right" else f"{self.of}, overall"
 
     @property
     def value(self) -> str:
