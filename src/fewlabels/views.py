@@ -10,6 +10,7 @@ from fewlabels.belief import Belief, Strata
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.labelling.record import Record
 from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
+from fewlabels.named import groups_from, metric_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.partition import Partition, cross, partition_from_recipe, whole
 from fewlabels.rectified import rectified
@@ -61,8 +62,8 @@ class Views(Record):
 
     def _view(
         self,
-        metric: Metric | None,
-        groups: Partition | None,
+        metric: Metric | str | None,
+        groups: Partition | str | None,
         model: str | None = None,
         *,
         at: Ledger | None = None,
@@ -71,6 +72,8 @@ class Views(Record):
 
         They are the labels that are there now, or those of a ledger.
         """
+        metric = None if metric is None else metric_from(metric, self.pool_of(model))
+        groups = None if groups is None else groups_from(groups, self.pool_of(model))
         if metric is None and groups is None and self._is_own(model) and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
         if at is not None or groups is None or groups.recipe != {"by": "whole"}:
