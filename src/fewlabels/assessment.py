@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -56,12 +57,11 @@ class Assessment(Views):
     """
 
     def __repr__(self) -> str:
-        with self._current() as ledger:
-            pending = int(ledger.pending.sum())
-            return (
-                f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups, "
-                f"{ledger.labelled:,} labels, {pending:,} pending>"
-            )
+        # A debugger shows it at any time: it says what was read last, and reads nothing.
+        ledger = self._ledger
+        read = f", {ledger.labelled:,} labels, {int(ledger.pending.sum()):,} pending" if ledger.seen else ""
+        closed = ", closed" if self._store.database.is_closed else ""
+        return f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups{read}{closed}>"
 
     # --- reading
 
@@ -104,9 +104,13 @@ class Assessment(Views):
         groups: Partition | str | None = None,
         model: str | None = None,
     ) -> NDArray[np.float64]:
-        """Draws of the metric from its posterior, shape (n, groups): for results that no method computes."""
+        """Draws of the metric from its posterior, shape (n, groups): for results that no method computes.
+
+        There are fewer than n where they would be more than 67 million numbers, as with a confusion matrix of hundreds
+        of classes, but at least 200: the shape of the array says how many. It is yours to change.
+        """
         metric, belief, cells = self._view(metric, groups, model)
-        return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief))
+        return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief)).copy()
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """The task's conclusion from the labels so far, with its probability."""
@@ -357,17 +361,11 @@ class Assessment(Views):
         put = [Rule(rule) if isinstance(rule, str) else rule for rule in rules]
         return write(read(self, level, rules=put, content=content), path)
 
-    def close(self) -> None:
-        """Close the database, unless it was passed in open."""
-        self._supply.close()
-        if not self._shared:
-            self._store.close()
-
     def _repr_html_(self) -> str:
-        """The summary that a notebook shows, as on the first lines of the report."""
+        """The summary that a notebook shows, as on the first lines of the report; one line if it is closed."""
         from fewlabels.report.notebook import notebook
 
-        return notebook(self)
+        return f"<p>{escape(repr(self))}</p>" if self._store.database.is_closed else notebook(self)
 
     # --- inside
 

@@ -269,6 +269,11 @@ def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
     if pool.unanswered:  # a missing answer is in no map
         classes = {NO_ANSWER: NO_ANSWER, **classes}
     missing = [name for name in pool.classes if name not in classes]
+    if missing and isinstance(next(iter(classes.values()), ""), (list, tuple, set)):
+        raise InputError(
+            "by_map() takes the group of each class. Got the classes of each group; write "
+            "{name: group for group, names in classes.items() for name in names} instead."
+        )
     if missing:
         raise InputError(
             f"by_map() has no group for the class {missing[0]!r}"

@@ -17,6 +17,7 @@ import fewlabels as fl
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+anything: Any = fl  # mypy would refuse these mistakes as well
 SOURCE = Path(fl.__file__).parent
 SCORES = np.tile([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]], (20, 1))
 POOL = fl.read_pool(
@@ -29,31 +30,41 @@ def audit() -> fl.Assessment:
 
 
 MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
-    "a Series of predictions": (lambda _: fl.read_pool(pd.Series(["cat", "dog"])), r'Series .* "predicted": series'),
-    "a Polars Series": (lambda _: fl.read_pool(pl.Series(["cat", "dog"])), r'Series .* "predicted": series'),
+    "a Series of predictions": (
+        lambda _: anything.read_pool(pd.Series(["cat", "dog"])),
+        r'Series .* "predicted": series',
+    ),
+    "a Polars Series": (lambda _: anything.read_pool(pl.Series(["cat", "dog"])), r'Series .* "predicted": series'),
     "labels without ids": (lambda a: a.tell(pd.Series(["cat"])), r"set_index\('id'\)\['label'\]"),
     "labels of Polars without ids": (lambda a: a.tell(pl.Series(["cat"])), "Pass the frame with both columns"),
-    "a number for a name": (lambda _: fl.create(None, 3, POOL), "name of an assessment must be a text. Got 3"),
-    "the pool first": (lambda _: fl.create(POOL, "x", POOL), "address of a database comes first.*Got <Pool"),
-    "an array for a pool": (lambda _: fl.create(None, "x", SCORES), r"read_pool.*an ndarray of shape \(60, 3\)"),
-    "a plan of an array": (lambda _: fl.plan(SCORES), r"'pool' of plan\(\) must be a pool"),
-    "groups of an array": (lambda _: fl.by_predicted(SCORES), r"'pool' of by_predicted\(\) must be a pool"),
-    "crossed names": (lambda _: fl.cross("sex", "predicted"), r"argument of cross\(\) must be a partition"),
-    "one budget": (lambda _: fl.plan(POOL, budgets=20), r"'budgets' of plan\(\) are a list, such as \[50, 200\]"),
-    "a forecast of a pool": (lambda _: fl.forecast(POOL), r"forecast\(\) must be an assessment, such as load"),
+    "a number for a name": (lambda _: anything.create(None, 3, POOL), "name of an assessment must be a text. Got 3"),
+    "the pool first": (lambda _: anything.create(POOL, "x", POOL), "address of a database comes first.*Got <Pool"),
+    "an array for a pool": (lambda _: anything.create(None, "x", SCORES), r"read_pool.*an ndarray of shape \(60, 3\)"),
+    "a plan of an array": (lambda _: anything.plan(SCORES), r"'pool' of plan\(\) must be a pool"),
+    "groups of an array": (lambda _: anything.by_predicted(SCORES), r"'pool' of by_predicted\(\) must be a pool"),
+    "crossed names": (lambda _: anything.cross("sex", "predicted"), r"argument of cross\(\) must be a partition"),
+    "one budget": (lambda _: anything.plan(POOL, budgets=20), r"'budgets' of plan\(\) are a list, such as \[50, 200\]"),
+    "a forecast of a pool": (lambda _: anything.forecast(POOL), r"forecast\(\) must be an assessment, such as load"),
     "a text as a task": (lambda a: a.put("accuracy"), r"'task' of put\(\) must be a task, such as Estimate"),
     "a class as a metric": (lambda a: a.estimates(metric=fl.Recall), r"Got the class Recall instead. Write Recall\("),
-    "a class as a task": (lambda _: fl.create(None, "x", POOL, task=fl.Estimate), r"Write Estimate\("),
-    "people of a file": (lambda _: fl.People("x.db"), r"'store' of People\(\) must be an open database"),
+    "a class as a task": (lambda _: anything.create(None, "x", POOL, task=fl.Estimate), r"Write Estimate\("),
+    "people of a file": (lambda _: anything.People("x.db"), r"'store' of People\(\) must be an open database"),
     "half a draw": (lambda a: a.estimates(draws=10.5), "draws must be a whole number of at least 1. Got 10.5"),
     "draws in words": (lambda a: a.draws("many"), "draws must be a whole number"),
-    "pairs for annotations": (lambda a: fl.tell_annotations(a, [("i0", "cat")]), r"Annotation\('item-7', 'cat'"),
+    "pairs for annotations": (lambda a: anything.tell_annotations(a, [("i0", "cat")]), r"Annotation\('item-7', 'cat'"),
     "a metric that is not": (lambda a: a.estimates(metric="acuracy"), "metric='acuracy' is not known. Did.*'accuracy'"),
     "a column by its name": (lambda a: a.estimates(groups="sex"), "groups='sex' .*Did you mean 'column:sex'"),
     "a list of groups": (lambda a: a.estimates(groups=["cat"]), r"'groups' must be a partition.*Got \['cat'\]"),
     "a rule that is not": (lambda a: a.check("acuracy >= 0.9"), "metric='acuracy' is not known"),
     "one group in only": (lambda a: a.check("accuracy >= 0.9", only="cat"), r"write \['cat'\] instead"),
-    "one group to certify": (lambda _: fl.Certify(fl.Accuracy(), at_least=0.9, only="cat"), r"write \['cat'\] instead"),
+    "one group to certify": (
+        lambda _: anything.Certify(fl.Accuracy(), at_least=0.9, only="cat"),
+        r"write \['cat'\] instead",
+    ),
+    "groups with their classes": (
+        lambda _: anything.by_map(POOL, {"pet": ["cat", "dog"]}),
+        "takes the group of each class",
+    ),
     "no judge": (lambda a: a.judges(), "has no judge.*evidence="),
     "fewer than no confusions": (lambda a: a.confusions(-3), r"'most' of confusions\(\) must be a whole number"),
 }
@@ -66,6 +77,12 @@ def test_a_mistake_is_refused_in_words(mistake: str) -> None:
         call(audit())
     assert len(str(refusal.value)) < 700
     assert "--" not in str(refusal.value)
+
+
+def test_a_misspelt_name_of_the_package_is_guessed() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'Acuracy'\. Did you mean 'Accuracy'"):
+        _ = fl.Acuracy
+    assert not hasattr(fl, "_private")
 
 
 def test_a_method_is_a_name_or_a_method() -> None:
@@ -119,6 +136,45 @@ def test_groups_and_metrics_are_objects_or_names() -> None:
     assert fl.create(None, "x", POOL, "column:sex").groups.names == ("f", "m")
 
 
+# --- what an assessment is like as an object
+
+
+def test_with_closes_what_it_opened_and_nothing_else(tmp_path: Path) -> None:
+    with fl.create(tmp_path / "a.db", "pets", POOL) as a:
+        a.tell(dict.fromkeys(a.ask(2).ids, "cat"))
+    with pytest.raises(fl.StoreError, match="was closed"):
+        a.estimates()
+    with fl.Store(tmp_path / "a.db") as store:
+        with fl.load(store) as again:
+            assert again.labelled == 2
+        assert again.labelled == 2  # the store was passed in open
+    with pytest.raises(fl.StoreError, match="was closed"):
+        store.names()
+
+
+def test_a_repr_reads_nothing_and_never_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = fl.create(tmp_path / "a.db", "pets", POOL)
+    a.tell(dict.fromkeys(a.ask(2).ids, "cat"))
+    loaded = fl.load(tmp_path / "a.db")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(a._store.database), "reading", None)
+        assert repr(a).endswith("of 3 groups, 2 labels, 0 pending>")
+        assert repr(loaded).endswith("of 3 groups>")  # nothing is known before it is read
+    assert loaded.labelled == 2
+    assert repr(loaded) == repr(a)
+    for one in (a, loaded):
+        one.close()
+        assert repr(one).endswith("2 labels, 0 pending, closed>")
+        assert one._repr_html_().startswith("<p>&lt;Assessment")
+
+
+def test_draws_are_the_callers() -> None:
+    a = audit()
+    first = a.draws(50)
+    first *= 100
+    assert a.draws(50).max() <= 1
+
+
 # --- the words of the library are those of Python
 
 FACES = {"cli", "web", "understanding", "paper", "pytest_plugin.py"}
@@ -133,10 +189,8 @@ def test_only_the_command_line_speaks_of_options() -> None:
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
-        texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-        found += [
-            f"{file.relative_to(SOURCE)}:{text.lineno}: {text.value}"
-            for text in texts
-            if re.search(r"--[a-z]", text.value) and id(text) not in plain and not ELSEWHERE.search(text.value)
-        ]
+        for node in ast.walk(tree):
+            text = node.value if isinstance(node, ast.Constant) and id(node) not in plain else ""
+            if isinstance(text, str) and re.search(r"--[a-z]", text) and not ELSEWHERE.search(text):
+                found.append(f"{file.relative_to(SOURCE)}: {text}")
     assert found == [], "say it with errors.Argument, which every face spells in its own way"

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -288,8 +288,14 @@ class Store(Reading):
         return verifying.verify(self, head, progress)
 
     def close(self) -> None:
-        """Close the connections; a store in memory is lost."""
+        """Close the connections; a store in memory is lost. `with Store("audit.db") as store:` does it at the end."""
         self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def _digest(first: bytes, mark: Mark, data: bytes) -> bytes:
