@@ -9,8 +9,7 @@ import numpy as np
 
 from fewlabels.anytime import Bets, pool_sequence, population_sequence
 from fewlabels.belief import Belief
-from fewlabels.checks import number_in
-from fewlabels.errors import InputError
+from fewlabels.checks import number_in, whole_number
 from fewlabels.special import betaincinv
 from fewlabels.table import Table
 
@@ -36,8 +35,7 @@ _AVERAGED = 2**30  # numbers of which averages over all cells are made: they are
 
 def affordable(draws: int, belief: Believed) -> int:
     """The number of draws asked for, or fewer (at least 200) where one draw has a hundred thousand numbers."""
-    if draws < 1:
-        raise InputError(f"The number of draws must be at least 1, such as 10_000. Got {draws!r} instead.")
+    draws = whole_number(draws, "The number of draws")
     return min(draws, max(_IN_ALL // max(belief.numbers, 1), _FEWEST))
 
 

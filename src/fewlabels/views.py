@@ -12,6 +12,7 @@ from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.labelling.record import Record
 from fewlabels.labelling.twin import twin
 from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
+from fewlabels.named import groups_from, metric_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.partition import Partition, cross, partition_from_recipe, whole
 from fewlabels.rectified import rectified
@@ -95,8 +96,8 @@ class Views(Record):
 
     def _view(
         self,
-        metric: Metric | None,
-        groups: Partition | None,
+        metric: Metric | str | None,
+        groups: Partition | str | None,
         model: str | None = None,
         *,
         at: Ledger | None = None,
@@ -105,6 +106,8 @@ class Views(Record):
 
         They are the labels that are there now, or those of a ledger.
         """
+        metric = None if metric is None else metric_from(metric, self.pool_of(model))
+        groups = None if groups is None else groups_from(groups, self.pool_of(model))
         own = groups is None or (groups is self.groups and len(groups) > 1 and at is None)
         if own and metric in (None, self.spec.task.metric) and self._is_own(model) and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells

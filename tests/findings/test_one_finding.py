@@ -19,6 +19,7 @@ from fewlabels.findings.finding import Finding, find
 from fewlabels.findings.tables import readable
 from fewlabels.report import Report, read
 from fewlabels.report.markdown import escaped
+from fewlabels.table import _cell
 from fewlabels.web.pages import environment
 from fewlabels.web.views import dashboard
 from fewlabels.wording import Style
@@ -185,7 +186,7 @@ def test_a_notebook_has_the_sentence_and_the_numbers(name: str) -> None:
     page, answer = audit._repr_html_(), audit.answer()
     assert all(sentence in unescape(page) for sentence in sentences(finding))
     shown = readable(finding.estimates, finding.task)
-    assert cells_of(page) == [list(shown.columns), *shown._cells(len(shown))[1]]
+    assert cells_of(page) == [list(shown.columns), *([_cell(value) for value in row.values()] for row in shown)]
     assert repr(answer) == f"{finding.headline}\n\n{answer.table}"
     assert finding.headline in unescape(answer._repr_html_())
     shown = readable(finding.answer_table, finding.task)

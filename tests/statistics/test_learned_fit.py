@@ -346,3 +346,29 @@ def test_few_strips_are_as_good_as_many_where_nearly_all_items_are_sure(monkeypa
     many = found()
     assert few[:, 0] == pytest.approx(many[:, 0], abs=0.002)
     assert few[:, 1] == pytest.approx(many[:, 1], rel=0.1)
+
+
+@pytest.mark.parametrize("goal", [1e-4, 0.3, 0.9, 0.9999])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 20.0])
+def test_intercepts_are_those_of_bisection(goal, spread):
+    rng = np.random.default_rng(1)
+    rest, size = rng.normal(0, spread, (3, 200)), rng.integers(1, 50, 200)
+    low, high = np.full(3, -60.0), np.full(3, 60.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        under = expit(middle[:, None] + rest) @ size < goal * size.sum()
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    # The share itself is known to 1e-16, and σ is as flat as 1e-4 here.
+    assert intercepts(rest, size, goal) == pytest.approx(low, abs=1e-9)
+
+
+def test_draws_of_some_cells_are_those_of_all():
+    said = {"predicted": [i % 7 for i in range(300)], "confidence": [(i % 13 + 1) / 14 for i in range(300)]}
+    pool = fl.read_pool(said)
+    belief = fl.Learned().on(fl.Accuracy().cells(pool, fl.by_predicted(pool)), "population").blank()
+    assert isinstance(belief, trust.ItemBelief)
+    model = belief.model
+    every = model.shares(np.random.default_rng(2), 50, model.strips.size)
+    for some in (np.array([4, 1, 4]), np.arange(20) % 7):
+        few = model.shares(np.random.default_rng(2), 50, model.strips.size, some)
+        assert few == pytest.approx(every[:, some], abs=1e-12)

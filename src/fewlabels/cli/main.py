@@ -73,7 +73,8 @@ _PLACES = {name: place for section in COMMANDS.values() for name, place in secti
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
     "normalize", "logits", "adopt", "models", "model", "unlisted", "any_spelling", "positive",
-    "evidence", "never_right", "table", "any_size", "noisy",
+    "evidence", "never_right", "table", "any_size", "noisy", "metric", "groups", "task", "prior", "policy",
+    "target", "items",
 )  # fmt: skip
 
 

@@ -128,16 +128,15 @@ def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) 
     """Print how good the judges are against people."""
     from fewlabels.cli.common import emit, emit_json, talk
     from fewlabels.errors import SpecError
-    from fewlabels.findings.judges import in_words, judge_rows
-    from fewlabels.named import groups_from
+    from fewlabels.findings.judges import in_words, judge_rows, judges_of
     from fewlabels.table import Table
 
-    table = audit.judges(level=level, groups=groups_from(groups, audit.pool) if groups else None)
-    if not len(table):
+    if not judges_of(audit):
         raise SpecError(
             f"{audit.name!r} has no judge: no evidence column holds two verdicts such as pass and fail. Begin another "
             "assessment, with --verdict NAME for the judge itself or --evidence NAME for one of the answers."
         )
+    table = audit.judges(level=level, groups=groups or None)
     if as_json:
         emit_json({"judges": list(table.rows()), "settings": dict(table.settings)})
         return

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError, SpecError
+from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.estimates import check_level
 from fewlabels.findings.classes import summed_up
 from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.measures import FEW
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
-from fewlabels.named import class_named
+from fewlabels.named import class_named, groups_from
 from fewlabels.opposites import positive_of
 from fewlabels.table import Table
 from fewlabels.tasks.grounds import SAFE
@@ -107,7 +107,7 @@ def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[n
 
 def read_fairness(
     audit: Assessment,
-    groups: Partition | None = None,
+    groups: Partition | str | None = None,
     *,
     positive: str | None = None,
     reference: str | None = None,
@@ -124,11 +124,12 @@ def read_fairness(
     """
     check_level(level)
     pool = audit.pool_of(model)
-    groups = groups or audit.groups_of(model)
+    groups = audit.groups_of(model) if groups is None else groups_from(groups, pool)
     if (groups.sizes > 0).sum() < 2:
         raise SpecError(
-            "A fairness table needs at least two groups with items. Name a column that divides them, with "
-            "--groups column:NAME or by_column(pool, name)."
+            "A fairness table needs at least two groups with items. Name a column that divides them, as in ",
+            Argument("groups", "column:NAME"),
+            ".",
         )
     against = None if reference is None else groups.position(reference)
     reference = THE_REST if against is None else groups.names[against]

@@ -16,6 +16,7 @@ import pyarrow as pa
 from fewlabels.estimates import affordable, interval, value_draws
 from fewlabels.evidence import verdicts
 from fewlabels.metrics import Prevalence
+from fewlabels.named import groups_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.opposites import passing
 from fewlabels.partition import Partition, items_of, whole
@@ -87,12 +88,12 @@ def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
     return _passed(said, words.index(good))
 
 
-def judge_table(audit: Assessment, level: float, groups: Partition | None = None, draws: int = _DRAWS) -> Table:
+def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None, draws: int = _DRAWS) -> Table:
     """Each judge against people, over all items and in each group: a row for each measure.
 
     Columns: judge, group, measure; k and of, the labels behind it; mean, low and high.
     """
-    groups = audit.groups if groups is None else groups
+    groups = audit.groups if groups is None else groups_from(groups, audit.pool)
     parts = [whole(audit.pool), *([groups] if len(groups) > 1 else [])]
     rows = [
         {"judge": judge.name, "group": group, **row}

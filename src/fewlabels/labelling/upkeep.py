@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -82,6 +82,20 @@ class Upkeep:
         """A ledger that has read nothing yet, of these cells or of those in which items are asked for."""
         metric, overlap = self.spec.task.metric, self.spec.overlap
         return Ledger(self.pool, metric, cells or self._cells, overlap, self.name, self._askers.reads)
+
+    # --- open and closed
+
+    def close(self) -> None:
+        """Close the database, unless it was passed in open. `with load("audit.db") as audit:` does it at the end."""
+        self._supply.close()
+        if not self._shared:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     # --- reading and writing
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from fewlabels.checks import of_kind
 from fewlabels.errors import InputError, StoreError
 from fewlabels.store.event import Event
 from fewlabels.store.schema import events
@@ -49,6 +50,17 @@ def row_of(name: str, event: Event) -> dict[str, object]:
         "key": storable(event.key, "the key of a call"),
         "place": event.place,
     }
+
+
+def check_new_name(name: str) -> str:
+    """Return the name if an assessment can be called so."""
+    of_kind(name, str, "The name of an assessment")
+    if not name:
+        raise InputError("an assessment needs a name, such as 'worst-classes'.")
+    if name in (".", ".."):  # a browser takes them for folders, and would never ask for their pages
+        raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
+    storable(name, "the name")
+    return name
 
 
 def storable(value: str | None, what: str) -> str | None:
