@@ -47,10 +47,15 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool as Pool
     from fewlabels.priors import Informed as Informed
     from fewlabels.priors import Learned as Learned
+    from fewlabels.priors import Prior as Prior
     from fewlabels.priors import Uniform as Uniform
+    from fewlabels.simulation.methods import Method as Method
     from fewlabels.simulation.study import simulate as simulate
     from fewlabels.stopping import Stop as Stop
+    from fewlabels.store import DamagedError as DamagedError
     from fewlabels.store import Store as Store
+    from fewlabels.store import UnsureError as UnsureError
+    from fewlabels.store.address import NoFileError as NoFileError
     from fewlabels.store.people import People as People
     from fewlabels.table import Table as Table
     from fewlabels.tasks import *  # noqa: F403
@@ -80,16 +85,21 @@ _NAMES = {
     ),
     "io": ("read_labels", "read_pool"),
     "labelling.batch": ("Batch", "Request"),
+    "metrics": ("Metric",),
     "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),
     "parts": ("register",),
     "planning": ("forecast", "plan"),
+    "policies": ("Policy",),
     "pool": ("Pool",),
+    "priors": ("Prior",),
+    "simulation.methods": ("Method",),
     "simulation.study": ("simulate",),
     "stopping": ("Stop",),
-    "store": ("Store",),
+    "store": ("DamagedError", "Store", "UnsureError"),
+    "store.address": ("NoFileError",),
     "store.people": ("People",),
     "table": ("Table",),
-    "tasks": ("Answer",),
+    "tasks": ("Answer", "Task"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -110,7 +110,8 @@ class Assessment(Views):
         of classes, but at least 200: the shape of the array says how many. It is yours to change.
         """
         metric, belief, cells = self._view(metric, groups, model)
-        return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief)).copy()
+        drawn = value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief))
+        return drawn if drawn.flags.writeable else drawn.copy()
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """The task's conclusion from the labels so far, with its probability."""

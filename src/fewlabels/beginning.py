@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import os
 
     from fewlabels.belief import Target
+    from fewlabels.io.labels import Labels
 
 
 def create(
@@ -47,7 +48,7 @@ def create(
     model: str | None = None,
     noisy: bool = False,
     labels_right: float | None = None,
-    gold: Any = None,
+    gold: Labels | None = None,
     gold_rate: float = 0.1,
 ) -> Assessment:
     """Begin an assessment.

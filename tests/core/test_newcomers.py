@@ -120,6 +120,13 @@ def test_a_series_by_id_is_told() -> None:
         a.tell(pd.Series(["cat", "dog"], index=[ids[1], ids[1]]))
 
 
+def test_what_is_no_labels_is_refused_by_mypy_as_well() -> None:
+    with pytest.raises(fl.InputError, match="cannot read int objects"):
+        audit().tell(3)  # type: ignore[arg-type]  # mypy says so where this comment becomes unused
+    assert audit().tell(pd.DataFrame({"id": ["i0"], "label": ["cat"]}), adopt=True) == 1
+    assert audit().tell(pl.DataFrame({"id": ["i0"], "label": ["cat"]}), adopt=True) == 1
+
+
 def test_groups_and_metrics_are_objects_or_names() -> None:
     a, sex = audit(), fl.by_column(POOL, "sex")
     a.tell(dict.fromkeys(a.ask(12).ids, "cat"))
@@ -134,6 +141,8 @@ def test_groups_and_metrics_are_objects_or_names() -> None:
     assert a.put(task, "column:sex").table.columns == a.put(task, sex).table.columns
     assert a.check("accuracy >= 0.5", groups=sex).words == a.check("accuracy >= 0.5", groups="column:sex").words
     assert fl.create(None, "x", POOL, "column:sex").groups.names == ("f", "m")
+    with pytest.raises(fl.SpecError, match=r"metric that is one share.*With Recall"):
+        a.check_promise("recall:cat", "column:sex")
 
 
 # --- what an assessment is like as an object

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fewlabels.io.labels import Labels
     from fewlabels.policies import Policy
 
 KNOWN = zoo()
@@ -182,14 +183,15 @@ def test_what_is_not_out_cannot_be_withdrawn(audit: fl.Assessment) -> None:
     assert _log(audit) == before
 
 
-@pytest.mark.parametrize("shape", ["csv", "pandas", "polars", "columns", "mapping"])
+@pytest.mark.parametrize("shape", ["csv", "pandas", "series", "polars", "columns", "mapping"])
 def test_labels_come_in_many_shapes(audit: fl.Assessment, tmp_path: Path, shape: str) -> None:
     told = KNOWN.labels(audit.ask(4).ids)
     columns = {"id": list(told), "label": list(told.values())}
     path = tmp_path / "labels.csv"
     pd.DataFrame(columns).to_csv(path, index=False)
-    shapes = {"csv": path, "pandas": pd.DataFrame(columns), "polars": pl.DataFrame(columns), "columns": columns}
-    assert audit.tell(shapes.get(shape, told)) == 4
+    shapes: dict[str, Labels] = {"csv": path, "polars": pl.DataFrame(columns), "columns": columns, "mapping": told}
+    shapes |= {"pandas": pd.DataFrame(columns), "series": pd.Series(told)}
+    assert audit.tell(shapes[shape]) == 4
     assert audit.labels() == dict(sorted(told.items()))
 
 

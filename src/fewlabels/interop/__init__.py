@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from fewlabels.interop.annotations import tell_annotations as tell_annotations
     from fewlabels.interop.arviz import to_datatree as to_datatree
     from fewlabels.interop.estimator import pool_from_estimator as pool_from_estimator
-    from fewlabels.interop.label_studio import read_label_studio as read_label_studio
     from fewlabels.interop.label_studio import write_label_studio as write_label_studio
     from fewlabels.interop.labelling_programs import read_annotations as read_annotations
+    from fewlabels.interop.labelling_programs import read_label_studio as read_label_studio
     from fewlabels.interop.labelling_programs import write_tasks as write_tasks
     from fewlabels.interop.tracking import log_results as log_results
 
@@ -23,7 +23,7 @@ _PLACES = {
     "log_results": "tracking",
     "pool_from_estimator": "estimator",
     "read_annotations": "labelling_programs",
-    "read_label_studio": "label_studio",
+    "read_label_studio": "labelling_programs",
     "tell_annotations": "annotations",
     "to_datatree": "arviz",
     "write_label_studio": "label_studio",

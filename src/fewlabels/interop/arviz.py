@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError, needs
+from fewlabels.named import metric_from
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _CHAINS = 4  # the draws are independent; ArviZ's diagnostics want several chains
 
 
-def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | None = None) -> xr.DataTree:
+def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | str | None = None) -> xr.DataTree:
     """The posterior of a metric in each group: dimensions (chain, draw, group), and `true` for a confusion matrix.
 
     The draws are independent, laid out as four chains, so that ArviZ's summaries, plots and diagnostics work.
@@ -27,7 +28,7 @@ def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | None =
     draws
         How many in all; a multiple of 4.
     metric
-        Another metric than the assessment's own.
+        Another metric than the assessment's own, or its name.
 
     Examples
     --------
@@ -42,7 +43,7 @@ def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | None =
         raise InputError(needs("to_datatree()", "the package xarray", "arviz")) from error
     if draws < _CHAINS or draws % _CHAINS:
         raise InputError(f"The number of draws must be a multiple of {_CHAINS}, such as 4000. Got {draws!r} instead.")
-    metric = metric or audit.spec.task.metric
+    metric = audit.spec.task.metric if metric is None else metric_from(metric, audit.pool)
     values = audit.draws(draws, metric=metric)
     values = values[: len(values) // _CHAINS * _CHAINS]  # fewer come back where a draw is very large
     dims = ["chain", "draw", "group"]

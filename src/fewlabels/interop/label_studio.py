@@ -11,7 +11,6 @@ from xml.sax.saxutils import quoteattr
 from fewlabels.errors import InputError, LabelError
 from fewlabels.interop.annotations import Annotation, kind_of, shown_of
 from fewlabels.interop.shapes import a_name, objects
-from fewlabels.io.jsons import read_json
 from fewlabels.io.saving import save
 
 if TYPE_CHECKING:
@@ -76,27 +75,6 @@ def label_studio_config(classes: Sequence[str], kind: Kind = "text") -> str:
     choices = "".join(f"    <Choice value={quoteattr(name)}{key}/>\n" for name, key in zip(classes, keys, strict=False))
     head = f'<Choices name="label" toName="{kind}" choice="single" required="true"{layout}>'
     return f"<View>\n  {shown}\n  {head}\n{choices}  </Choices>\n</View>\n"
-
-
-def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:
-    """The answers in Label Studio's JSON export: one for each annotation; a skip has the label None.
-
-    Examples
-    --------
-    >>> import fewlabels as fl, json, tempfile, pathlib
-    >>> task = {"data": {"item_id": "a"}, "annotations": [
-    ...     {"completed_by": 3, "result": [{"type": "choices", "value": {"choices": ["cat"]}}]}]}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "export.json"
-    ...     _ = file.write_text(json.dumps([task]))
-    ...     fl.read_label_studio(file)
-    [Annotation(item='a', label='cat', annotator='3')]
-    """
-    try:
-        tasks, is_more = read_json(Path(path), str(path))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}. Check the path.") from None
-    return from_json(None if is_more else tasks, str(path))
 
 
 def is_export(data: object) -> bool:

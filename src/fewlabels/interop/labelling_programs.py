@@ -138,6 +138,23 @@ def read_annotations(path: str | os.PathLike[str], *, program: str | None = None
     return found.read(data, str(path))
 
 
+def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:
+    """The answers in Label Studio's JSON export: one for each annotation; a skip has the label None.
+
+    Examples
+    --------
+    >>> import fewlabels as fl, json, tempfile, pathlib
+    >>> task = {"data": {"item_id": "a"}, "annotations": [
+    ...     {"completed_by": 3, "result": [{"type": "choices", "value": {"choices": ["cat"]}}]}]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "export.json"
+    ...     _ = file.write_text(json.dumps([task]))
+    ...     fl.read_label_studio(file)
+    [Annotation(item='a', label='cat', annotator='3')]
+    """
+    return read_annotations(path, program="label-studio")
+
+
 def of_export(data: object) -> Program | None:
     """The program that wrote an export; None if it is none of them."""
     return next((program for program in PROGRAMS.values() if program.recognises(data)), None)

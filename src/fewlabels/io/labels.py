@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from unicodedata import normalize
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
@@ -17,10 +17,28 @@ from fewlabels.io.source import listed
 from fewlabels.io.writing import without_apostrophe
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Sequence
 
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+
+
+class Frame(Protocol):
+    """A table of any library that gives an Arrow stream: pandas, Polars, PyArrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class Series(Protocol):
+    """A pandas Series of labels, whose index has the ids."""
+
+    def reset_index(self, *args: Any, **named: Any) -> Any: ...
+
+
+if TYPE_CHECKING:
+    Labels = Mapping[Any, Any] | str | os.PathLike[str] | Frame | Series | Source
+    """What labels are taken from: id to class, a file, a frame with the columns id and label, or a Series."""
 
 _MARK = " If nobody can tell, write (skip) or (skip: reason)."
 _MOST_CLASSES = 30  # that a message names
@@ -62,7 +80,7 @@ class _Trouble:
 
 
 def read_labels(
-    source: object,
+    source: Labels,
     *,
     id: str = "id",  # noqa: A002
     label: str = "label",

@@ -11,13 +11,11 @@ from fewlabels.labelling.choosing import Choosing
 from fewlabels.store import Event
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
+    from fewlabels.io.labels import Labels
     from fewlabels.labelling.votes import Who
     from fewlabels.store import Kind, Transaction
-
-    Labels = Mapping[Any, Any] | str | os.PathLike[str] | Any
 
 
 class Answering(Choosing):

@@ -16,7 +16,7 @@ from fewlabels.store import Event
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from fewlabels.labelling.answering import Labels
+    from fewlabels.io.labels import Labels
     from fewlabels.labelling.votes import Who
     from fewlabels.store import Transaction
 

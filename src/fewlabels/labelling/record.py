@@ -11,6 +11,7 @@ from fewlabels.errors import InputError, SpecError
 from fewlabels.io.cards import columns_of_card, opened_card
 from fewlabels.labelling import progress
 from fewlabels.labelling.ask_and_tell import Labelling
+from fewlabels.named import groups_from, metric_from
 from fewlabels.partition import columns_of
 from fewlabels.rectified import Sample
 from fewlabels.wording import counted
@@ -146,12 +147,13 @@ class Record(Labelling):
             sample = self._sample(ledger)
             return [self._id(item) for item in sample.items[sample.anchor & sample.labelled].tolist()]
 
-    def check_promise(self, metric: Metric | None = None, groups: Partition | None = None) -> None:
+    def check_promise(self, metric: Metric | str | None = None, groups: Partition | str | None = None) -> None:
         """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
 
         Such a promise needs a metric that is one share, and labels that are a random sample within each group.
         """
-        metric = metric or self.spec.task.metric
+        metric = self.spec.task.metric if metric is None else metric_from(metric, self.pool)
+        groups = self.groups if groups is None else groups_from(groups, self.pool)
         if not metric.marginal:
             raise SpecError(
                 f"guarantee='anytime' needs a metric that is one share, as Accuracy() is. With {type(metric).__name__}"
@@ -178,7 +180,7 @@ class Record(Labelling):
                 "guarantee='anytime' cannot be given: items were asked for in strips of confidence, and the promise "
                 "needs items drawn at random from all. Leave the guarantee out, or begin with policy=UniformItems()."
             )
-        asked = groups is None or np.array_equal(groups.group, self.groups.group)
+        asked = np.array_equal(groups.group, self.groups.group)
         if not asked and not random:
             raise SpecError(
                 f"guarantee='anytime' holds in the groups in which items were asked for ({self.groups.words}). In "

@@ -33,6 +33,15 @@ class Metric(Part, ABC):
 
     A metric names its cells, says which outcome a label shows, and computes its value from the outcome shares θ
     of the cells. It has no inference of its own: its posterior is `value(belief.draws(...))`.
+
+    >>> from dataclasses import dataclass
+    >>> import fewlabels as fl
+    >>> @dataclass(frozen=True)
+    ... class ErrorRate(fl.Accuracy):  # which is a Metric
+    ...     def value(self, theta, cells):
+    ...         return 1 - super().value(theta, cells)
+    >>> isinstance(ErrorRate(), fl.Metric)
+    True
     """
 
     family: ClassVar[Family] = "metric"

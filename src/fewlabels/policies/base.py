@@ -20,7 +20,13 @@ _FEW = 4  # groups for each one that is wanted, from which on it pays to look fo
 
 @dataclass(frozen=True)
 class Policy(Part, ABC):
-    """A policy chooses the groups of one step of asking. It sees arrays, never the assessment."""
+    """A policy chooses the groups of one step of asking. It sees arrays, never the assessment.
+
+    >>> import fewlabels as fl
+    >>> policy: fl.Policy = fl.UniformItems()
+    >>> policy.uses_belief
+    False
+    """
 
     family: ClassVar[Family] = "policy"
     ignorable: ClassVar[bool] = False

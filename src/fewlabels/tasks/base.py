@@ -110,6 +110,11 @@ class Task(Part, ABC):
 
     Two methods make a task: `reward` and `answer`. The other methods, which describe the task, have defaults, so that
     no other module needs to distinguish tasks.
+
+    >>> import fewlabels as fl
+    >>> task: fl.Task = fl.Identify(fl.Accuracy(), lowest=3)
+    >>> task.metric, task.sought
+    (Accuracy(), 'lowest')
     """
 
     family: ClassVar[Family] = "task"
