@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.checks import check_guarantee, number_field, whole_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import estimate
+from fewlabels.estimates import affordable, estimate, share_ends
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
 from fewlabels.tasks.snapshot import LEVEL, promised
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
 
 
+_SHARES = 200  # of a large confusion matrix, among which the longest interval is looked for
 _WORDS = {
     "width": "the widest interval of a group is {now} wide{of}",
     "overall": "the interval of the average is {now} wide{of}",
@@ -268,11 +269,24 @@ def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Gen
         return float(task.answer(belief, cells, rng, level=LEVEL, draws=draws).probability or 0.0)
     if name == "overall":
         table = Estimate(task.metric).answer(belief, cells, rng, level=LEVEL, draws=draws).table
+    elif task.metric.vector and affordable(draws, belief) < draws:
+        return widest_share(task, belief, cells, rng, draws)
     else:
         table = estimate(task.metric, belief, cells, rng, level=LEVEL, draws=draws)
         asked = {cells.partition.names[g] for g in np.flatnonzero(task.askable(cells))}
         table = table.take([i for i, group in enumerate(table["group"]) if group in asked])
     return float(max(high - low for low, high in zip(table["low"], table["high"], strict=True)))
+
+
+def widest_share(task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:
+    """The length of the longest interval of a share in a confusion matrix that is too large to draw all of it.
+
+    It is looked for among the 200 shares with the largest variances.
+    """
+    variance = belief.variance() * task.askable(cells)[cells.group, None]
+    first = np.argsort(-variance, axis=None, kind="stable")[:_SHARES]
+    low, high, _ = share_ends(belief.single(*np.unravel_index(first, variance.shape)), LEVEL, rng, draws)
+    return float((high - low)[:, 0].max())
 
 
 def _is_exhausted(task: Task, belief: Belief, cells: Cells) -> bool:

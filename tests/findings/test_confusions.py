@@ -10,6 +10,8 @@ import pytest
 import fewlabels as fl
 from fewlabels.estimates import _share_intervals
 from fewlabels.findings.finding import find
+from fewlabels.stopping import widest_share
+from fewlabels.web.views import dashboard
 from tests.support.pools import by_kind, zoo
 from tests.support.reports import pool, told
 
@@ -112,6 +114,19 @@ def test_averages_are_those_of_draws_of_every_cell(options: dict[str, Any], targ
         assert (with_end > tail - off).all()
 
 
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_the_longest_interval_is_that_of_the_whole_matrix(target: Target) -> None:
+    items, truth = judged(classes=20)
+    audit = fl.create(None, "mixed", items, task=fl.Estimate(fl.Confusion()), target=target, seed=3)
+    audit.tell({item: truth[item] for item in audit.ask(150).ids})
+    whole = audit.estimates(draws=DRAWS)
+    longest = max(high - low for low, high in zip(whole["low"], whole["high"], strict=True))
+    found = widest_share(audit.spec.task, audit.belief(), audit.cells, np.random.default_rng(5), DRAWS)
+    # An end of an interval, a quantile at 0.025, has a standard error of about 2.7 sd/√draws; there are four of them.
+    sd = np.sqrt(audit.belief().variance().max())
+    assert found == pytest.approx(longest, abs=5 * 2 * 2.7 * sd / np.sqrt(DRAWS))
+
+
 def test_a_large_matrix_is_not_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     items, truth = judged(items=900, classes=120)
     audit = fl.create(None, "large", items, task=fl.Estimate(fl.Confusion()), seed=3)
@@ -128,6 +143,9 @@ def test_a_large_matrix_is_not_computed_before_it_is_asked_for(monkeypatch: pyte
     assert max(finding.table["seen"]) > 0
     assert finding.table["seen"] == sorted(finding.table["seen"], key=lambda seen: seen == 0)
     assert len(finding.answer.table) == 120
+    page = dashboard(audit)
+    assert (page.rows, page.rows_title) == (20, "The largest mistakes")
+    assert next(column for column in page.groups if column.title == "Seen").cells[0] == "5 of 5"
     assert max(drawn) < 120 * 120
     assert len(finding.estimates) == 120 * 120
     assert max(drawn) >= 120 * 120

@@ -31,8 +31,8 @@ _SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
 _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are higher than the column beside them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
-_TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model"}
-_TEXTS = ("where", "group", "model", "a", "b", "note")
+_TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model", "true": "Truly"}
+_TEXTS = ("where", "group", "model", "a", "b", "true", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
 _MINOR = ("n", "rank", "note")  # left out where there is little room
 # With more groups than this, how good a judge is in each of them is left to the report.
@@ -148,7 +148,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         standing=audit.standing(),
         groups=groups if rows > 1 else (),  # the plot says the same of one group
         rows=rows,
-        rows_title=f"All {finding.words.nouns}",
+        rows_title=_rows_title(finding, groups),
         judged=_judged(audit, reading.level),
         plots=beside,
         below=below,
@@ -156,18 +156,26 @@ def dashboard(audit: Assessment) -> Dashboard:
     )
 
 
+def _rows_title(finding: Finding, groups: Sequence[Column]) -> str:
+    """What the rows of the table are."""
+    if any(column.title == "Seen" for column in groups):
+        return "The largest mistakes"
+    return f"All {finding.words.nouns}"
+
+
 def _columns(finding: Finding) -> tuple[Column, ...]:
     """The table of the groups, as people read it: an interval is one column, and so are labels and right ones."""
     table = finding.answer_table if finding.task.surety else finding.table
-    if "mean" in table.columns:  # the groups that matter come first
+    if "mean" in table.columns and "seen" not in table.columns:  # the groups that matter come first, as mistakes do
         sign, means = -1 if finding.task.leading == "highest" else 1, table["mean"]
         order = sorted(range(len(means)), key=lambda i: (means[i] is None, sign * (means[i] or 0.0)))
         table = Table({name: [values[i] for i in order] for name, values in table.columns.items()}, table.settings)
     table = readable(table, finding.task)
     values, columns = dict(table.columns), []
     values.pop("median", None)  # the report has it: beside the mean it says little, and takes room
-    if "labelled" in values and "right" in values:
-        pairs = zip(values.pop("right"), values["labelled"], strict=True)
+    shown = next((name for name in ("right", "seen") if name in values), None)
+    if "labelled" in values and shown:
+        pairs = zip(values.pop(shown), values["labelled"], strict=True)
         values["labelled"] = [f"{n:,}" if k is None else f"{k:,} of {n:,}" if n else "0" for k, n in pairs]
     if "low" in values and "high" in values:
         ends = zip(values.pop("low"), values.pop("high"), strict=True)
@@ -176,7 +184,7 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
     places = {name: place for place, name in enumerate(_ORDER)}
     for name in sorted(values, key=lambda one: (one == "note", places.get(one, len(places)))):
         named = title if name == "range" else _TITLES.get(name, name.replace("_", " ").capitalize())
-        named = "Right" if name == "labelled" and "right" in table.columns else named
+        named = shown.capitalize() if name == "labelled" and shown else named
         named = finding.words.noun.capitalize() if name == "group" else named
         cells = tuple(_cell(value) for value in values[name])
         columns.append(Column(named, cells, number=name not in _TEXTS, minor=name in _MINOR))
