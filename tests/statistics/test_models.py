@@ -8,12 +8,23 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from scipy.stats import norm
 
 import fewlabels as fl
 from fewlabels.cells import model_cells
 from fewlabels.findings.finding import find
 from fewlabels.learned.models import Features, ModelsBelief, Panel, compare_answers, draw_chances, fit_sets, listen
-from fewlabels.learned.models.voices import ALONE, CROWD, CROWD_SLOPE, NONE, PAIR, SPREADS, VOICE_SLOPE
+from fewlabels.learned.models.voices import (
+    ALONE,
+    CROWD,
+    CROWD_SLOPE,
+    NONE,
+    PAIR,
+    SPREADS,
+    VOICE_SLOPE,
+    Point,
+    draw_parameters,
+)
 from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest_baselines import selector
 from fewlabels.simulation.contest_learned import field_of
@@ -389,3 +400,35 @@ def test_many_models_are_calibrated_in_worlds_drawn_from_the_model(monkeypatch: 
     # P(best) is what it says: the share of runs in which the most probable was best, three standard errors.
     spread = np.sqrt((np.array(sure) * (1 - np.array(sure))).sum()) / len(sure)
     assert np.mean(best) == pytest.approx(np.mean(sure), abs=3 * spread)
+
+
+def test_labels_that_count_for_less_never_make_the_posterior_wider_than_the_prior() -> None:
+    said, true = made(60, (0.6, 0.9, 0.7), 3, seed=5)
+    answers = compare_answers(said, 3)
+    asked = np.flatnonzero(answers.contested)[:12]
+    features = Features(answers, asked, np.zeros(len(asked), dtype=np.int64), 1)
+    shown = answers.shown(asked, true[asked])
+    shown = np.where(shown < answers.options[asked], shown, answers.width)
+    for exact, soft in zip(listen(features, shown), listen(features, shown, wider=2.5), strict=True):
+        assert soft.mode == pytest.approx(exact.mode)
+        wide, narrow = (one.root @ one.root.T for one in (soft, exact))
+        assert np.linalg.eigvalsh(wide - narrow).min() > -1e-9
+        if len(soft.voices) == 1:
+            assert (np.diag(wide) <= 1 / features.prior(1, ALONE)[1] + 1e-9).all()
+
+
+def test_a_crowd_never_speaks_against_what_it_says_and_the_voices_move_with_it() -> None:
+    """A draw with t < 0 becomes one given t = 0: the mean of the others is then the Gaussian's, by regression."""
+    rng = np.random.default_rng(3)
+    root, mode = rng.normal(size=(4, 4)), np.array([-0.5, 1.0, -1.0, 0.5])
+    point = Point(np.arange(2), mode, root, 1.0, np.empty(0, dtype=np.int64))
+    drawn = draw_parameters([point], 0.5, rng.standard_normal((40_000, 4)))[0].theta
+    covariance = root @ root.T
+    bound = drawn[:, 0] <= 1e-9
+    assert drawn[:, 0].min() > -1e-9
+    below = norm.cdf(0.5 / np.sqrt(covariance[0, 0]))
+    assert bound.mean() == pytest.approx(below, abs=4 * np.sqrt(below * (1 - below) / len(drawn)))
+    given = mode + covariance[:, 0] / covariance[0, 0] * (0 - mode[0])
+    spread = np.sqrt(np.diag(covariance) - covariance[:, 0] ** 2 / covariance[0, 0])
+    off = np.abs(drawn[bound].mean(axis=0) - given)[1:]
+    assert (off < 4.5 * spread[1:] / np.sqrt(bound.sum())).all()

@@ -109,7 +109,7 @@ class Panel:
 
     @property
     def wider(self) -> float:
-        """How much wider than by Laplace the posterior is.
+        """How much wider than by Laplace what labels say is.
 
         Of two that are compared, labels are a random sample of what they differ on; for the best they are steered.
         """

@@ -5,11 +5,11 @@ For an item with options 1..J (the distinct answers) and "none of them":
     log-odds of option j = t·(share of models that say j) + d·(their mean confidence, in logits) + Σ_v (a_v + e_v·x_v),
     v over the voices that say j,    and c for "none of them".
 
-The crowd weighs t however many models are in it, so a hundred relatives that repeat each other count for little more
-than ten. Who the voices are is not known: the posterior is an average over guesses, each with its evidence (Laplace).
-Either all models are voices, a_v ~ N(0, τ²) with one of a few spreads τ: a small one means that they are nearly alike,
-and relatives share what is learned about one of them. Or one model alone is, and the others say nothing beyond the
-crowd: if its weight is taken as known, that is Model Selector's model (Okanovic et al. 2024).
+The crowd weighs t ≥ 0 however many models are in it, so a hundred relatives that repeat each other count for little
+more than ten. Who the voices are is not known: the posterior is an average over guesses, each with its evidence
+(Laplace). Either all models are voices, a_v ~ N(0, τ²) with one of a few spreads τ: a small one means that they are
+nearly alike, and relatives share what is learned about one of them. Or one model alone is, and the others say nothing
+beyond the crowd: if its weight is taken as known, that is Model Selector's model (Okanovic et al. 2024).
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ SPREADS, ALONE = (0.1, 0.3, 1.0), (1.5, 2.0)
 PAIR = (0.25, 0.7)
 # How much the weight of a voice differs between groups, as a standard deviation, and how many such effects there are.
 BETWEEN, _EFFECTS = 0.5, 240
-# Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the posterior
-# is this much wider where labels are steered by it: with answers only, and with confidences (docs/models.md).
-WIDER = (1.5, 2.0)
+# Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the width of
+# the posterior is that of WIDER² times fewer labels where these are steered by it: with answers only, and with
+# confidences (docs/models.md).
+WIDER = (1.5, 3.0)
 # Newton's least gain, and the weight of a guess, beside the best, that is left out.
 ENOUGH, NEGLIGIBLE = 1e-9, 1e-3
 # Numbers in the array of features of one piece of items.
@@ -219,7 +220,7 @@ def fit_sets(
 def listen(features: Features, shown: NDArray[np.int64], *, pair: bool = False, wider: float = 1.0) -> list[Point]:
     """The posterior over guesses, from the options that the labels of the features' items showed.
 
-    `pair`: two models are compared, and both are voices. `wider`: how much wider than by Laplace the posterior is.
+    `pair`: two models are compared, and both are voices. `wider`: how much wider what labels say is than by Laplace.
     """
     all_ = guesses(features.option.shape[1], pair=pair)
     fits = _fitted(features, shown, all_)
@@ -233,10 +234,20 @@ def listen(features: Features, shown: NDArray[np.int64], *, pair: bool = False, 
             evidence[k] = fits[k].evidence[0] + all_[k].log_prior
     weight = np.exp(evidence[kept] - evidence[kept].max())
     weight /= weight.sum()
-    return [
-        Point(all_[k].voices, fits[k].mode[0], wider * _inverse_root(fits[k].precision[0]), float(w), splits[k])
-        for k, w in zip(kept, weight, strict=True)
-    ]
+    found = []
+    for k, w in zip(kept, weight, strict=True):
+        before = features.prior(len(all_[k].voices), all_[k].weight, len(splits[k]))[1]
+        root = _inverse_root(_softened(fits[k].precision[0], before, wider))
+        found.append(Point(all_[k].voices, fits[k].mode[0], root, float(w), splits[k]))
+    return found
+
+
+def _softened(precision: NDArray[np.float64], before: NDArray[np.float64], wider: float) -> NDArray[np.float64]:
+    """The precision if what labels add to that of the prior, shape (parameters,), is `wider`² times less.
+
+    So the posterior is never wider than the prior, as it would be if its own width were multiplied.
+    """
+    return np.asarray(precision / wider**2 + np.diag(before * (1 - 1 / wider**2)))
 
 
 def _fitted(features: Features, shown: NDArray[np.int64], all_: list[Guess]) -> list[Fits]:
@@ -281,7 +292,11 @@ def draw_parameters(points: list[Point], start: float, normals: NDArray[np.float
     found = []
     for k in np.unique(pick).tolist():
         rows, point = np.flatnonzero(pick == k), points[k]
-        found.append(Drawn(point, rows, point.mode + normals[rows, : len(point.mode)] @ point.root.T))
+        theta = point.mode + normals[rows, : len(point.mode)] @ point.root.T
+        # A crowd does not speak against what it says: such a draw becomes one of all other parameters given t = 0.
+        with_crowd = point.root @ point.root[0]
+        theta -= np.minimum(theta[:, :1], 0.0) * (with_crowd / with_crowd[0])
+        found.append(Drawn(point, rows, theta))
     return found
 
 

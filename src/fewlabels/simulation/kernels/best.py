@@ -110,7 +110,7 @@ def best_run(
         ends = label == budgets[mark] or label == items
         if _is_due(label) or ends:
             weight = weigh(field, order[:label], thetas, lowers)
-            pick, theta = draw_parameters(field, thetas, lowers, weight, 0.5, field.normals)
+            pick, theta = draw_parameters(thetas, lowers, weight, 0.5, field.normals)
             sight = look(field, free, known, pick, theta, field.uniform)
             lead, worth = int(sight.expected.argmax()), contest(field, free, sight)
             enough = label == items or (label + 1) / (label + 2) >= _SURE
@@ -147,9 +147,7 @@ def _is_sure(
     n = len(field.normals)
     total = 0.0
     for batch in range(1, _BATCHES + 1):
-        pick, theta = draw_parameters(
-            field, thetas, lowers, weight, rng.random(), rng.standard_normal(field.normals.shape)
-        )
+        pick, theta = draw_parameters(thetas, lowers, weight, rng.random(), rng.standard_normal(field.normals.shape))
         uniform = rng.random(field.uniform.shape).astype(np.float32)
         total += is_best(look(field, free, known, pick, theta, uniform).right, lead)
         off = 3 * math.sqrt(_SURE * (1 - _SURE) / (batch * n))

@@ -29,8 +29,45 @@ class Sight(NamedTuple):
 
 
 @formula
+def _with_crowd(lower: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much each parameter moves with the crowd's, the first: its covariance with that, over the variance."""
+    size = len(lower)
+    moved = np.zeros(size)
+    moved[0] = 1.0
+    for d in range(size):
+        for e in range(d):
+            moved[d] -= lower[d, e] * moved[e]
+        moved[d] /= lower[d, d]
+    for d in range(size - 1, -1, -1):
+        for e in range(d + 1, size):
+            moved[d] -= lower[e, d] * moved[e]
+        moved[d] /= lower[d, d]
+    return moved / moved[0]
+
+
+@formula
+def _draw_one(
+    lower: NDArray[np.float64],
+    mode: NDArray[np.float64],
+    with_crowd: NDArray[np.float64],
+    normal: NDArray[np.float64],
+    theta: NDArray[np.float64],
+) -> None:
+    """A draw of the parameters into theta; one in which the crowd's is negative becomes one given that it is 0."""
+    size = len(lower)
+    # Solve Lᵀ d = z from the end.
+    for d in range(size - 1, -1, -1):
+        value = normal[d]
+        for e in range(d + 1, size):
+            value -= lower[e, d] * theta[e]
+        theta[d] = value / lower[d, d]
+    short = min(theta[0] + mode[0], 0.0)
+    for d in range(size):
+        theta[d] += mode[d] - short * with_crowd[d]
+
+
+@formula
 def draw_parameters(
-    field: Field,
     thetas: NDArray[np.float64],
     lowers: list[NDArray[np.float64]],
     weight: NDArray[np.float64],
@@ -45,21 +82,15 @@ def draw_parameters(
     for j in range(len(weight)):
         if weight[j] > 0.0:
             last = j
+    with_crowd = np.zeros(1)
     for m in range(n):
         while (m + start) / n > edge and k < last:
             k += 1
             edge += weight[k]
+        if m == 0 or k != pick[m - 1]:
+            with_crowd = _with_crowd(lowers[k])
         pick[m] = k
-        size = lowers[k].shape[0]
-        lower = lowers[k]
-        # Solve Lᵀ d = z from the end.
-        for d in range(size - 1, -1, -1):
-            value = normals[m, d]
-            for e in range(d + 1, size):
-                value -= lower[e, d] * theta[e, m]
-            theta[d, m] = value / lower[d, d]
-        for d in range(size):
-            theta[d, m] = thetas[k, d] + field.wider * theta[d, m]
+        _draw_one(lowers[k], thetas[k], with_crowd, normals[m], theta[:, m])
     return pick, theta
 
 

@@ -34,7 +34,7 @@ class Field(NamedTuple):
     alone: the prior mean and sd of the weight of a voice alone; the last guesses are one for each model, if sd > 0.
     log_prior: of each guess, shape (guesses,).
     before: prior mean and sd of the crowd's parameters, and of a voice's slope, shape (4, 2).
-    wider: how much wider than by Laplace the posterior is.
+    wider: how much wider than by Laplace what labels say is.
     """
 
     option: NDArray[np.int16]
@@ -180,7 +180,7 @@ def _climbed(
 
 @formula
 def fit(field: Field, asked: NDArray[np.int64], guess: int, theta: NDArray[np.float64]) -> tuple[NDArray[Any], float]:
-    """Move theta from where it is to the mode of a guess; Cholesky's factor of the precision, and the log evidence."""
+    """Move theta from where it is to the mode of a guess; a factor of the softened precision, and the log evidence."""
     size = len(theta)
     slope, curve = np.empty(size), np.empty((size, size))
     value = _climbed(field, asked, guess, theta, slope, curve)
@@ -199,9 +199,12 @@ def fit(field: Field, asked: NDArray[np.int64], guess: int, theta: NDArray[np.fl
     lower = np.linalg.cholesky(curve)
     evidence = value
     precision = prior_of(field, guess)[1]
+    less = 1 / field.wider**2
+    curve *= less
     for d in range(size):
         evidence += math.log(precision[d]) / 2 - math.log(lower[d, d])
-    return lower, evidence
+        curve[d, d] += precision[d] * (1 - less)
+    return np.linalg.cholesky(curve), evidence
 
 
 @formula
