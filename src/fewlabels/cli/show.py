@@ -125,7 +125,7 @@ def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) 
     """Print how good the judges are against people."""
     from fewlabels.cli.common import emit, emit_json, talk
     from fewlabels.errors import SpecError
-    from fewlabels.findings.judges import in_words, judge_rows
+    from fewlabels.findings.judges import in_words, judge_sheet
     from fewlabels.named import groups_from
     from fewlabels.table import Table
 
@@ -140,7 +140,7 @@ def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) 
         return
     for sentence in in_words(table):
         talk(f"{sentence}\n")
-    head, *rows = judge_rows(table)
+    head, *rows = judge_sheet(table)
     emit(Table({title: [row[i] for row in rows] for i, title in enumerate(head)}, table.settings), as_json=False)
 
 
@@ -218,7 +218,8 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     from fewlabels.wording import counted
 
     where = f"{shown(address)} {quoted(audit.name)}"
-    of = f"{counted(known['items'], 'item')} in {counted(len(audit.groups), 'group')}"
+    of = counted(known["items"], "item")
+    of += f" in {counted(len(audit.groups), 'group')}" if len(audit.groups) > 1 else ""
     lines = [
         f"{audit.name}: {question(audit)} ({of})",
         f"{counted(known['labels'], 'label')} so far, {known['pending']:,} pending. {known['standing']['words']}",
