@@ -106,7 +106,7 @@ def show(
         about = model or audit.spec.model
         talk(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
         if "seen" in table.columns:
-            talk("Mistakes that labels showed come first, and of these the ones that probably affect most items.")
+            talk("Mistakes that were seen in labels come first, those that probably affect most items at the top.")
         emit(readable(table, audit.spec.task, measured), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
     unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
