@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+_LEFT, _RIGHT = ' style="text-align:left"', ' style="text-align:right;white-space:nowrap"'
 _NOTEBOOK = 40  # rows that a notebook shows
 _WRITTEN = re.compile(r"(over |under )?[−+-]?\d[\d.,]*(%| points?)?")  # a number as text
 
@@ -121,8 +122,8 @@ class Table:
     def _repr_html_(self) -> str:
         """The table that a notebook shows: the same cells as the text."""
         head, rows = self._cells(_NOTEBOOK)
-        # Notebooks write everything to the right; names and words are read from the left.
-        sides = [' style="text-align:left"' if is_left else "" for is_left in self._lefts()]
+        # Notebooks differ in the side they choose: names and words are read from the left, numbers from the right.
+        sides = [_LEFT if is_left else _RIGHT for is_left in self._lefts()]
         lines = ["".join(f"<td{s}>{escape(text)}</td>" for s, text in zip(sides, row, strict=True)) for row in rows]
         if len(self) > _NOTEBOOK:
             more = f'<td colspan="{len(head)}">... {len(self) - _NOTEBOOK:,} more rows ...</td>'
