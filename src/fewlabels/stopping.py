@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -188,6 +189,14 @@ class Standing:
         """A row for each rule: columns rule, now, wanted, reached."""
         names = ("rule", "now", "wanted", "reached")
         return Table({name: [getattr(rule, name) for rule in self.rules] for name in names}, {"level": LEVEL})
+
+    def __str__(self) -> str:
+        """The progress in a sentence."""
+        return self.words
+
+    def _repr_html_(self) -> str:
+        """The sentence and the rules, as a notebook shows them."""
+        return f"<p>{escape(self.words)}</p>{self.table._repr_html_()}"
 
     def to_json(self) -> dict[str, Any]:
         """Convert the progress to plain JSON values."""

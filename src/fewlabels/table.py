@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+_LEFT, _RIGHT = ' style="text-align:left"', ' style="text-align:right;white-space:nowrap"'
 _NOTEBOOK = 40  # rows that a notebook shows
 _WRITTEN = re.compile(r"(over |under )?[−+-]?\d[\d.,]*(%| points?)?")  # a number as text
 
@@ -158,8 +159,8 @@ class Table:
         """The table that a notebook shows: the same cells as the text."""
         head, kept = self._kept(_NOTEBOOK)
         rows = zip(*([_cell(column[i]) for i in kept] for column in self.columns.values()), strict=True)
-        # Notebooks write everything to the right; names and words are read from the left.
-        sides = [' style="text-align:left"' if is_left else "" for is_left in self._lefts()]
+        # Notebooks differ in the side they choose: names and words are read from the left, numbers from the right.
+        sides = [_LEFT if is_left else _RIGHT for is_left in self._lefts()]
         lines = ["".join(f"<td{s}>{escape(text)}</td>" for s, text in zip(sides, row, strict=True)) for row in rows]
         if len(kept) < len(self):
             lines.insert(head, f'<td colspan="{len(self.columns)}">... {len(self) - _NOTEBOOK:,} more rows ...</td>')

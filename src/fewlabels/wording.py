@@ -13,6 +13,8 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 _LONGEST = 120
 _NARROW = 0.05
 _EXACT = 1e-12
+SMALL = 0.01
+"""Probabilities below this are all written "under 1%"."""
 NONE = "–"
 """The sign for a number that does not exist."""
 
@@ -106,7 +108,7 @@ def probability(chance: float) -> str:
     """
     if chance > 0.99:
         return "over 99%"
-    return "under 1%" if chance < 0.01 else f"{100 * chance:.0f}%"
+    return "under 1%" if chance < SMALL else f"{100 * chance:.0f}%"
 
 
 def chosen(share: float) -> str:

@@ -152,3 +152,10 @@ def test_the_rule_is_kept_and_an_older_spec_has_none(tmp_path: Path) -> None:
     assert Spec.from_json(written).stop == stop
     del written["stop"]
     assert Spec.from_json(written).stop == Stop()
+
+
+def test_a_notebook_shows_the_progress_in_words() -> None:
+    pool = fl.read_pool([[0.9, 0.1]] * 30 + [[0.2, 0.8]] * 30, classes=["a<b", "b"])
+    standing = fl.create(None, "x", pool, stop=fl.Stop(labels=20)).standing()
+    assert str(standing) == standing.words
+    assert standing._repr_html_().startswith(f"<p>{standing.words}</p><table>")

@@ -88,7 +88,11 @@ def test_a_long_table_folds_searches_and_prints_whole(browser, files) -> None:
 @pytest.mark.slow
 def test_it_fits_a_phone_in_both_themes(browser, files, name, scheme) -> None:
     page, wrong = opened(browser, files[name], viewport={"width": 390, "height": 800}, color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((part) => part.setAttribute('open', ''))")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    # No table has to be pushed sideways either.
+    wide = "[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).length"
+    assert page.evaluate(wide) == 0
     ink, paper = page.evaluate(
         "[getComputedStyle(document.documentElement).color, getComputedStyle(document.documentElement).backgroundColor]"
     )

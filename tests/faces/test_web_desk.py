@@ -166,7 +166,7 @@ def test_deciding_shows_who_said_what_and_works_without_scripts() -> None:
         assert "look at &lt;b&gt;it&lt;/b&gt;" in page
         assert page.count('value="class 0"') == 1  # what is in dispute is not offered twice
         client.post("/form/decide/audit", data=fields(page, "/form/decide/audit") | {"label": "class 1"})
-        assert "Nothing waits for you" in client.get("/decide/audit").text
+        assert "Nothing is waiting for you" in client.get("/decide/audit").text
         told = client.get(f"{ONE}/disputed").json()
     assert told == []
     assert site.audit().labels() == {item: "class 1"}

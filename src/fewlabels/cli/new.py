@@ -33,7 +33,7 @@ FILE can also be a table of any size, which stays where it is: a pattern such as
 address such as s3://bucket/*.parquet, or postgresql://user@host/database or sc://host with --table.
 
 Several files are the predictions of several models for the same items, joined by id, and each file's name is the name
-of its model. One file with a column of answers for each model does as well: --models gpt_a,gpt_b. Then the question is
+of its model. One file with a column of answers for each model works too: --models gpt_a,gpt_b. Then the question is
 which model is best, unless you ask another.
 
 Results of other programs are recognised by their content: logs of Inspect (.eval, .json), samples of

@@ -109,7 +109,7 @@ def show(
         about = model or audit.spec.model
         talk(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
         if "seen" in table.columns:
-            talk("Mistakes that labels showed come first, and of these the ones that probably affect most items.")
+            talk("Mistakes that were seen in labels come first, those that probably affect most items at the top.")
         emit(readable(table, audit.spec.task, measured), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
     unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
@@ -128,7 +128,7 @@ def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) 
     """Print how good the judges are against people."""
     from fewlabels.cli.common import emit, emit_json, talk
     from fewlabels.errors import SpecError
-    from fewlabels.findings.judges import in_words, judge_rows, judges_of
+    from fewlabels.findings.judges import in_words, judge_sheet, judges_of
     from fewlabels.table import Table
 
     if not judges_of(audit):
@@ -142,7 +142,7 @@ def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) 
         return
     for sentence in in_words(table):
         talk(f"{sentence}\n")
-    head, *rows = judge_rows(table)
+    head, *rows = judge_sheet(table)
     emit(Table({title: [row[i] for row in rows] for i, title in enumerate(head)}, table.settings), as_json=False)
 
 
@@ -220,7 +220,8 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     from fewlabels.wording import counted
 
     where = f"{shown(address)} {quoted(audit.name)}"
-    of = f"{counted(known['items'], 'item')} in {counted(len(audit.groups), 'group')}"
+    of = counted(known["items"], "item")
+    of += f" in {counted(len(audit.groups), 'group')}" if len(audit.groups) > 1 else ""
     lines = [
         f"{audit.name}: {question(audit)} ({of})",
         f"{counted(known['labels'], 'label')} so far, {known['pending']:,} pending. {known['standing']['words']}",

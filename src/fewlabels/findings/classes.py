@@ -36,9 +36,9 @@ _DEFINED = 0.5  # a ratio that is 0/0 in more of the draws than this has no valu
 class ClassReport:
     """Precision, recall and F1 of every class (`classes`), their averages (`averages`), and the worst in `words`.
 
-    Columns of `classes`: class; n, labelled and right are the items predicted as it, those with a label, and those of
-    these that are right; true_labelled and found are the labels that are of the class, and those of these that were
-    predicted as it; `true` is how many items of the pool are truly of it. Each ratio has its mean, low and high.
+    Columns of `classes`: class; n, labelled and right count the items predicted as it, the labels among them, and the
+    right ones among these labels; true_labelled and found count the labels of the class, and the predictions among them
+    that say so; `true` is how many items of the pool are truly of it. Each ratio has its mean, low and high.
     """
 
     classes: Table

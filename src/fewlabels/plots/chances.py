@@ -12,7 +12,7 @@ from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_order
 from fewlabels.tasks.identify import ranked
-from fewlabels.wording import counted, probability, shortened
+from fewlabels.wording import SMALL, counted, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +135,7 @@ class Chances(Plot):
 
 
 def _side(end: str, rows: Sequence[Chance]) -> Side:
-    return Side(end, tuple(sorted(rows, key=lambda row: -row.chance)))
+    return Side(end, tuple(sorted(rows, key=lambda row: -row.chance if row.chance >= SMALL else 0.0)))
 
 
 def _extreme(reading: Reading, sign: int) -> list[Chance]:

@@ -130,9 +130,9 @@ class Confusions(Plot):
                 "its own, so a row need not add up to 100%."
             )
         return (
-            "What it says → what is true. Mistakes that labels showed come first, and of these the ones that probably "
-            "affect most items. Each line contains the true number of items with a probability of "
-            f"{chosen(self.level)}. A hollow dot means fewer than {FEW} labels for the predicted class."
+            "What it says → what is true. Mistakes that were seen in labels come first, those that probably "
+            f"affect most items at the top. Each line is the {chosen(self.level)} range of the number of items. "
+            f"A hollow dot means fewer than {FEW} labels for the predicted class."
         )
 
     def finding(self) -> str:

@@ -130,6 +130,9 @@ class Identify(Task):
         chance, rank = within.mean(axis=0), ranks.mean(axis=0)
         rank_low, rank_high = interval(ranks, level)
         order = np.lexsort((rank, -chance))
+        # Below the named groups, chances under 1% are written alike, and their groups stand by rank.
+        rest = order[self.plays :]
+        order[self.plays :] = rest[np.lexsort((rank[rest], -np.where(chance[rest] < wording.SMALL, 0, chance[rest])))]
         probability = float(within[:, order[: self.plays]].all(axis=1).mean())
         numbers = {"chance": chance, "rank": rank, "rank_low": rank_low, "rank_high": rank_high}
         columns = {name: [column[g] for g in filled[order]] for name, column in estimates.columns.items()}

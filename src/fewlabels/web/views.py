@@ -146,7 +146,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
-        groups=groups if rows > 1 else (),  # the plot says the same of one group
+        groups=groups if rows > 1 or not beside else (),  # the plot says the same of one group
         rows=rows,
         rows_title=_rows_title(finding, groups),
         judged=_judged(audit, reading.level),
