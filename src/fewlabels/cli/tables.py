@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fewlabels.engines.table import Step, Table
+    from fewlabels.engines.table import RemoteTable, Step
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
@@ -132,7 +132,7 @@ def _refuse(options: ReadOptions, content: Sequence[str] | None) -> None:
 
 
 @contextmanager
-def _watched(table: Table) -> Iterator[None]:
+def _watched(table: RemoteTable) -> Iterator[None]:
     """Show how far the engine is, with the rows that it has read if it can tell."""
     from fewlabels.cli.common import progress
 

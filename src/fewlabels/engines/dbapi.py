@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fewlabels.engines.table import Step, Table, stacked
+from fewlabels.engines.table import RemoteTable, Step, stacked
 from fewlabels.engines.texts import check_dialect, table_name, values, with_bound
 from fewlabels.engines.trouble import said
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs, one_line
@@ -36,7 +36,7 @@ _LOST = {"OperationalError", "InterfaceError"}
 _CHECK = "Check that the server runs, and that host, port, user, password and database are right."
 
 
-class DbapiTable(Table):
+class DbapiTable(RemoteTable):
     """A table behind a DB-API connection (PEP 249), or an ADBC one.
 
     Parameters

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.engines.files import find_files, is_remote
-from fewlabels.engines.table import Step, Table
+from fewlabels.engines.table import RemoteTable, Step
 from fewlabels.engines.texts import literal, table_name, with_bound
 from fewlabels.engines.trouble import said
 from fewlabels.errors import InputError, StoreError, needs
@@ -28,7 +28,7 @@ _EVERY = 0.2  # seconds between two looks at the progress
 _RELATION = "fl_relation"
 
 
-class DuckDBTable(Table):
+class DuckDBTable(RemoteTable):
     """A table that DuckDB reads: files by their address, or a table or view of a connection.
 
     Parameters

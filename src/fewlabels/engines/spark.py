@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from fewlabels.engines.table import Step, Table
+from fewlabels.engines.table import RemoteTable, Step
 from fewlabels.engines.texts import table_name, with_bound
 from fewlabels.engines.trouble import said
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs
@@ -25,7 +25,7 @@ _PATIENCE = 10  # seconds to reach the server
 _TRIES = 5  # the last of them after 17 seconds
 
 
-class SparkTable(Table):
+class SparkTable(RemoteTable):
     """A table or view of a Spark session.
 
     Parameters

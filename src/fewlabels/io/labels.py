@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from unicodedata import normalize
 
-from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
+from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Piece, Place, sentence
 from fewlabels.io.pictures import FORMS
 from fewlabels.io.source import listed
 from fewlabels.io.writing import without_apostrophe
@@ -253,7 +253,7 @@ def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:
     and what to do.
     """
     items = list(dict.fromkeys(row.item for trouble in wrong for row in trouble.rows))
-    known: list[Part] = []
+    known: list[Piece] = []
     if any(trouble.kind == "class" for trouble in wrong):
         names = listed(pool.classes, _MOST_CLASSES)
         known = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part
+from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Piece
 from fewlabels.io.source import listed
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def check_asked(ledger: Ledger, new: list[Event], items: list[int], *, adopt: bo
     if strangers:
         ids = [event.item for event in strangers]
         call, were = CALLS[strangers[0].kind], "it was" if len(strangers) == 1 else "they were"
-        what: tuple[Part, ...] = (
+        what: tuple[Piece, ...] = (
             ", or pass ",
             Argument("adopt", value=True),
             " to take labels collected elsewhere.",

@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.errors import InputError
 from fewlabels.io.columns import as_text, can_keep, is_number, is_vector, looks_numeric, spelt
 from fewlabels.io.finder import names
-from fewlabels.io.finder.apart import looks_like_one_class
+from fewlabels.io.finder.probability_of import looks_like_one_class
 from fewlabels.io.scores import EDGE, SLACK
 
 if TYPE_CHECKING:
