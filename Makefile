@@ -5,6 +5,8 @@ READY := .venv/.ready
 CORE := .venv/.core
 LOWEST := .venv-lowest
 AUDIT := .venv-audit
+# Two processes. The tests of a file stay in one of them, so that what they share is built and compiled once.
+TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: env demo quick test long lowest audit lint format docs bench dist container smoke clean
 
@@ -26,29 +28,33 @@ $(BIN)/python:
 demo: $(CORE)
 	$(BIN)/fewlabels demo
 
-# Before a commit: everything but the tests marked slow.
+# Before a commit: everything but the tests marked slow or long.
 quick: env lint
-	$(BIN)/python -m pytest -m "not slow" --numprocesses 2
+	$(BIN)/python -m pytest -m "not (slow or long)" $(TWO)
 
 # Before a merge, and in continuous integration: everything but the tests marked long.
 test: env lint
-	$(BIN)/python -m pytest -m "not long" --numprocesses 2
+	$(BIN)/python -m pytest -m "not long" $(TWO)
 
 # After a change to a guarantee, and before a release: minutes of Monte Carlo about claims that `make test` samples.
 long: env
-	$(BIN)/python -m pytest -m long --numprocesses 2
+	$(BIN)/python -m pytest -m long $(TWO)
 
 # The quick tests with the lowest versions that pyproject.toml allows, in an environment of their own. Old versions use
 # what their own dependencies have deprecated since, which is not our concern here.
 lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python -m pytest -m "not slow" --numprocesses 2 \
+	$(LOWEST)/bin/python -m pytest -m "not (slow or long)" $(TWO) \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 
 $(LOWEST)/.ready: pyproject.toml scripts/lowest.py
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(PYTHON) scripts/lowest.py > $(LOWEST)/pins.txt
-	# The test client of the oldest Starlette wants httpx, that of the newest httpx2; MLflow wants alembic for SQLite.
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/pins.txt --editable . httpx alembic
+	# uv finds versions that go together in seconds, or says which do not; pip tries them one after the other for half an
+	# hour. The test client of the oldest Starlette wants httpx, that of the newest httpx2; MLflow wants
+	# alembic for SQLite.
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13'
+	$(LOWEST)/bin/uv pip install --quiet --system-certs --python $(LOWEST)/bin/python \
+		--requirement $(LOWEST)/pins.txt --editable . httpx alembic
 	touch $(LOWEST)/.ready
 
 # Looks every installed package up in a public database of known vulnerabilities. Needs the network: with --strict a

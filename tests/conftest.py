@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import tempfile
 import uuid
 import warnings
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from tests.support.browser import House, Server
     from tests.support.web import Site
 
+
+# Tests start some hundred processes. Where the environment forbids to keep what Python compiles, each of them would
+# compile the whole package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The same examples on every machine and in every run, however slow: a failure is a fact, not bad luck.
 settings.register_profile("fewlabels", deadline=None, derandomize=True, database=None)

@@ -46,6 +46,7 @@ DEFECTS = {
     ),
     "D9 silent connections keep everybody out": (
         "faces/test_web_trouble.py::test_silent_connections_give_way_and_are_closed",
+        "faces/test_web_trouble.py::test_the_connections_that_have_waited_longest_give_way",
         "faces/test_web_trouble.py::test_a_head_that_comes_drop_by_drop_is_not_waited_for",
     ),
     "D10 a clock that was ahead stops leases": ("store/test_keeping.py::test_a_wrong_clock_does_not_stop_leases",),
@@ -65,11 +66,12 @@ DEFECTS = {
         "faces/test_web_server.py::test_two_labels_of_one_item_are_refused_and_the_same_twice_is_fine",
     ),
     "D15 escapes in names reach the terminal": (
-        "faces/test_cli_messy.py::test_escapes_in_names_never_reach_the_terminal",
+        "faces/test_cli_words.py::test_escapes_in_names_never_reach_the_terminal",
     ),
     "D16 long ids are handed out and refused": ("faces/test_web_server.py::test_ids_of_any_length_can_be_answered",),
     "D17 names . and .., and live views without a limit": (
         "faces/test_web_server.py::test_names_that_an_address_cannot_hold_are_refused",
+        "faces/test_web_security.py::test_live_views_are_bounded_for_all_and_for_each",
         "faces/test_web_security.py::test_streams_are_bounded_and_end_for_who_is_locked_out",
     ),
     "D18 formulas in exports": (
@@ -130,7 +132,7 @@ DEFECTS = {
         "labelling/test_checkpoint.py::test_places_that_are_no_numbers_of_events_are_damage_and_no_crash",
     ),
     "D33 names of files that are too long": (
-        "faces/test_cli_messy.py::test_a_name_that_no_disk_can_have_is_said_in_words",
+        "faces/test_cli_words.py::test_a_name_that_no_disk_can_have_is_said_in_words",
     ),
     "D34 pictures that fill the memory": (
         "faces/test_report_pictures.py::test_a_picture_that_no_memory_holds_is_left_out",

@@ -7,12 +7,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import nbformat
 import pytest
 
 import fewlabels as fl
 from fewlabels import plots
-from scripts import notebooks, site
+
+nbformat = pytest.importorskip("nbformat", reason="the extra docs is not installed")
+pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+from scripts import notebooks, site  # noqa: E402  (they need the extra)
 
 ROOT = Path(__file__).parents[1]
 

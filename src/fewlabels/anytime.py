@@ -70,7 +70,7 @@ class Bets:
     def log_wealth(self, right: NDArray[np.int64], wrong: NDArray[np.int64]) -> NDArray[np.float64]:
         """log Π q_i, the probability that the forecasts gave to the labels in their order; shape (groups,)."""
         parts = betaln(self.a + right[:, None], self.b + wrong[:, None]) - betaln(self.a, self.b)
-        return np.asarray(logsumexp(parts, b=self.share, axis=-1))
+        return np.asarray(np.logaddexp.reduce(parts + np.log(self.share), axis=-1))
 
 
 def population_sequence(
@@ -89,10 +89,11 @@ def population_sequence(
     best = np.clip(np.log(np.maximum(right, _NONE)) - np.log(np.maximum(wrong, _NONE)), -_FARTHEST, _FARTHEST)
 
     def refuted(z: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return room >= xlogy(right, expit(z)) + xlogy(wrong, expit(-z))
+        # r log θ + w log(1 − θ), where log(1 − θ) is log θ − z.
+        return room >= -(right + wrong) * np.logaddexp(0.0, -z) - wrong * z
 
-    low = _edge(refuted, np.full(len(right), -_FARTHEST), best)
-    high = _edge(refuted, np.full(len(right), _FARTHEST), best)
+    # Both ends at once: two rows of the same groups.
+    low, high = _edge(refuted, np.repeat([[-_FARTHEST], [_FARTHEST]], len(right), axis=1), np.stack([best, best]))
     return np.where(right > 0, expit(low), 0.0), np.where(wrong > 0, expit(high), 1.0)
 
 

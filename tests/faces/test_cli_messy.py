@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
-import re
-import sys
 
 import numpy as np
 import pytest
@@ -15,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fewlabels as fl
-from fewlabels.cli.main import as_options, cli
-from fewlabels.cli.output import write
-from fewlabels.errors import Argument, Call, InputError
+from fewlabels.cli.main import cli
 from fewlabels.io.finder import Guess, guess
 
 SHARES = [(0.7, 0.2), (0.1, 0.8), (0.3, 0.3), (0.25, 0.25), (0.5, 0.1)] * 4
@@ -316,87 +311,6 @@ def test_any_table_is_read_or_refused_in_words(tmp_path_factory, names: list[str
     assert result.exit_code in (0, 2), (text, result.exception)
     if result.exit_code:
         assert result.stderr.count("\n") == 1
-
-
-def test_messages_of_python_become_options() -> None:
-    error = InputError("pass ", Argument("normalize", value=True), ", or ", Argument("id"), ", not 'id='.")
-    assert str(error) == "pass normalize=True, or id=, not 'id='."
-    assert error.spelt(as_options) == "pass --normalize, or --id, not 'id='."
-    error = InputError("ask() needs a name: ", Call("ask", (Argument("annotator", "Ann B"),)), ".")
-    assert str(error) == "ask() needs a name: ask(..., annotator='Ann B')."
-    assert error.spelt(as_options) == "ask() needs a name: --annotator 'Ann B'."
-    assert [argument.name for argument in error.arguments] == ["annotator"]
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        *(f"{command} LONG.db" for command in ("show", "verify", "serve", "list", "report", "backup")),
-        *("copy LONG.db b.db", "tell LONG.db a.csv", "new LONG.db SMALL.csv", "new HERE.db LONG.csv"),
-        *("tell HERE.db LONG.csv", "backup HERE.db LONG.db", "copy HERE.db LONG.db"),
-    ],
-)
-def test_a_name_that_no_disk_can_have_is_said_in_words(tmp_path, call):
-    database, long = tmp_path / "audit.db", tmp_path / f"{'x' * 300}.db"
-    fl.create(database, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]])).close()
-    (tmp_path / "small.csv").write_text("id,predicted\n1,a\n2,b\n")
-    places = {"LONG.db": long, "LONG.csv": long.with_suffix(".csv"), "HERE.db": database}
-    places |= {"SMALL.csv": tmp_path / "small.csv"}
-    said = CliRunner().invoke(cli, [str(places.get(word, word)) for word in call.split()])
-    assert said.exit_code == 2
-    assert re.search("(?i)file name too long|unable to open", said.stderr), said.output
-    with pytest.raises(fl.StoreError, match="too long"):
-        fl.Store(long, existing=True)
-    with pytest.raises(InputError, match="too long"):
-        fl.read_pool(str(long.with_suffix(".csv")))
-    store = fl.Store(database)
-    with pytest.raises(fl.StoreError, match="too long"):
-        store.backup(long)
-    store.close()
-
-
-# --- what people typed cannot command the terminal
-
-
-def test_escapes_in_names_never_reach_the_terminal(tmp_path):
-    bad = "a\x1b[2J\x9b31m\u202eb"
-    pool = fl.read_pool({"id": [bad, "c"], "predicted": [f"x{bad}", "y"], "text": [bad, "t"]}, content="text")
-    database = tmp_path / "audit.db"
-    audit = fl.create(database, "odd", pool)
-    audit.tell(dict.fromkeys(audit.ask(2, annotator=bad).ids, f"x{bad}"), annotator=bad, note=bad)
-    audit.close()
-    calls = [["show"], ["show", "--json"], ["answer"], ["tell", f"nobody=x{bad}"], ["list"]]
-    calls += [["people"], ["show", bad], ["tell", f"{bad}=z{bad}"]]
-    for command, *rest in calls:
-        said = CliRunner().invoke(cli, [command, str(database), *rest])
-        assert not isinstance(said.exception, Exception) or isinstance(said.exception, SystemExit), said.exception
-        for text in (said.stdout, said.stderr):
-            assert not set(text) & {"\x1b", "\x9b", "\u202e"}, (command, rest, text)
-    # A file and a pipe get the data as they are; a terminal does not.
-    raw = CliRunner().invoke(cli, ["export", str(database), "log"]).stdout
-    assert bad in raw
-    with pytest.MonkeyPatch.context() as patch:
-        shown = _Terminal()
-        patch.setattr(sys, "stdout", shown)
-        write([{"id": bad}], ["id"], None, "csv")
-    assert shown.getvalue() == "id\na\\x1b[2J\\x9b31m\\u202eb\n"
-
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("error", "words"), [
-    (OSError(28, "No space left on device", 7), "cannot use 7: No space left on device."),
-    (PermissionError(13, None, b"a.csv"), "cannot use a.csv: PermissionError."),
-])  # fmt: skip
-def test_an_error_of_the_system_ends_in_words(monkeypatch, error, words):
-    def fail(*_args, **_more):
-        raise error
-
-    monkeypatch.setattr("click.Group.main", fail)
-    assert words in CliRunner().invoke(cli, ["list", "a.db"]).stderr
 
 
 def test_one_item_in_each_group_is_one(tmp_path):

@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.plots.drawing import picture
-from fewlabels.plots.drawing.densities import density
-from fewlabels.plots.drawing.picture import counting, scale
-from tests.support.pools import Known, by_kind, law, zoo
+from tests.support.pools import Known, by_kind, zoo
 
 if TYPE_CHECKING:
     from fewlabels.belief import Target
@@ -348,49 +344,6 @@ def test_a_group_with_few_labels_is_hollow() -> None:
     assert hollow == {"few": True, "some": True, "all": False}  # six labels leave an interval of more than a half
     points = {m.y: m.hollow for m in read(audit, "forest").picture().panels[0].marks if isinstance(m, picture.Point)}
     assert sorted(points.values()) == [False, True, True]
-
-
-# --- laws
-
-
-@law(200)
-@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(3, 8))
-def test_axes_hold_the_values_and_have_round_ticks(low: float, span: float, most: int) -> None:
-    high = low + span
-    axis = scale(low, high, share=False, most=most)
-    assert axis.low <= low <= high <= axis.high
-    assert 2 <= len(axis.ticks) <= most + 2
-    texts = [tick.text for tick in axis.ticks]
-    assert len(set(texts)) == len(texts)
-    for tick in axis.ticks:
-        assert float(tick.text.replace(",", "").replace("−", "-")) == pytest.approx(tick.at, rel=1e-6, abs=1e-6 * span)
-
-
-@law(100)
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_shares_are_shown_in_percent_between_0_and_100(a: float, b: float) -> None:
-    axis = scale(min(a, b), max(a, b), share=True)
-    assert 0 <= axis.low <= min(a, b) <= max(a, b) <= axis.high <= 1
-    assert all(tick.text.endswith("%") for tick in axis.ticks)
-
-
-@law(50)
-@given(st.integers(0, 10**6))
-def test_counts_have_whole_ticks(most: int) -> None:
-    axis = counting(most)
-    assert axis.high >= most
-    assert all(tick.at == int(tick.at) for tick in axis.ticks)
-    assert len(axis.ticks) <= 9
-
-
-@pytest.mark.parametrize(("a", "b"), [(2, 5), (0.3, 0.4), (60, 3)])
-def test_densities_have_mass_one_and_stay_inside(a: float, b: float) -> None:
-    draws = np.random.default_rng(1).beta(a, b, 4000)
-    x, y = np.array(density(draws, (0, 1))).T
-    assert 0 <= x[0] < x[-1] <= 1
-    assert np.trapezoid(y, x) == pytest.approx(1, abs=0.02)
-    assert np.trapezoid(x * y, x) == pytest.approx(draws.mean(), abs=0.02)
-    assert density(np.full(100, 0.5)) == ()
 
 
 def test_a_guess_is_not_drawn_as_the_answer() -> None:

@@ -21,8 +21,8 @@ from fewlabels.cli.main import cli
 from fewlabels.errors import InputError
 from fewlabels.report import FORMAT, read, rendered, write
 from fewlabels.report.markdown import escaped
-from fewlabels.wording import Style, percent, probability
-from tests.support.reports import CLASSES, EVIL, QUESTIONS, pool, told, told_exactly
+from fewlabels.wording import Style, probability
+from tests.support.reports import CLASSES, EVIL, QUESTIONS, many, pool, told
 
 VOID = {"meta", "br", "img", "input", "link"}
 
@@ -198,7 +198,7 @@ def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) 
     report = read(audit, draws=500, foresee=False)
     rows = tuple(replace(row, chance=0.7, evidence="enough") for row in report.groups)
     words = audit.spec.task.headline(
-        replace(report.grounds, rows=rows, answer=replace(report.answer, probability=sure))
+        replace(report.grounds, rows=rows, read_answer=lambda: replace(report.answer, probability=sure))
     )
     assert words.startswith(said)
     assert ("probably" in words) == (sure == 0.6)
@@ -225,119 +225,6 @@ def test_what_was_learned_is_told_by_band() -> None:
     assert sum(band.items for band in bands) == len(asked("learned").pool)
     assert all(band.said_from <= band.said <= band.said_to and band.low <= band.mean <= band.high for band in bands)
     assert found("estimate").learned == ()
-
-
-# --- what is not known
-
-
-@pytest.mark.parametrize(
-    ("labels", "spec", "evidence"),
-    [
-        ((0, 0), {}, "few"),
-        ((4, 0), {}, "few"),  # fewer than five
-        ((5, 0), {}, "enough"),  # Beta(6, 1): 0.46 of 0.95
-        ((3, 2), {}, "few"),  # Beta(4, 3): 0.66
-        ((50, 50), {}, "enough"),
-        ((5, 0), {"prior": fl.Informed()}, "enough"),
-        ((1, 0), {"prior": fl.Informed()}, "few"),  # narrow by the classifier's own word
-        ((1, 0), {"prior": fl.Learned()}, "few"),  # nothing was learned from so few labels
-    ],
-)
-def test_a_group_without_enough_labels_is_marked(labels, spec, evidence) -> None:
-    report = read(told_exactly({"coat": labels}, **spec), foresee=False, draws=500)
-    assert {row.group: row.evidence for row in report.groups}["coat"] == evidence
-
-
-def many(groups: int) -> fl.Pool:
-    """Three items in each of many groups."""
-    names = [f"class number {i % groups}" for i in range(3 * groups)]
-    return fl.read_pool({"id": [str(i) for i in range(3 * groups)], "predicted": names})
-
-
-def test_a_learned_number_without_labels_is_marked_as_such() -> None:
-    items = many(60)
-    audit = fl.create(None, "many", items, prior=fl.Learned())
-    labels = {str(i): f"class number {i % 60}" for i in range(180) if i % 60}  # all right; none in the first group
-    audit.tell(labels, adopt=True)
-    evidence = {row.group: row.evidence for row in read(audit, foresee=False, draws=500).groups}
-    assert evidence["class number 0"] == "others"  # the pool has no scores
-    audit.withdraw(list(labels)[:150])
-    assert {row.evidence for row in read(audit, foresee=False, draws=500).groups} == {"few"}  # 27 labels in all
-
-
-def test_groups_outside_the_question_are_marked() -> None:
-    audit = told(40, task=fl.Compare(fl.Accuracy(), "bag", "boot"))
-    rows = read(audit, foresee=False, draws=500).groups
-    assert {row.group for row in rows if row.evidence == "unasked"} == {"shirt", "coat"}
-    assert {row.group for row in rows[2:]} == {"shirt", "coat"}
-
-
-def test_the_unknown_is_never_ranked_with_the_known() -> None:
-    audit = told_exactly({"shirt": (30, 10), "coat": (1, 2)}, task=fl.Identify(fl.Accuracy(), lowest=1))
-    report = read(audit, foresee=False, draws=2_000)
-    assert [row.evidence for row in report.groups] == ["enough", "few", "few", "few"]
-    assert "Not enough labels to say: 3 classes" in report.html()
-    row = next(line for line in report.markdown().splitlines() if line.startswith("| coat"))
-    assert "too few labels" in row
-    mean = next(row.mean for row in report.groups if row.group == "coat")
-    assert f"| {percent(mean)} |" not in row
-    assert "coat (" not in report.headline  # it may be named, but without a number
-
-
-def test_the_average_is_not_told_where_the_prior_would_decide_it() -> None:
-    """Many groups with a label in some: the average leans to 0.5, and its interval does not hold the truth, 1."""
-    items = many(200)
-    for policy, enough in ((fl.UniformGroups(), False), (fl.UniformItems(), True)):
-        audit = fl.create(None, "many", items, prior=fl.Uniform(), policy=policy)
-        audit.tell({item: f"class number {int(item) % 200}" for item in audit.ask(60).ids})
-        overall = read(audit, foresee=False, draws=200).overall
-        assert overall.enough == enough
-        assert (overall.high > 0.98) == enough
-
-
-def test_the_average_is_not_told_by_analogy() -> None:
-    """Labels in one group of many, because it was looked for: the learned prior speaks of the rest by analogy only."""
-    items = many(60)
-    labels = {str(i): f"class number {i % 60}" for i in range(180) if i % 60 < 20}
-    for task, policy, enough in (
-        (fl.Identify(fl.Accuracy(), lowest=1), fl.Boundary(), False),
-        (fl.Estimate(fl.Accuracy()), fl.Thompson(), False),
-        (fl.Estimate(fl.Accuracy()), fl.UniformItems(), True),
-    ):
-        audit = fl.create(None, "many", items, task=task, prior=fl.Learned(), policy=policy)
-        audit.tell(labels, adopt=True)
-        overall = read(audit, foresee=False, draws=200).overall
-        assert overall.enough == enough
-        assert ("hardly any labels" in overall.words) != enough
-
-
-def test_doubts_tell_of_labels_from_elsewhere_and_of_items_taken_back() -> None:
-    audit = told(30)
-    audit.withdraw(list(audit.labels())[:2])
-    free = [item for item in pool()[1] if item not in set(audit.log()["item"])][:3]
-    audit.tell(dict.fromkeys(free, "coat"), adopt=True)
-    audit.ask(4)
-    report = read(audit, foresee=False, draws=200)
-    assert (report.labels.labelled, report.labels.pending) == (31, 4)
-    assert (report.labels.withdrawn, report.labels.adopted) == (2, 3)
-    doubts = " ".join(report.doubts)
-    assert "3 labels came from elsewhere" in doubts
-    assert "2 items were taken back" in doubts
-    assert "4 items are out for labelling" in " ".join(report.chosen)
-
-
-def test_skipped_and_disputed_items_are_told() -> None:
-    items, truth = pool()
-    audit = fl.create(None, "two", items, overlap=2, seed=1)
-    for name in ("ann", "bob"):
-        ids = audit.ask(20, annotator=name).ids
-        labels = {item: truth[item] if name == "ann" or item != ids[0] else "bag" for item in ids}
-        audit.tell(labels, annotator=name)
-    report = read(audit, foresee=False, draws=200)
-    assert report.labels.unresolved == len(audit.disputed()) > 0
-    assert report.labels.people == 2
-    assert "skipped or disputed" in " ".join(report.doubts)
-    assert "agree" in " ".join(report.chosen)
 
 
 # --- formats

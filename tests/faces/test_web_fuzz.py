@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 LIVE = "/live$"  # the stream of events goes on for minutes; test_web_api.py reads it
-few = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+FEW, MANY = 10, 100  # calls of each operation
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +30,14 @@ def site() -> Site:
     return make_site(name="fuzzed")
 
 
-def for_each_operation(site: Site, check: Callable[[Any], None]) -> int:
+def for_each_operation(site: Site, calls: int, check: Callable[[Any], None]) -> int:
     """Run a check on cases of every operation of the document; returns how many operations there were."""
     app = create_app(site.store, Settings(rate=1e6, attempts=10**9))
     schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app).exclude(path_regex=LIVE)
     operations = [cast("Any", found).ok() for found in schema.get_all_operations()]
     for operation in operations:
 
-        @few
+        @settings(max_examples=calls, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())
         def run(case: Any) -> None:
             check(case)
@@ -47,7 +47,8 @@ def for_each_operation(site: Site, check: Callable[[Any], None]) -> int:
 
 
 @pytest.mark.slow
-def test_no_call_breaks_the_server(site: Site) -> None:
+@pytest.mark.parametrize("calls", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
+def test_no_call_breaks_the_server(site: Site, calls: int) -> None:
     codes = set()
 
     def check(case: Any) -> None:
@@ -58,16 +59,17 @@ def test_no_call_breaks_the_server(site: Site) -> None:
         codes.add(answer.status_code)
         case.validate_response(answer, checks=CHECKS)
 
-    assert for_each_operation(site, check) >= 18
+    assert for_each_operation(site, calls, check) >= 18
     assert {200, 201, 404, 422} <= codes  # the calls did reach what they were meant for
 
 
 @pytest.mark.slow
-def test_a_wrong_token_gets_nothing(site: Site) -> None:
+@pytest.mark.parametrize("calls", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
+def test_a_wrong_token_gets_nothing(site: Site, calls: int) -> None:
     before = len(site.store.events("fuzzed"))
 
     def check(case: Any) -> None:
         assert case.call(headers=bearer("wrong")).status_code in {401, 403}
 
-    assert for_each_operation(site, check) >= 18
+    assert for_each_operation(site, calls, check) >= 18
     assert len(site.store.events("fuzzed")) == before

@@ -27,7 +27,7 @@ from fewlabels.io.guides import descriptions_in
 from fewlabels.store.guides import Guides
 from fewlabels.understanding import predictions
 from fewlabels.web import Settings, content, create_app, drafts
-from tests.faces.test_web_making import desk, submit, table, upload, words
+from tests.support.making import desk, submit, table, upload, words
 from tests.support.web import PNG_FILE, Site, bearer, client_of, make_site, pool_of_texts
 
 if TYPE_CHECKING:

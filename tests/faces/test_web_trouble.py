@@ -159,6 +159,8 @@ def is_closed(connection: socket.socket, seconds: float = 10) -> bool:
         return connection.recv(100) == b""
     except ConnectionError:
         return True
+    except TimeoutError:
+        return False
 
 
 def is_healthy(port: int) -> bool:
@@ -172,6 +174,18 @@ def test_silent_connections_give_way_and_are_closed(short: int) -> None:
     assert is_healthy(short)  # three times as many as there is room for, and everybody is still served
     assert all(is_closed(one) for one in silent)
     assert is_healthy(short)
+    for one in silent:
+        one.close()
+
+
+def test_the_connections_that_have_waited_longest_give_way(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long before anybody's patience ends: otherwise the newest would find no room."""
+    monkeypatch.setattr(connections, "_PATIENCE", 600)
+    silent = [socket.create_connection(("127.0.0.1", short)) for _ in range(60)]
+    assert is_healthy(short)
+    # There is room for twenty, and one of them was the request's.
+    assert all(is_closed(one) for one in silent[:41])
+    assert not any(is_closed(one, 0.01) for one in silent[-15:])
     for one in silent:
         one.close()
 

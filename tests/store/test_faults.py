@@ -16,7 +16,7 @@ import pytest
 import fewlabels as fl
 
 DRIVER = Path(__file__).parents[1] / "support" / "fault_driver.py"
-KILLS = 200
+FEW, SOME, MANY = 12, 60, 200
 ANNOTATORS = 8
 
 
@@ -66,14 +66,16 @@ def check_file(url: str) -> None:
         connection.close()
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(KILLS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kills", [FEW, pytest.param(SOME, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.long)]
+)
 def test_killed_at_any_moment_loses_no_label_and_asks_nothing_twice(shared_store_url: str, kills: int) -> None:
     new_assessment(shared_store_url, items=8_000)
     said = drive("kill", shared_store_url, "audit", kills)
     asked = [item for what, *items in said if what == "asked" for item in items]
     told = [item for what, *items in said if what == "told" for item in items]
     assert len(told) > kills // 2  # of about 3 in the mean: otherwise nothing was tested
-    assert kills < KILLS or len(asked) > len(told)  # some were killed between
+    assert kills == FEW or len(asked) > len(told)  # some were killed between
     assert max(Counter(asked).values()) == 1
 
     audit = fl.load(shared_store_url, "audit")
@@ -87,7 +89,9 @@ def test_killed_at_any_moment_loses_no_label_and_asks_nothing_twice(shared_store
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("overlap", "labels"), [(1, 500), (2, 150)])
+@pytest.mark.parametrize(
+    ("overlap", "labels"), [(1, 150), (2, 75), *(pytest.param(n, 500, marks=pytest.mark.long) for n in (1, 2))]
+)
 def test_eight_annotators_at_once_have_every_label_once(shared_store_url: str, overlap: int, labels: int) -> None:
     new_assessment(shared_store_url, 6_000, overlap)
     said = drive("annotate", shared_store_url, "audit", ANNOTATORS, labels)

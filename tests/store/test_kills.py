@@ -12,7 +12,7 @@ import pytest
 from fewlabels.store import Store
 
 DRIVER = Path(__file__).parents[1] / "support" / "kill_driver.py"
-FEW, MANY = 6, 60
+FEW, SOME, MANY = 6, 24, 60
 
 
 def drive(*arguments: object) -> tuple[int, int]:
@@ -32,12 +32,14 @@ def drive(*arguments: object) -> tuple[int, int]:
     return stopped, complete
 
 
-@pytest.mark.parametrize("kills", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kills", [FEW, pytest.param(SOME, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("what", ["backup", "copy", "migrate"])
 def test_killed_at_any_moment(what: str, kills: int, tmp_path: Path) -> None:
     stopped, complete = drive(what, tmp_path, kills)
     assert stopped + complete >= kills
-    if kills == MANY:
+    if kills > FEW:
         assert stopped > kills // 4, "otherwise nothing was tested"
     store = Store(tmp_path / "source.sqlite", existing=True)
     store.backup(tmp_path / "last.db")  # removes what the killed ones have left behind

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io import read_pool
 from fewlabels.store import Event, Store
 from fewlabels.store import pools as pools_module
@@ -176,7 +176,7 @@ def test_a_name_is_used_once(store: Store) -> None:
     assert store.open("pets").spec == SPEC
     with pytest.raises(StoreError, match="no pool"):
         store.pool(pool_of(9).fingerprint)
-    with pytest.raises(StoreError, match="needs a name"):
+    with pytest.raises(InputError, match="needs a name"):
         store.create("", {}, pool_of())
 
 

@@ -82,3 +82,9 @@ QUESTIONS = {
     "nothing": lambda: told(0, task=fl.Identify(fl.Accuracy(), lowest=1)),
     "evil": lambda: told(80, EVIL, task=fl.Identify(fl.Accuracy(), lowest=1)),
 }
+
+
+def many(groups: int) -> fl.Pool:
+    """Three items in each of many groups."""
+    names = [f"class number {i % groups}" for i in range(3 * groups)]
+    return fl.read_pool({"id": [str(i) for i in range(3 * groups)], "predicted": names})

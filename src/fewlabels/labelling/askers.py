@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.errors import FewlabelsError
+from fewlabels.labelling.twin import twin
 from fewlabels.policies.anchors import is_anchor
 from fewlabels.spec import Spec
 
@@ -88,6 +89,10 @@ class Askers:
         self._opened: Store | Transaction = store
         self._name, self._own = name, own
         self._found: dict[str, Asker | None] = {name: own}
+
+    def copy(self) -> Askers:
+        """The same assessments, found apart from this one: another thread may read while this one writes."""
+        return twin(self, _found=dict(self._found))
 
     def __getitem__(self, name: str) -> Asker:
         found = self.find(name)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fewlabels.belief import dirichlet_draws
 from fewlabels.labelling.progress import called
+from fewlabels.labelling.twin import twin
 from fewlabels.learned.items import TrustBelief
 from fewlabels.metrics import Accuracy
 from fewlabels.noise import Ballots, Imputed, Usual, Worth, impute, worth
@@ -71,6 +72,10 @@ class Voting:
         known = spec.gold or {}
         items, classes = pool.positions(known).tolist(), pool.class_positions(known.values()).tolist()
         self.gold: dict[int, int] = dict(zip(items, classes, strict=True))
+
+    def copy(self, prepared: Callable[[Cells], Prepared]) -> Voting:
+        """The same votes and what is known of them, for a reader who does not read on."""
+        return twin(self, _prepared=prepared)
 
     def ballots(self, ledger: Ledger) -> Ballots:
         """The votes about items that count, and about gold items."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.checks import number_in, whole_number
+from fewlabels.checks import number_in, of_kind, whole_number
 from fewlabels.errors import InputError, SpecError
 from fewlabels.metrics import Accuracy
+from fewlabels.named import groups_from
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
@@ -19,6 +21,7 @@ from fewlabels.planning.words import alike, buys, never, recommendation, rounded
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor
+from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, to_json
 from fewlabels.stopping import Stop
@@ -28,12 +31,11 @@ from fewlabels.tasks.snapshot import LEVEL, Snapshot
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from fewlabels.belief import Target
     from fewlabels.partition import Partition
     from fewlabels.planning.worlds import World
-    from fewlabels.pool import Pool
 
 # Draws at a look, and the worlds that are played: fewer where one draw has many numbers.
 _DRAWS = 300
@@ -117,7 +119,7 @@ class _Course:
 
 def plan(
     pool: Pool,
-    groups: Partition | None = None,
+    groups: Partition | str | None = None,
     *,
     task: Task | None = None,
     prior: Prior | None = None,
@@ -167,7 +169,9 @@ def plan(
     >>> made.table["labels"], made.recommended is not None
     ([20, 80], True)
     """
+    of_kind(pool, Pool, "The 'pool' of plan()")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
+    groups = None if groups is None else groups_from(groups, pool)
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
     if len(partition.group) != pool.rows:
         raise InputError(
@@ -217,6 +221,8 @@ def _check(expect: float | None, labels_right: float | None) -> None:
 
 def _budgets(given: Iterable[int], stop: Stop, room: int) -> list[int]:
     """Label counts, ascending, none above the number of items; the budget of the rule is one of them."""
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise InputError(f"The 'budgets' of plan() are a list, such as [50, 200]. Got {given!r} instead.")
     counts = [*given, *([] if stop.labels is None else [stop.labels])]
     counts = [whole_number(count, "Each of the 'budgets' of plan()") for count in counts]
     if not counts:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.checks import whole_number
+from fewlabels.assessment import Assessment
+from fewlabels.checks import of_kind, whole_number
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import Doubtful, heard
 from fewlabels.planning.subsampled import thinned
@@ -21,7 +22,6 @@ from fewlabels.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fewlabels.assessment import Assessment
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prepared, Prior
     from fewlabels.spec import Spec
@@ -127,6 +127,7 @@ def forecast(
     >>> print(forecast(audit, runs=20).words)
     Probably ... more labels until the interval of the average is at most 10 points wide (80%: ... to ...).
     """
+    of_kind(audit, Assessment, "The first argument of forecast()")
     game = _game(audit, task)
     doubtful = Doubtful.of(audit, game) if audit.spec.noisy else None
     game = game if doubtful is None else doubtful.game

@@ -3,6 +3,17 @@
 from fewlabels.store.chain import DamagedError, Mark
 from fewlabels.store.event import Definition, Event, Kind
 from fewlabels.store.log import Store
+from fewlabels.store.rows import check_new_name
 from fewlabels.store.transaction import Transaction, UnsureError
 
-__all__ = ["DamagedError", "Definition", "Event", "Kind", "Mark", "Store", "Transaction", "UnsureError"]
+__all__ = [
+    "DamagedError",
+    "Definition",
+    "Event",
+    "Kind",
+    "Mark",
+    "Store",
+    "Transaction",
+    "UnsureError",
+    "check_new_name",
+]

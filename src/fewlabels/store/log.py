@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -18,7 +18,7 @@ from fewlabels.store.chain import Mark, founded
 from fewlabels.store.database import Database
 from fewlabels.store.pools import keep_named, keep_pool
 from fewlabels.store.reading import Reading
-from fewlabels.store.rows import has_event, storable
+from fewlabels.store.rows import check_new_name, has_event
 from fewlabels.store.schema import assessments, checkpoints, heads
 from fewlabels.store.transaction import Transaction, UnsureError
 from fewlabels.table import Table
@@ -69,10 +69,8 @@ class Store(Reading):
 
     def create(self, name: str, spec: Mapping[str, object], pool: Pool) -> None:
         """Store a new assessment and its pool in one transaction. Each name can be used once."""
-        if not name:
-            raise StoreError("an assessment needs a name, such as 'worst-classes'.")
         row: dict[str, Any] = {
-            "name": storable(name, "the name"),
+            "name": check_new_name(name),
             "spec": json.dumps(dict(spec), allow_nan=False),
             "fingerprint": pool.fingerprint,
             "created_at": datetime.now(UTC),
@@ -280,8 +278,14 @@ class Store(Reading):
         return verifying.verify(self, head, progress)
 
     def close(self) -> None:
-        """Close the connections; a store in memory is lost."""
+        """Close the connections; a store in memory is lost. `with Store("audit.db") as store:` does it at the end."""
         self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def _digest(first: bytes, mark: Mark, data: bytes) -> bytes:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, quoted
 from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
-from fewlabels.io.finder.models import roles_by_model
+from fewlabels.io.finder.models import roles_by_model, stated_by
 from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, check_spelling, read_one
 from fewlabels.io.predictions import read_models
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fewlabels.understanding.options import ReadOptions
 
 _MOST_MODELS = 6  # models that are described one by one
+_FEW_CLASSES = 50  # of more classes, some are named by one model only, and that is nothing to mention
 
 
 def model_names(files: Sequence[str], given: Sequence[str] | None) -> list[str]:
@@ -195,7 +196,11 @@ def read_wide(
         Understood("predicted", _columns(roles, "predicted"), "--models NAMES"),
         Understood("confidence", _columns(roles, "confidence"), ""),
     ]
-    used = {found.id, found.content, found.truth, *groups}
+    stated = [stated_by(source, name) for name, one in roles.items() if one.confidence is None and not one.scores]
+    if words := [name for name in stated if name is not None]:
+        verb = "is" if len(words) == 1 else "are"
+        lines.append(Understood("", f"{listed(words, _MOST_MODELS)} {verb} in words: kept for grouping", ""))
+    used = {found.id, found.content, found.truth, *words, *groups}
     for one in roles.values():
         used |= {one.predicted, one.confidence, *one.scores}
     lines = _lines(pool, lines, found.truth, named=classes is not None)
@@ -224,7 +229,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: boo
         lines.append(Understood("", words, ""))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    lines += [] if named else alike_line(pool)
+    lines += [] if named else [*alike_line(pool), *_alone_line(pool)]
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
         have = "has" if blank == 1 else "have"
@@ -233,3 +238,19 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: boo
     if truth is not None:
         lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
     return lines
+
+
+def _alone_line(pool: Pool) -> list[Understood]:
+    """The line about answers that one model alone gives: what a language model says instead of a class, perhaps."""
+    named = np.zeros((len(pool.choices), len(pool.models)), dtype=np.int64)
+    for h in range(len(pool.models)):
+        named[:, h] = np.bincount(pool.answers[pool.answers[:, h] >= 0, h], minlength=len(named))
+    alone = np.flatnonzero((named > 0).sum(axis=1) == 1)
+    if not len(alone) or len(named) - len(alone) not in range(1, _FEW_CLASSES + 1):
+        return []
+    often = int(alone[named[alone].sum(axis=1).argmax()])
+    model, count = pool.models[int(named[often].argmax())], counted(int(named[often].sum()), "item")
+    rest = len(alone) - 1
+    more = f"; {counted(rest, 'more answer')} {'is' if rest == 1 else 'are'} of one model" if rest else ""
+    words = f"only {model!r} says {quoted(pool.choices[often], 24)}: {count}{more}"
+    return [Understood("", words, "--classes A,B --unlisted wrong")]

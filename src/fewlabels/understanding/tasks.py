@@ -90,18 +90,18 @@ def task_of_models(options: dict[str, Any], metric: Metric, pool: Pool) -> Task:
 
 
 def _two_models(text: str, pool: Pool) -> tuple[str, str]:
-    """Split a text into the names of two models, ignoring case."""
-    names = [part.strip() for part in text.split(",")]
+    """Split a text into the names of two models, ignoring case; names may contain commas."""
     known = f"The models are {listed(pool.models)}."
-    if len(names) != 2:
+    pairs = _pairs(text)
+    found = _found(pairs, pool.models)
+    if found is None and len(pairs) != 1:
         raise SpecError(f"--compare-models {text!r} does not name two models, separated by a comma, as in A,B. {known}")
-    found = [_called(name, pool.models) for name in names]
-    for name, model in zip(names, found, strict=True):
-        if model is None:
-            near = difflib.get_close_matches(name, pool.models, 1)
-            hint = f"Did you mean {near[0]!r}? " if near else ""
-            raise SpecError(f"--compare-models {text}: there is no model {name!r}. {hint}{known}")
-    a, b = (str(model) for model in found)
+    if found is None:
+        unknown = next(name for name in pairs[0] if _called(name, pool.models) is None)
+        near = difflib.get_close_matches(unknown, pool.models, 1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise SpecError(f"--compare-models {text}: there is no model {unknown!r}. {hint}{known}")
+    a, b = found
     if a == b:
         raise SpecError(f"--compare-models {text} names one model twice. Name two. {known}")
     return a, b
@@ -142,12 +142,9 @@ def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
 
 def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]:
     """Split a text into the names of two groups, ignoring case; names may contain commas."""
-    parts = text.split(",")
-    pairs = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
-    for first, second in pairs:
-        a, b = _called(first, partition.names), _called(second, partition.names)
-        if a is not None and b is not None:
-            return a, b
+    pairs = _pairs(text)
+    if (found := _found(pairs, partition.names)) is not None:
+        return found
     known = f"The groups are {listed(partition.names)}."
     if len(pairs) != 1:
         raise SpecError(f"--compare {text!r} does not name two groups, separated by a comma, as in A,B. {known}")
@@ -155,6 +152,25 @@ def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]
     near = difflib.get_close_matches(unknown, partition.names, 1)
     hint = ("" if pool is None else _elsewhere(pairs[0], pool)) or (f"Did you mean {near[0]!r}? " if near else "")
     raise SpecError(f"--compare {text}: there is no group {unknown!r}. {hint}{known}")
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Return every way to cut a text at one of its commas.
+
+    >>> _pairs("a,b"), _pairs("a, new,b")
+    ([('a', 'b')], [('a', 'new,b'), ('a, new', 'b')])
+    """
+    parts = text.split(",")
+    return [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
+
+
+def _found(pairs: list[tuple[str, str]], names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the first pair of which both are names; None if there is none."""
+    for first, second in pairs:
+        a, b = _called(first, names), _called(second, names)
+        if a is not None and b is not None:
+            return a, b
+    return None
 
 
 def _called(name: str, names: Sequence[str]) -> str | None:

@@ -1,8 +1,8 @@
 """Assessments that are being made in the browser: the uploaded files, what was understood, what was chosen so far.
 
 A draft is kept in this process alone, its files in a temporary folder. Both are gone when the assessment is made, when
-its owner begins another draft or gives it up, after an hour, and when the server stops. What a server that was killed
-left behind is removed by the next one.
+its owner begins another draft, gives it up or leaves it for an hour, and when the server stops. What a server that was
+killed left behind is removed by the next one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import secrets
 import shutil
 import tempfile
 import threading
+import time
 import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from fewlabels.understanding.options import ReadOptions
     from fewlabels.understanding.words import Understood
 
-_LIFE = 3600.0  # seconds
+_LIFE = 3600.0  # seconds since somebody used it last
 _MOST = 8  # drafts at once: each may hold a file and a pool
 _LIMITS = Limits(columns=12_000, unpacked=10**9, ratio=10)  # a server has more to do than to unpack one file
 _PREFIX = "fewlabels-draft-"
@@ -54,8 +55,9 @@ class DraftGoneError(HTTPException):
     def __init__(self) -> None:
         super().__init__(
             404,
-            "this draft is gone: it was finished, another was begun, an hour has passed, or the server was started "
-            "again. If several servers share the work here, all pages of a draft must come from one. Begin again.",
+            "this draft is gone: it was finished, another was begun, it was left for an hour, or the server was "
+            "started again. If several servers share the work here, all pages of a draft must come from one. Begin "
+            "again.",
         )
 
 
@@ -76,6 +78,8 @@ class Draft:
     """What was typed, by form."""
     example: bool = False
     ended: bool = False
+    used: float = field(default_factory=time.monotonic)
+    """When its owner came to it last."""
     _read: tuple[object, Pool, list[Understood]] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -219,7 +223,11 @@ class Drafts:
         """An owner's draft; None if it is gone, or somebody else's."""
         with self._lock:
             found = self._drafts.get(draft)
-        return None if found is None or found[0].owner != owner else found[0]
+            if found is None or found[0].owner != owner:
+                return None
+            found[0].used = time.monotonic()
+            self._drafts[draft] = self._drafts.pop(draft)  # those that nobody uses are the first
+        return found[0]
 
     def end(self, draft: str) -> None:
         """Forget a draft, and remove its file."""
@@ -243,15 +251,31 @@ class Drafts:
     def _keep(self, owner: str, sources: tuple[Source, ...], folder: Path | None) -> Draft:
         columns = list(dict.fromkeys(name for source in sources for name in _columns(source)))[:_MOST_COLUMNS]
         draft = Draft(secrets.token_urlsafe(12), owner, sources, columns, _sample(sources, columns), folder)
-        # Nobody may ever come back: the draft ends all the same.
-        timer = threading.Timer(self._life, self.end, [draft.id])
-        timer.daemon = True
+        timer = self._timer(draft, self._life)
         with self._lock:
             old = [one for one, (other, _) in self._drafts.items() if other.owner == owner]
             others = [one for one in self._drafts if one not in old]
-            old += others[: max(0, len(others) + 1 - _MOST)]  # those that were begun first
+            old += others[: max(0, len(others) + 1 - _MOST)]  # those that were left longest
             self._drafts[draft.id] = draft, timer
         timer.start()
         for one in old:
             self.end(one)
         return draft
+
+    def _timer(self, draft: Draft, seconds: float) -> threading.Timer:
+        """Nobody may ever come back: the draft ends all the same."""
+        timer = threading.Timer(seconds, self._end_if_left, [draft])
+        timer.daemon = True
+        return timer
+
+    def _end_if_left(self, draft: Draft) -> None:
+        """End a draft that nobody has used for its whole life; otherwise look again when that may be so."""
+        left = draft.used + self._life - time.monotonic()
+        if left <= 0:
+            self.end(draft.id)
+            return
+        timer = self._timer(draft, left)
+        with self._lock:
+            if draft.id in self._drafts:
+                self._drafts[draft.id] = draft, timer
+                timer.start()

@@ -149,6 +149,8 @@ def question_options(typed: Mapping[str, Any], pool: Pool, pass_rate: str | None
     task, sure = typed.get("task") or "estimate", share(typed, "sure")
     if task not in TASKS and not (task in TASKS_OF_MODELS and pool.models):
         raise WrongFieldError("task", "choose one of these questions.")
+    if task in TASKS_OF_MODELS and typed.get("metric") not in (None, "", "accuracy"):
+        raise WrongFieldError("metric", "models are compared by how often they are right. Choose accuracy.")
     options: dict[str, Any] = dict.fromkeys(("task", "highest", "by", "guarantee", "verdict", "only", "stop_width"))
     options |= {"lowest": None, "compare": None, "compare_models": None, "best": task == "best", "rope": None}
     options |= {"metric": _metric(typed, pool, pass_rate), "groups": groups_text(typed), "certify": None, "sure": None}

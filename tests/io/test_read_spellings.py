@@ -1,0 +1,63 @@
+"""Answers in several spellings: the same answer if somebody says so, and accents in every case."""
+
+from __future__ import annotations
+
+import pytest
+
+from fewlabels.errors import InputError
+from fewlabels.io import read_pool
+from fewlabels.io.answers import alike
+
+
+def test_case_and_marks_of_answers_do_not_matter_if_somebody_says_so() -> None:
+    said = ["yes", "No.", "**YES**", " no", "maybe"]
+    with pytest.raises(InputError, match=r"'No\.' is not one of the classes.*any_spelling=True"):
+        read_pool({"predicted": said}, classes=["yes", "no"])
+    pool = read_pool({"predicted": said}, classes=["yes", "no"], any_spelling=True, unlisted="wrong")
+    assert [pool.classes[k] for k in pool.predicted] == ["yes", "no", "yes", "no", "(no answer)"]
+    both = read_pool({"a": {"predicted": said[:4]}, "b": {"predicted": ["NO", "yes!", "no", "Yes"]}},
+                     classes=["yes", "no"], any_spelling=True)  # fmt: skip
+    assert both.answers.T.tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+    # A grade with a sign is another grade, and what could be two classes is none of them.
+    with pytest.raises(InputError, match="'A-' is not one"):
+        read_pool({"predicted": ["A-", "B"]}, classes=["A", "B"], any_spelling=True)
+    with pytest.raises(InputError, match=r"'no!' is not one"):
+        read_pool({"predicted": ["no!", "No"]}, classes=["no", "No"], any_spelling=True)
+    with pytest.raises(InputError, match="there is no list"):
+        read_pool({"predicted": said}, any_spelling=True)
+    # A point within a number belongs to it, and <50 is not >50.
+    for answer, hint in (("1.0", r"Did you mean '1'\?"), (".2", "Correct it"), (">10", "")):
+        with pytest.raises(InputError, match=f"'{answer}' is not one of the classes.*{hint}") as refused:
+            read_pool({"predicted": [answer, "10", "2"]}, classes=["1", "10", "2"], any_spelling=True)
+        assert "any_spelling" not in str(refused.value)
+    assert alike(["1.0", "10"], marks=False) is alike(["<50K", ">50K"], marks=False) is None
+    mails = read_pool({"predicted": ["not_spam", "Not-Spam", "<spam>"]}, classes=["spam", "not spam"],
+                      any_spelling=True)  # fmt: skip
+    assert mails.predicted.tolist() == [1, 1, 0]
+
+
+def test_letters_with_accents_are_the_same_however_they_are_coded() -> None:
+    one, apart = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}"
+    pool = read_pool({"predicted": [apart, one, "tea"]})
+    assert (pool.classes, pool.predicted.tolist()) == ((one, "tea"), [0, 0, 1])
+    assert read_pool({"predicted": [apart, "tea", apart]}).classes == (apart, "tea")  # nothing to join
+    listed = read_pool({"predicted": [apart, one, "tea"]}, classes=["tea", apart])
+    assert (listed.classes, listed.predicted.tolist()) == (("tea", apart), [1, 1, 0])
+    assert read_pool({"predicted": [apart, one]}, classes=[one, apart]).predicted.tolist() == [1, 0]
+    both = read_pool({"a": {"predicted": [one, "tea"]}, "b": {"predicted": [apart, "tea"]}})
+    assert (both.classes, both.answers.tolist()) == ((one, "tea"), [[0, 0], [1, 1]])
+    assert alike([one.upper(), apart]) == (one.upper(), apart)
+
+
+def test_any_spelling_is_about_answers() -> None:
+    scores = {"p_yes": [0.9, 0.2], "p_no": [0.1, 0.8]}
+    with pytest.raises(InputError, match=r"any_spelling=True is about a column of answers.*predicted="):
+        read_pool(scores, any_spelling=True)
+    with pytest.raises(InputError, match="any_spelling=True is about a column of answers"):
+        read_pool({"a": scores, "b": scores}, any_spelling=True)
+    answers = {"predicted": ["YES", "no."]}
+    mixed = read_pool({"a": scores, "b": answers}, any_spelling=True, classes=["yes", "no"])
+    assert mixed.answers.tolist() == [[0, 0], [1, 1]]
+    assert read_pool({**scores, "said": ["YES", "no."]}, scores="p_*", predicted="said", any_spelling=True).classes
+    with pytest.raises(InputError, match=r"only in case or spaces.*any_spelling=True"):
+        read_pool({"predicted": ["NO", "No", "yes"]})
