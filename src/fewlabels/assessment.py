@@ -17,7 +17,7 @@ from fewlabels.metrics import Accuracy, Confusion, Metric
 from fewlabels.named import groups_from
 from fewlabels.noise import Reliability, reliability
 from fewlabels.partition import Partition, by_score, cross
-from fewlabels.stopping import Standing, standing
+from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.tasks import Answer, Task
 from fewlabels.views import Views
 
@@ -188,15 +188,19 @@ class Assessment(Views):
             rule = Rule(rule, overall, "", groups, only, sure, guarantee)
         return check(self, rule, model=model, foresee=foresee)
 
-    def standing(self, *, draws: int = 10_000) -> Standing:
-        """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met."""
+    def standing(self, *, stop: Stop | None = None, draws: int = 10_000) -> Standing:
+        """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met.
+
+        With `stop`, towards other rules than the assessment's own.
+        """
+        stop = self.spec.stop if stop is None else stop
         with self._current() as ledger:
             adopted = ledger.adopted
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
         _, belief, cells = self._view(None, None)
-        everything = self.over_all() if "overall" in self.spec.stop.rules else None
+        everything = self.over_all() if "overall" in stop.rules else None
         return standing(
-            self.spec.stop, task, cast("Belief", belief), cells, self._results_rng,
+            stop, task, cast("Belief", belief), cells, self._results_rng,
             draws=draws, adopted=adopted, everything=everything,
         )  # fmt: skip
 

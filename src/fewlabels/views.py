@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.metrics import Metric
     from fewlabels.pool import Pool
+    from fewlabels.rectified import Sample
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
@@ -89,6 +90,16 @@ class Views(Record):
     def _is_over_all(self) -> bool:
         """Whether the answer is one share of all items."""
         return self.spec.task.averages and self.spec.task.metric.marginal
+
+    def drawn_from_all(self) -> Sample | None:
+        """The items asked for so far, and which of them were drawn at random from all.
+
+        None where the answer is not one share of all items, or is not held against them.
+        """
+        if not (self._is_over_all and self._is_steered()) or self._cells.right is not None:
+            return None
+        with self._current() as ledger:
+            return self._sample(ledger)
 
     def belief_then(self, ledger: Ledger) -> Belief:
         """The belief about the assessment's own groups after a part of the log, where labels may be wrong."""
@@ -192,8 +203,7 @@ class Views(Record):
         """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
         with self._current() as ledger:
             askers = [self._asker, *(self._askers[name] for name in ledger.drawn.askers)]
-        steered = any(asker.spec.policy.uses_belief and int((asker.asking.sizes > 0).sum()) > 1 for asker in askers)
-        return steered and self.spec.prior.uses_items
+        return self.spec.prior.uses_items and any(asker.steers for asker in askers)
 
     def _view_of_models(
         self, metric: Metric, groups: Partition, model: str | None

@@ -55,6 +55,11 @@ class Asker:
         """Which of the groups of asking it asks in, shape (groups,)."""
         return self.spec.task.asks(self.cells)
 
+    @property
+    def steers(self) -> bool:
+        """Whether labels go to some groups more than to others, by what is believed of them."""
+        return self.spec.policy.uses_belief and int((self.asking.sizes > 0).sum()) > 1
+
     @cached_property
     def is_random(self) -> bool:
         """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fewlabels.belief import Belief
-    from fewlabels.planning.asking import Game
+    from fewlabels.planning.asking import Game, Look
     from fewlabels.planning.worlds import World
     from fewlabels.stopping import Standing
     from fewlabels.tasks import Task
@@ -68,18 +68,19 @@ class Watch:
         self._labels = labels
         self._last = {} if now is None else {rule.rule: rule.now for rule in now.rules}
 
-    def met(self, labels: int, belief: Belief, rng: np.random.Generator, known: Snapshot | None = None) -> Met | None:
+    def met(self, look: Look, rng: np.random.Generator, known: Snapshot | None = None) -> Met | None:
         """The rule that is met first, if one is at this look; the label count is interpolated between two looks.
 
         `known` is a snapshot of the same belief that was made for something else.
         """
-        is_sharp = known is not None and known.draws >= sharp(belief)
-        snapshot = known if is_sharp else Snapshot(self._game.spec.task, self._game.cells, belief, rng, _QUICK)
+        labels, most = look.labels, sharp(look.belief)
+        is_sharp = known is not None and known.draws >= most
+        snapshot = known if is_sharp else self._game.snapshot(look, rng, _QUICK)
         assert snapshot is not None
         now = self._read(snapshot)
         if not is_sharp and any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items()):
             # Few draws find 0.95 where it is 0.94 too often, and many looks make many chances for it.
-            snapshot = Snapshot(self._game.spec.task, self._game.cells, belief, rng, sharp(belief))
+            snapshot = self._game.snapshot(look, rng, most)
             now = self._read(snapshot)
         reached = [
             Met(self._crossing(name, now[name], wanted, labels), name, snapshot)
