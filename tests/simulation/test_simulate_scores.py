@@ -117,6 +117,7 @@ def test_the_compiled_mrr_is_the_obvious_one(name: str, how: str) -> None:
     case = truth_of(name, one)
     order = np.random.default_rng(2).permutation(160)
     verdict = scorer_of(case).verdict(one, order, np.array([0, 7, 160]), np.random.default_rng(1))
+    assert isinstance(case.task, fl.Identify)
     sign = -1 if case.task.lowest else 1
     members = np.argsort(-sign * case.value, kind="stable")[: case.task.plays]
     np.testing.assert_array_equal(members, case.members)
@@ -145,6 +146,7 @@ def test_success_needs_the_region_and_its_probability(target: Target) -> None:
     case = truth_of("compare", one)
     order = np.random.default_rng(4).permutation(everything(case))
     verdict = scorer_of(case).verdict(one, order, np.arange(len(order) + 1), np.random.default_rng(1))
+    assert isinstance(case.task, fl.Compare)
     right = case.task.probabilities(fl.Uniform().on(case.cells, target).belief(Outcomes(case.counts)), case.cells)
     assert right.max() > 0.5
     for n in range(0, len(order) + 1, 9):
