@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Piece
-from fewlabels.io.source import listed
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
@@ -33,7 +33,7 @@ def check_asked(ledger: Ledger, new: list[Event], items: list[int], *, adopt: bo
             " to take labels collected elsewhere.",
         )
         raise LabelError(
-            f"cannot {call} {listed(ids, MOST_NAMED)}: {were} never asked for. Nothing was changed. Ask first",
+            f"cannot {call} {some_of(ids, MOST_NAMED)}: {were} never asked for. Nothing was changed. Ask first",
             *(what if strangers[0].kind != "skip" else (".",)),
             items=ids,
         )
