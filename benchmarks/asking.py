@@ -20,11 +20,11 @@ import numpy as np
 import fewlabels as fl
 from fewlabels.data import load_digits, load_fashion
 from fewlabels.simulation.generic import ask_and_tell
-from fewlabels.simulation.judge import judge
 from fewlabels.simulation.learned import next_fit
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker
 from fewlabels.simulation.parallel import run_generator
+from fewlabels.simulation.scorer import scorer_of
 from fewlabels.simulation.study import labels_to_identify
 from fewlabels.simulation.truth import truth
 from fewlabels.tasks import Compare
@@ -125,13 +125,13 @@ def mrr_curve(
 
     Where each look is a fit there are fewer than in `simulate`, and between looks the curve stays as it was.
     """
-    order, judging = (ask or asker(case, one))(rng, most), judge(case)
+    order, scorer = (ask or asker(case, one))(rng, most), scorer_of(case)
     if not one.prior.uses_items:
-        curve = judging.verdict(one, order, np.array([most]), rng).curve
+        curve = scorer.verdict(one, order, np.array([most]), rng).curve
         assert curve is not None
         return curve
     some = np.linspace(0, most, LOOKS).astype(int)
-    found = np.array([mrr(case, judging.belief(one, order[:n])) for n in some.tolist()])
+    found = np.array([mrr(case, scorer.belief(one, order[:n])) for n in some.tolist()])
     return found[np.searchsorted(some, np.arange(most + 1), side="right") - 1]
 
 

@@ -80,6 +80,7 @@ PURE = ORDER[: ORDER.index("stopping") + 1]
 PURE_MAY_IMPORT = {"numpy"}
 # Arrow where columns of items are held; frames where a result is handed over.
 LAYER_MAY_IMPORT = {
+    "parts": {"threading"},  # two threads may be the first to look for parts of other packages
     "hashing": {"pyarrow"},
     "index": {"pyarrow"},
     "special": {"scipy"},
@@ -143,9 +144,9 @@ def complaints(source: str, module: str, is_package: bool = False) -> list[str]:
 def pure_import(name: str, layer: str) -> bool:
     """Whether a module of the pure core may import this."""
     top = name.split(".", maxsplit=1)[0]
-    if top in sys.stdlib_module_names:
-        return top not in IMPURE
     may = PURE_MAY_IMPORT | LAYER_MAY_IMPORT.get(layer, set())
+    if top in sys.stdlib_module_names and top not in IMPURE:
+        return True
     return any(name == one or name.startswith(f"{one}.") for one in may)
 
 

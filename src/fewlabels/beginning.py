@@ -10,8 +10,7 @@ import numpy as np
 from fewlabels.assessment import Assessment
 from fewlabels.checks import of_kind
 from fewlabels.errors import InputError, PoolChangedError, StoreError
-from fewlabels.io.labels import checked, said
-from fewlabels.io.source import listed
+from fewlabels.io.labels import checked, labelled_rows
 from fewlabels.metrics import Accuracy
 from fewlabels.named import groups_from
 from fewlabels.partition import Partition, by_predicted, whole
@@ -23,6 +22,7 @@ from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Stop
 from fewlabels.store import Store, check_new_name
 from fewlabels.tasks import Estimate, Task
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     import os
@@ -135,7 +135,7 @@ def create(
         model=model,
         noisy=noisy or labels_right is not None or gold is not None,
         labels_right=labels_right,
-        gold=None if gold is None else dict(checked(said(gold), pool)),
+        gold=None if gold is None else dict(checked(labelled_rows(gold), pool)),
         gold_rate=gold_rate,
     )
     own = spec.of(pool)
@@ -217,4 +217,4 @@ def _only(store: Store) -> str:
         return names[0]
     if not names:
         raise StoreError("the database has no assessment. Begin one with create().")
-    raise StoreError(f"the database has {len(names):,} assessments: {listed(names)}. Name one of them.")
+    raise StoreError(f"the database has {len(names):,} assessments: {some_of(names)}. Name one of them.")

@@ -47,7 +47,7 @@ class Call:
         return f"{self.function}({', '.join(['...', *map(str, self.arguments)])})"
 
 
-Part = str | Argument | Call
+Piece = str | Argument | Call
 """A piece of a message."""
 
 
@@ -101,7 +101,7 @@ class FewlabelsError(Exception):
     a.csv, row 3: the id is missing. Name another column with --id.
     """
 
-    def __init__(self, *message: Part, at: Place | None = None, items: Sequence[str] = ()) -> None:
+    def __init__(self, *message: Piece, at: Place | None = None, items: Sequence[str] = ()) -> None:
         super().__init__(*message)
         self.at = at
         self.items = tuple(items)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels.checks import of_kind
 from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.io.source import listed
 from fewlabels.metrics import Metric
 from fewlabels.metrics.rates import Rate
 from fewlabels.opposites import positive_of
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
-from fewlabels.parts import build, registered
-from fewlabels.parts import listed as names_of
+from fewlabels.parts import build, names_of, registered
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,7 +104,7 @@ def _class_of(text: str, name: str, pool: Pool) -> str:
     if name not in pool.choices:
         near = difflib.get_close_matches(name, pool.choices, 1)
         hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
-        raise SpecError(f"there is no class {name!r}. {hint}The classes are {listed(pool.choices, _MOST_NAMES)}.")
+        raise SpecError(f"there is no class {name!r}. {hint}The classes are {some_of(pool.choices, _MOST_NAMES)}.")
     return name
 
 

@@ -151,10 +151,10 @@ def broken() -> Mapping[str, str]:
 # --- parts by name
 
 
-def listed(family: Family) -> str:
+def names_of(family: Family) -> str:
     """The names of a family for help and messages; a value that must follow a name stands after a colon.
 
-    >>> listed("metric").split(", ")[:4]
+    >>> names_of("metric").split(", ")[:4]
     ['accuracy', 'calibration', 'confusion', 'cost:FILE']
     """
     shown = registered(family).items()

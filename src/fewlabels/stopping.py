@@ -122,7 +122,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleProgress:
     """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached.
 
     `said` are the task's words for a probability, with the places {now} and {of}. `share` is whether the metric is
@@ -174,7 +174,7 @@ class Standing:
     'The budget is used up: 2 of 2 labels.'
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleProgress, ...]
     reached: bool
     words: str
     guarantee: str | None = None
@@ -241,7 +241,7 @@ def standing(
         reached = wanted is not None and not void and is_reached(name, now, wanted)
         said = task.progress(now) if belief.counts.any() else "there is no answer without labels{of}"
         said = said if name == "probability" else ""
-        rules.append(Rule(name, now, wanted, reached, said, task.metric.in_percent))
+        rules.append(RuleProgress(name, now, wanted, reached, said, task.metric.in_percent))
     met = [rule for rule in rules if rule.reached]
     words = _words(stop, rules, met, _is_exhausted(task, belief, cells))
     answered = any(rule.rule == "probability" and rule.now >= task.surety for rule in rules)
@@ -303,12 +303,12 @@ def _is_exhausted(task: Task, belief: Belief, cells: Cells) -> bool:
     return not (cells.total(belief.left.astype(float)) * task.askable(cells)).any()
 
 
-def _is_spent(rules: Sequence[Rule]) -> bool:
+def _is_spent(rules: Sequence[RuleProgress]) -> bool:
     met = {rule.rule for rule in rules if rule.reached}
     return met == {"labels"} and len(rules) > 1
 
 
-def _words(stop: Stop, rules: list[Rule], met: list[Rule], exhausted: bool) -> str:
+def _words(stop: Stop, rules: list[RuleProgress], met: list[RuleProgress], exhausted: bool) -> str:
     listed = "; ".join(rule.words for rule in rules)
     last = " Every item that could be asked about has its label." if exhausted else ""
     if _is_spent(rules):

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fewlabels.errors import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -311,9 +313,19 @@ def some_of(names: Iterable[str], most: int = 8) -> str:
     >>> some_of(["cat", "dog", "eel"], 2)
     "'cat', 'dog' and 1 more"
     """
+    return " ".join(some_pieces(names, most))
+
+
+def some_pieces(names: Iterable[str], most: int = 8) -> list[str]:
+    """The pieces of `some_of` between which a line may be broken.
+
+    >>> some_pieces(["a", "b", "c"], 2)
+    ["'a',", "'b' and 1 more"]
+    """
     names = list(names)
-    text = ", ".join(repr(name) for name in names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
+    *first, last = [quoted(name) for name in names[:most]] or [""]
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return [*(f"{name}," for name in first), last + more]
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:

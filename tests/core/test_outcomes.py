@@ -13,8 +13,8 @@ from fewlabels.learned.items import strips
 from fewlabels.outcomes import Outcomes
 from fewlabels.priors import Counts, Prepared, Prior
 from fewlabels.simulation.generic import ask_and_tell
-from fewlabels.simulation.judge import judge
 from fewlabels.simulation.methods import Method
+from fewlabels.simulation.scorer import scorer_of
 from fewlabels.simulation.truth import truth
 from tests.support.contracts import METRICS, RATES
 from tests.support.pools import by_kind, zoo
@@ -76,14 +76,14 @@ def test_a_prior_of_counts_needs_its_shares_only():
     assert sorted(ask_and_tell(case, way, np.random.default_rng(1), 30)) == list(range(30))
 
 
-def test_a_prior_prepares_once_for_a_run_and_once_for_its_judge():
+def test_a_prior_prepares_once_for_a_run_and_once_for_its_scorer():
     times: list[str] = []
     case = _case(way := Method("pooled", Pooled(times), fl.Thompson()))
     order = ask_and_tell(case, way, np.random.default_rng(1), 12)
     assert times == ["prepared", *["computed"] * 12]
-    judging = judge(case)
-    judging.verdict(way, order, np.array([3, 6, 12]), np.random.default_rng(2))
-    judging.verdict(way, order, np.array([3, 6, 12]), np.random.default_rng(2))
+    scorer = scorer_of(case)
+    scorer.verdict(way, order, np.array([3, 6, 12]), np.random.default_rng(2))
+    scorer.verdict(way, order, np.array([3, 6, 12]), np.random.default_rng(2))
     assert times[13:] == ["prepared", *["computed"] * 6]
 
 

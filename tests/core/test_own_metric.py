@@ -14,8 +14,8 @@ from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.metrics.base import right_or_wrong
 from fewlabels.planning.watching import usual_stop
 from fewlabels.report import read
-from fewlabels.simulation.judge import judge
 from fewlabels.simulation.methods import method
+from fewlabels.simulation.scorer import scorer_of
 from fewlabels.simulation.truth import truth
 from fewlabels.tasks.snapshot import Snapshot
 from tests.support.reports import pool, told_exactly
@@ -90,7 +90,7 @@ def test_what_is_no_share_is_not_read_as_one() -> None:
     assert quick.width == pytest.approx(audit.standing(draws=2_000).rules[0].now, rel=0.1)
     items, true = pool()
     shares: list[Any] = [
-        judge(truth(items, true, audit.groups, fl.Estimate(metric), [method("uniform+items")]))
+        scorer_of(truth(items, true, audit.groups, fl.Estimate(metric), [method("uniform+items")]))
         for metric in (ErrorRate(), Refund())
     ]
     assert [one._unit for one in shares] == [100.0, 1.0]  # errors of shares are told in percent

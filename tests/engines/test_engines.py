@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fewlabels.engines import Table
+    from fewlabels.engines import RemoteTable
 
-    Make = Callable[[list[Row]], Table]
+    Make = Callable[[list[Row]], RemoteTable]
 
 # PostgreSQL has no zero byte in its texts.
 TEXTS = st.one_of(
@@ -75,7 +75,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     return lambda rows: in_postgres(rows, url, connection=connection)
 
 
-def check(table: Table, rows: list[Row], seed: int = 7, wanted: int = 3) -> None:
+def check(table: RemoteTable, rows: list[Row], seed: int = 7, wanted: int = 3) -> None:
     """The summary, the reserve and the items of an engine against their twins."""
     for columns in (PLAIN, BY_REGION):
         found = table.summary(columns)

@@ -17,7 +17,7 @@ from fewlabels.findings.outlook import is_quick, outlook
 from fewlabels.findings.tables import readable
 from fewlabels.planning import forecast
 from fewlabels.planning.asking import Game
-from fewlabels.planning.thinned import fitting, has_room, thinned
+from fewlabels.planning.subsampled import fitting, has_room, thinned
 from fewlabels.spec import Spec
 from fewlabels.table import Table
 from fewlabels.tasks import Answer

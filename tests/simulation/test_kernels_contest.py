@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 
 from fewlabels.simulation.kernels import choose
+from fewlabels.simulation.kernels.absolute_sums import enter_sums, learn, new_sums, play_sums
 from fewlabels.simulation.kernels.contest import leave, new_contest
+from fewlabels.simulation.kernels.cost_sums import enter_prices, new_prices, play_prices
 from fewlabels.simulation.kernels.estimate import ask_estimate, ask_estimate_contest
 from fewlabels.simulation.kernels.identify import ask_lowest, ask_lowest_contest
 from fewlabels.simulation.kernels.jit import kernel
 from fewlabels.simulation.kernels.known import known_pool
 from fewlabels.simulation.kernels.linear import enter_linear, new_linear, play_linear
-from fewlabels.simulation.kernels.prices import enter_prices, new_prices, play_prices
 from fewlabels.simulation.kernels.run import start
-from fewlabels.simulation.kernels.sums import enter_sums, learn, new_sums, play_sums
 from fewlabels.simulation.kernels.value import ask_linear_contest, ask_value, ask_value_contest
 from fewlabels.simulation.truth import Gauge
 

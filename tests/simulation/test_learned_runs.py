@@ -14,7 +14,6 @@ import fewlabels as fl
 from fewlabels.policies import Boundary, Policy, Thompson
 from fewlabels.priors import Prepared
 from fewlabels.simulation.generic import ask_and_tell
-from fewlabels.simulation.judge import judge
 from fewlabels.simulation.kernels import choose
 from fewlabels.simulation.kernels.boundary import ask_lowest_boundary
 from fewlabels.simulation.kernels.identify import ask_lowest
@@ -22,6 +21,7 @@ from fewlabels.simulation.layout import layout
 from fewlabels.simulation.learned import ask_between_fits, next_fit
 from fewlabels.simulation.methods import Method
 from fewlabels.simulation.parallel import run_generator
+from fewlabels.simulation.scorer import scorer_of
 from fewlabels.simulation.truth import Truth, truth
 from tests.support.pools import law, pool_of
 
@@ -86,7 +86,7 @@ def test_runs_with_few_fits_ask_as_an_assessment_does(policy: Policy) -> None:
         for run in range(runs):
             order = ask(run_generator(seed, run), labels)
             taken = [np.bincount(group[order[:n]], minlength=8) for n in (labels // 2, labels)]
-            mean = judge(CASE).belief(one, order).mean()[:, 0]
+            mean = scorer_of(CASE).belief(one, order).mean()[:, 0]
             right = np.isin(CASE.members, np.argsort(mean)[:M])
             rows.append(np.concatenate([*taken, right]))
         found.append(np.array(rows, dtype=float))

@@ -11,10 +11,10 @@ from scipy import stats
 import fewlabels as fl
 from fewlabels.parts import registered
 from fewlabels.simulation.generic import ask_and_tell
-from fewlabels.simulation.judge import judge
 from fewlabels.simulation.methods import Method, method, methods_from
 from fewlabels.simulation.order import asker, asker_with_anchors, is_compiled
 from fewlabels.simulation.parallel import run_generator
+from fewlabels.simulation.scorer import scorer_of
 from fewlabels.simulation.truth import item_classes
 from tests.support.studies import CLASSES, GROUPS, LABELS, POOL, TASKS, Z, everything, truth_of
 
@@ -124,14 +124,14 @@ def distances(name, one, other, labels, runs):
     Compared are the means over runs of the scores and of the labels in each group, half way and at the end.
     """
     case = truth_of(name, one)
-    judging, group, budgets = judge(case), case.cells.partition.group, np.array([labels // 2, labels])
+    scorer, group, budgets = scorer_of(case), case.cells.partition.group, np.array([labels // 2, labels])
     numbers = []
     for seed, ask in enumerate((asker(case, one), other)):
         rows = []
         for run in range(runs):
             rng = run_generator(seed, run)
             order = ask(rng, labels)
-            scores = judging.verdict(one, order, budgets, rng).scores
+            scores = scorer.verdict(one, order, budgets, rng).scores
             taken = [np.bincount(group[order[:n]], minlength=len(case.room)) for n in budgets]
             rows.append(np.concatenate([*scores.values(), *taken]))
         numbers.append(np.array(rows))

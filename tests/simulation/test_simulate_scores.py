@@ -9,8 +9,8 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.outcomes import Outcomes
-from fewlabels.simulation.judge import judge
 from fewlabels.simulation.methods import Method, method
+from fewlabels.simulation.scorer import scorer_of
 from fewlabels.simulation.significance import against_best, signed_rank_p
 from fewlabels.simulation.study import labels_to_identify, simulate
 
@@ -38,7 +38,7 @@ def test_rmse_is_weighted_by_the_share_and_in_percent() -> None:
     one = method("informed:5+items")
     case = truth_of("accuracy", one)
     items = np.arange(0, 160, 3)
-    scores = judge(case).verdict(one, items, np.array([0, len(items)]), np.random.default_rng(1)).scores["rmse"]
+    scores = scorer_of(case).verdict(one, items, np.array([0, len(items)]), np.random.default_rng(1)).scores["rmse"]
     right = np.array([label == CLASSES[k] for label, k in zip(LABELS, POOL.predicted, strict=True)])
     for n, found in zip((0, len(items)), scores, strict=True):
         total = 0.0
@@ -54,7 +54,7 @@ def test_the_number_over_all_items_and_how_often_intervals_hold() -> None:
     one = method("uniform+items")
     case = truth_of("accuracy", one)
     items = np.random.default_rng(3).permutation(160)[:60]
-    scores = judge(case).verdict(one, items, np.array([60]), np.random.default_rng(1)).scores
+    scores = scorer_of(case).verdict(one, items, np.array([60]), np.random.default_rng(1)).scores
     audit = fl.create(None, "same", POOL, task=fl.Estimate(fl.Accuracy()), prior=fl.Uniform(), policy=fl.UniformItems())
     audit.tell({POOL.ids[int(i)].as_py(): LABELS[i] for i in items}, adopt=True)
     rows, answer = list(audit.estimates().rows()), next(audit.answer(draws=50_000).table.rows())
@@ -76,22 +76,22 @@ def test_ece_error_is_relative_to_the_ece_of_all_labels() -> None:
         return sum(gaps)
 
     exact = ece([right[bins == b].mean() for b in range(4)])
-    scores = judge(case).verdict(one, np.arange(0), np.array([0]), np.random.default_rng(1)).scores
+    scores = scorer_of(case).verdict(one, np.arange(0), np.array([0]), np.random.default_rng(1)).scores
     assert scores["ece-error"][0] == pytest.approx(100 * abs(ece([0.5] * 4) - exact) / exact)
 
     # A learned belief is judged by its median: by draws of its own here, within four standard errors of both medians.
     learned = method("learned+items+pool")
     asked = np.arange(6)
-    found = judge(case).verdict(learned, asked, np.array([6]), np.random.default_rng(2)).scores["ece-error"][0]
+    found = scorer_of(case).verdict(learned, asked, np.array([6]), np.random.default_rng(2)).scores["ece-error"][0]
     draws = np.array(
-        [ece(row) for row in judge(case).belief(learned, asked).draws(np.random.default_rng(3), 4000)[..., 0]]
+        [ece(row) for row in scorer_of(case).belief(learned, asked).draws(np.random.default_rng(3), 4000)[..., 0]]
     )
     middle = np.median(draws)
     density = (np.abs(draws - middle) < 0.02).mean() / 0.04
     tolerance = 4 * np.sqrt(0.25 / 2000 + 0.25 / 4000) / density
     assert abs(middle - exact) > 2 * tolerance  # a distance that can be told from none
     assert found == pytest.approx(100 * abs(middle - exact) / exact, abs=100 * tolerance / exact)
-    at_means = ece(judge(case).belief(learned, asked).mean()[:, 0])
+    at_means = ece(scorer_of(case).belief(learned, asked).mean()[:, 0])
     assert abs(at_means - middle) > 2 * tolerance  # and from the value at the means
 
 
@@ -116,7 +116,8 @@ def test_the_compiled_mrr_is_the_obvious_one(name: str, how: str) -> None:
     one = method(how)
     case = truth_of(name, one)
     order = np.random.default_rng(2).permutation(160)
-    verdict = judge(case).verdict(one, order, np.array([0, 7, 160]), np.random.default_rng(1))
+    verdict = scorer_of(case).verdict(one, order, np.array([0, 7, 160]), np.random.default_rng(1))
+    assert isinstance(case.task, fl.Identify)
     sign = -1 if case.task.lowest else 1
     members = np.argsort(-sign * case.value, kind="stable")[: case.task.plays]
     np.testing.assert_array_equal(members, case.members)
@@ -144,7 +145,8 @@ def test_success_needs_the_region_and_its_probability(target: Target) -> None:
     one = Method("one", fl.Informed(), fl.UniformItems(), target)
     case = truth_of("compare", one)
     order = np.random.default_rng(4).permutation(everything(case))
-    verdict = judge(case).verdict(one, order, np.arange(len(order) + 1), np.random.default_rng(1))
+    verdict = scorer_of(case).verdict(one, order, np.arange(len(order) + 1), np.random.default_rng(1))
+    assert isinstance(case.task, fl.Compare)
     right = case.task.probabilities(fl.Uniform().on(case.cells, target).belief(Outcomes(case.counts)), case.cells)
     assert right.max() > 0.5
     for n in range(0, len(order) + 1, 9):

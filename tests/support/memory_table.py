@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fewlabels.engines.table import Table
+from fewlabels.engines.table import RemoteTable
 from fewlabels.reserve import FINE, WIDE
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def bin_of_one(confidence: float) -> int:
     return int(place) if place < WIDE - 1 else WIDE - 1 + min(FINE - 1, math.floor((place - (WIDE - 1)) * FINE))
 
 
-class MemoryTable(Table):
+class MemoryTable(RemoteTable):
     """Rows in memory; `asked` counts the calls of each kind."""
 
     name = "a table in memory"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from fewlabels.engines import Table
+    from fewlabels.engines import RemoteTable
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,14 @@ def listed(table: pa.Table) -> list[tuple[object, ...]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def in_duckdb(rows: Iterable[Row] | pa.Table, folder: Path) -> Table:
+def in_duckdb(rows: Iterable[Row] | pa.Table, folder: Path) -> RemoteTable:
     """The rows as a Parquet file that DuckDB reads."""
     path = folder / "predictions.parquet"
     parquet.write_table(rows if isinstance(rows, pa.Table) else arrow(rows), path)
     return DuckDBTable(str(path))
 
 
-def in_spark(rows: Iterable[Row], session: Any, folder: Path) -> Table:
+def in_spark(rows: Iterable[Row], session: Any, folder: Path) -> RemoteTable:
     """The rows as a view of a Spark session."""
     path = folder / f"{uuid.uuid4().hex}.parquet"
     parquet.write_table(arrow(rows), path)
@@ -118,7 +118,7 @@ def in_spark(rows: Iterable[Row], session: Any, folder: Path) -> Table:
     return SparkTable("my predictions", session=session)
 
 
-def in_postgres(rows: Iterable[Row], url: str, table: str = "predictions", connection: Any = None) -> Table:
+def in_postgres(rows: Iterable[Row], url: str, table: str = "predictions", connection: Any = None) -> RemoteTable:
     """The rows as a new table in PostgreSQL, read with a connection of the user's or with one of its own."""
     import psycopg
 

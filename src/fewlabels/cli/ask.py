@@ -118,8 +118,8 @@ def _summary(
 ) -> str:
     """Say what happened and what to type next, and list the classes for the person who fills in the labels."""
     from fewlabels.cli.common import quoted, shown
-    from fewlabels.io.source import listed
     from fewlabels.understanding.words import MOST_NAMES
+    from fewlabels.wording import some_of
 
     where = f"{shown(address)} {quoted(audit.name)}"
     if not batch:
@@ -137,7 +137,7 @@ def _summary(
         words = f"{standing.words} {words}"
     elif over := _over_budget(audit, len(batch)):
         words = f"{over} {words}"
-    names = listed(audit.pool.choices, MOST_NAMES)
+    names = some_of(audit.pool.choices, MOST_NAMES)
     return f"{words}\nThe classes to choose from: {names}"
 
 

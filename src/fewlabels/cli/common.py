@@ -111,7 +111,7 @@ def resolve(address: str, name: str | None) -> str:
     import difflib
 
     from fewlabels.errors import StoreError
-    from fewlabels.io.source import listed
+    from fewlabels.wording import some_of
 
     names = names_in(address)
     if name in names:
@@ -120,13 +120,13 @@ def resolve(address: str, name: str | None) -> str:
         return names[0]
     if name is None:
         raise StoreError(
-            f"{shown(address)} has {len(names):,} assessments: {listed(names)}. Name one of them, as in "
+            f"{shown(address)} has {len(names):,} assessments: {some_of(names)}. Name one of them, as in "
             f"{shown(address)} {quoted(names[0])}. See: fewlabels list {shown(address)}"
         )
     near = difflib.get_close_matches(name, names, 1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     raise StoreError(
-        f"there is no assessment {name!r} in {shown(address)}. {hint}It has {listed(names)}. "
+        f"there is no assessment {name!r} in {shown(address)}. {hint}It has {some_of(names)}. "
         f"See: fewlabels list {shown(address)}"
     )
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fewlabels.errors import InputError
 from fewlabels.io import read_labels
 from fewlabels.io.columns import as_text
-from fewlabels.io.source import listed
 from fewlabels.named import part_from
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[o
     name = given if given is not None else usual[0] if usual else None
     if name is None:
         raise InputError(
-            f"{source.name} has no labels: there is no column 'labels' or 'label' among {listed(source.columns)}. "
+            f"{source.name} has no labels: there is no column 'labels' or 'label' among {some_of(source.columns)}. "
             "A simulation needs the label of every item: name the column or a file with --labels."
         )
     if name in source.columns:
@@ -54,5 +54,5 @@ def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[o
     if Path(name).is_file():
         return read_labels(name)
     raise InputError(
-        f"--labels {name!r} is neither a column of {source.name} (which has {listed(source.columns)}) nor a file."
+        f"--labels {name!r} is neither a column of {source.name} (which has {some_of(source.columns)}) nor a file."
     )

@@ -65,9 +65,9 @@ class PartOption(click.Option):
 
 def living(family: Any) -> str:
     """List the parts of a family that are registered now."""
-    from fewlabels.parts import listed, registered
+    from fewlabels.parts import names_of, registered
 
-    return ", ".join(registered(family)) if family == "task" else listed(family)
+    return ", ".join(registered(family)) if family == "task" else names_of(family)
 
 
 def _may_be_others() -> bool:

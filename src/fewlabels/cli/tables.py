@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fewlabels.engines.table import Step, Table
+    from fewlabels.engines.table import RemoteTable, Step
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
@@ -132,7 +132,7 @@ def _refuse(options: ReadOptions, content: Sequence[str] | None) -> None:
 
 
 @contextmanager
-def _watched(table: Table) -> Iterator[None]:
+def _watched(table: RemoteTable) -> Iterator[None]:
     """Show how far the engine is, with the rows that it has read if it can tell."""
     from fewlabels.cli.common import progress
 
@@ -158,12 +158,12 @@ def _watched(table: Table) -> Iterator[None]:
 def _understood(
     sample: Source, guessed: Guess, pool: Pool, confidence: str | None, groups: Sequence[str]
 ) -> list[Understood]:
-    from fewlabels.io.source import listed_pieces
     from fewlabels.understanding.words import MOST_NAMES, Understood, content_words, left_over
+    from fewlabels.wording import some_pieces
 
     assert pool.reserve is not None
     named = f"{len(pool.reserve.unit):,} of them are named; the rest stay in the table"
-    classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
+    classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines = [
         Understood("items", named, ""),
         Understood("id", f"column {guessed.id!r}", "--id NAME"),
@@ -171,11 +171,7 @@ def _understood(
         Understood(
             "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
         ),
-        *(
-            [Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence)))]
-            if pool.evidence
-            else ()
-        ),
+        *([Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence)))] if pool.evidence else ()),
         Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
         Understood("content", content_words(pool), "--content NAME"),
     ]

@@ -196,17 +196,17 @@ def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
 
 def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[str]]:
     """Return the rows in the pool's own spelling, if it is clear, and sentences about the most frequent changes."""
-    from fewlabels.io.labels import plain, skip_reason
+    from fewlabels.io.labels import as_typed, skip_reason
 
     classes = set(pool.choices)
     alike: dict[str, list[str]] = {}
     for name in pool.choices:
-        alike.setdefault(plain(name), []).append(name)
+        alike.setdefault(as_typed(name), []).append(name)
     spelt: list[LabelRow] = []
     changed: Counter[tuple[str, str]] = Counter()
     for row, known in zip(rows, pool.has([row.item for row in rows]).tolist(), strict=True):
         is_clear = row.label in classes or skip_reason(row.label, classes) is not None
-        near = [row.label] if is_clear else alike.get(plain(row.label), [])
+        near = [row.label] if is_clear else alike.get(as_typed(row.label), [])
         label = near[0] if len(near) == 1 else row.label
         if label != row.label:
             changed[row.label, label] += 1

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fewlabels.engines.table import Step, Table, stacked
+from fewlabels.engines.table import RemoteTable, Step, stacked
 from fewlabels.engines.texts import check_dialect, table_name, values, with_bound
-from fewlabels.engines.trouble import said
+from fewlabels.engines.trouble import sentence_of
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs, one_line
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _LOST = {"OperationalError", "InterfaceError"}
 _CHECK = "Check that the server runs, and that host, port, user, password and database are right."
 
 
-class DbapiTable(Table):
+class DbapiTable(RemoteTable):
     """A table behind a DB-API connection (PEP 249), or an ADBC one.
 
     Parameters
@@ -148,9 +148,9 @@ class DbapiTable(Table):
             if kinds & _LOST or isinstance(error, (ConnectionError, TimeoutError)):
                 if self._own:
                     self._connection = None  # the next call opens another
-                raise StoreError(f"{self.name} cannot be reached: {said(error)} {_CHECK}") from error
+                raise StoreError(f"{self.name} cannot be reached: {sentence_of(error)} {_CHECK}") from error
             if "Error" in kinds and "DatabaseError" in kinds:
-                raise InputError(f"{self.name} cannot be read: {said(error)}") from error
+                raise InputError(f"{self.name} cannot be read: {sentence_of(error)}") from error
             raise
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.engines.files import find_files, is_remote
-from fewlabels.engines.table import Step, Table
+from fewlabels.engines.table import RemoteTable, Step
 from fewlabels.engines.texts import literal, table_name, with_bound
-from fewlabels.engines.trouble import said
+from fewlabels.engines.trouble import sentence_of
 from fewlabels.errors import InputError, StoreError, needs
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _EVERY = 0.2  # seconds between two looks at the progress
 _RELATION = "fl_relation"
 
 
-class DuckDBTable(Table):
+class DuckDBTable(RemoteTable):
     """A table that DuckDB reads: files by their address, or a table or view of a connection.
 
     Parameters
@@ -145,8 +145,8 @@ class DuckDBTable(Table):
                 "Or write the table to Parquet files in a folder."
             )
         if isinstance(error, duckdb.HTTPException | duckdb.ConnectionException | duckdb.OutOfMemoryException):
-            return StoreError(f"{self.name}: {said(error)} Try again.")
-        return InputError(f"{self.name} cannot be read: {said(error)}")
+            return StoreError(f"{self.name}: {sentence_of(error)} Try again.")
+        return InputError(f"{self.name} cannot be read: {sentence_of(error)}")
 
 
 def extension_in(words: str) -> str | None:

@@ -15,10 +15,10 @@ from fewlabels.errors import Argument, InputError, StoreError
 if TYPE_CHECKING:
     import duckdb
 
-    from fewlabels.engines.table import Table
+    from fewlabels.engines.table import RemoteTable
 
 
-def open_table(source: object, *, table: str | None = None, dialect: str | None = None) -> Table:
+def open_table(source: object, *, table: str | None = None, dialect: str | None = None) -> RemoteTable:
     """Open a table that stays where it is.
 
     Parameters
@@ -51,7 +51,7 @@ def open_table(source: object, *, table: str | None = None, dialect: str | None 
     )
 
 
-def _by_address(address: str, table: str | None, dialect: str | None) -> Table:
+def _by_address(address: str, table: str | None, dialect: str | None) -> RemoteTable:
     scheme = address.partition("://")[0].lower() if "://" in address else "file"
     if scheme == "file" or is_remote(address):
         return DuckDBTable(address.removeprefix("file://"))
@@ -59,8 +59,8 @@ def _by_address(address: str, table: str | None, dialect: str | None) -> Table:
     return SparkTable(name, url=address) if scheme == "sc" else DbapiTable(name, url=address, dialect=dialect)
 
 
-def open_again(described: str) -> Table:
-    """Open the table that `Table.describe` described.
+def open_again(described: str) -> RemoteTable:
+    """Open the table that `RemoteTable.describe` described.
 
     Passwords are not kept: they come from where the driver looks for them (PGPASSWORD, ~/.pgpass).
     """
@@ -79,7 +79,7 @@ def _needed(table: str | None, what: str) -> str:
     return table
 
 
-def _with_sqlalchemy(source: Any, table: str, dialect: str | None) -> Table:
+def _with_sqlalchemy(source: Any, table: str, dialect: str | None) -> RemoteTable:
     if not hasattr(source, "raw_connection"):
         raise InputError("pass the engine of SQLAlchemy, not one of its connections.")
     if dialect is None and source.dialect.name == "postgresql":

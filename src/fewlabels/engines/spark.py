@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from fewlabels.engines.table import Step, Table
+from fewlabels.engines.table import RemoteTable, Step
 from fewlabels.engines.texts import table_name, with_bound
-from fewlabels.engines.trouble import said
+from fewlabels.engines.trouble import sentence_of
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _PATIENCE = 10  # seconds to reach the server
 _TRIES = 5  # the last of them after 17 seconds
 
 
-class SparkTable(Table):
+class SparkTable(RemoteTable):
     """A table or view of a Spark session.
 
     Parameters
@@ -118,13 +118,13 @@ def _plain_errors(name: str) -> Iterator[None]:
     except FewlabelsError:
         raise
     except OSError as error:
-        raise StoreError(f"{name} cannot be reached: {said(error)} Check that the server runs.") from error
+        raise StoreError(f"{name} cannot be reached: {sentence_of(error)} Check that the server runs.") from error
     except Exception as error:
         package, kind = type(error).__module__.partition(".")[0], type(error).__name__
         if package == "grpc" or ("Connect" in kind and not hasattr(error, "getErrorClass")):
-            raise StoreError(f"{name} cannot be reached: {said(error)} Check that the server runs.") from error
+            raise StoreError(f"{name} cannot be reached: {sentence_of(error)} Check that the server runs.") from error
         if package == "pyspark":
-            raise InputError(f"{name} cannot be read: {said(error)}") from error
+            raise InputError(f"{name} cannot be read: {sentence_of(error)}") from error
         raise
 
 

@@ -40,7 +40,7 @@ class Sample:
     upto: str
 
 
-class Table(ABC):
+class RemoteTable(ABC):
     """Items with their predictions, in an engine that can be asked about them.
 
     All results are Arrow tables. What is wrong with the table is an InputError; an engine that cannot be reached, or

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 _MOST = 8  # columns that a message names
 
 
-def said(error: BaseException) -> str:
+def sentence_of(error: BaseException) -> str:
     """What an engine says about a failure, as a sentence.
 
-    >>> said(ValueError("no such table")), said(ValueError("is the server running?"))
+    >>> sentence_of(ValueError("no such table")), sentence_of(ValueError("is the server running?"))
     ('no such table.', 'is the server running?')
     """
     words = one_line(error)

@@ -62,7 +62,7 @@ def foreseen(
 
 def is_quick(audit: Assessment) -> bool:
     """Whether a forecast takes seconds: with thousands of labels of several models, a world takes as long."""
-    from fewlabels.planning.thinned import fitting, has_room
+    from fewlabels.planning.subsampled import fitting, has_room
 
     if not audit.spec.task.of_models:
         return True

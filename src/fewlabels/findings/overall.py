@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.findings.evidence import LEARNED, beside
 from fewlabels.findings.measures import FEW
-from fewlabels.findings.prior_pull import asks_everywhere, is_random_sample
+from fewlabels.findings.prior_pull import asks_everywhere
 from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.partition import whole
 from fewlabels.priors import Uniform
@@ -52,7 +52,7 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         why = "no item has a label yet" if not row["labelled"] else f"fewer than {FEW} items have a label"
     elif doubt and analogous > _MOST:
         why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"
-    elif not reading.is_grounded and not is_random_sample(audit):
+    elif not reading.is_grounded and not audit.is_random_sample():
         why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"
     of = "Verdict agrees with people" if isinstance(audit.spec.task.metric, Prevalence) else "Right"
     confidence = audit.pool.mean_confidence

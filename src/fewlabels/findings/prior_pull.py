@@ -103,21 +103,13 @@ def swayed_bins(audit: Assessment) -> tuple[Partition, NDArray[np.bool_]]:
     counted. Otherwise a bin is combined from the groups of asking.
     """
     bins = by_score(audit.pool, *score_bins_of(audit))
-    return bins, np.zeros(len(bins), dtype=bool) if is_random_sample(audit) else swayed(audit, bins)
+    return bins, np.zeros(len(bins), dtype=bool) if audit.is_random_sample() else swayed(audit, bins)
 
 
 def asks_everywhere(audit: Assessment) -> bool:
     """Return whether the task asks in every group that has items."""
     askable = audit.spec.task.askable(audit.cells)
     return bool(askable[audit.groups.sizes > 0].all())
-
-
-def is_random_sample(audit: Assessment) -> bool:
-    """Return whether every item was equally likely to be labelled, so that labels can simply be counted.
-
-    A single label that nobody asked for makes this false.
-    """
-    return audit.is_random_sample()
 
 
 def lacks_say(audit: Assessment) -> str:

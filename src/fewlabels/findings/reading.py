@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fewlabels.findings.enough_labels import too_long
 from fewlabels.findings.labels import RIGHT_OR_WRONG, right_labels
 from fewlabels.findings.measures import Measure, is_thin, measure
 from fewlabels.findings.prior_pull import swayed
-from fewlabels.findings.vagueness import too_long
 from fewlabels.metrics import Accuracy
 from fewlabels.tasks.base import LIKELY
 from fewlabels.tasks.grounds import SAFE, has_labels

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.errors import Argument, SpecError
 from fewlabels.findings.labels import right_labels
 from fewlabels.findings.overall import ENOUGH, rests
-from fewlabels.findings.prior_pull import is_random_sample
 from fewlabels.findings.reading import noun_of
 from fewlabels.gate.rules import certify_from
 from fewlabels.named import groups_from
@@ -140,7 +139,7 @@ def _lacks(audit: Assessment) -> str:
     """Why nothing is said of all items together: groups without labels of their own are known by analogy only."""
     rows = [row for row in audit.by_group().rows() if row["n"]]
     bare = sum(not row["labelled"] for row in rows)
-    if not bare or is_random_sample(audit) or len(audit.anchors()) >= ENOUGH:
+    if not bare or audit.is_random_sample() or len(audit.anchors()) >= ENOUGH:
         return ""
     noun = noun_of(audit.groups)
     verbs = ("has", "counts") if bare == 1 else ("have", "count")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.errors import InputError
 from fewlabels.interop.samples import Evaluation, Sample, worded
 from fewlabels.interop.shapes import a_name, a_text, an_object
-from fewlabels.io.finder.names import CONTENT, TRUTH, plain
+from fewlabels.io.finder.names import CONTENT, TRUTH, bare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def _sample(row: dict[str, Any], where: str, choices: tuple[str, ...] | None, ke
 def _question(document: dict[str, Any], row: dict[str, Any]) -> str | None:
     """What a person should see: the question in the document, or else the prompt, which may have examples before it."""
     for key, value in document.items():
-        if plain(key) in CONTENT and isinstance(value, str) and value:
+        if bare(key) in CONTENT and isinstance(value, str) and value:
             return value
     return a_text(_arguments(row)[0][0]) if _arguments(row) else None
 
@@ -113,7 +113,7 @@ def _kept(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The columns of the documents that say nothing about the target: a pool never holds labels."""
     documents = [row["doc"] if isinstance(row["doc"], dict) else {} for row in rows]
     keys = dict.fromkeys(key for document in documents for key in document)
-    telling = {key for key in keys if plain(key) in TRUTH or "answer" in plain(key) or plain(key) in CONTENT}
+    telling = {key for key in keys if bare(key) in TRUTH or "answer" in bare(key) or bare(key) in CONTENT}
     telling |= {
         key
         for key in keys

@@ -14,7 +14,7 @@ from fewlabels.errors import InputError
 from fewlabels.interop.samples import Evaluation, Sample, worded
 from fewlabels.interop.shapes import a_name, a_text, an_object, objects
 from fewlabels.io.arrays import from_arrays
-from fewlabels.io.finder.names import TRUTH, plain
+from fewlabels.io.finder.names import TRUTH, bare
 from fewlabels.io.source import no_rows
 
 if TYPE_CHECKING:
@@ -159,4 +159,4 @@ def _rows(data: Any, name: str) -> list[dict[str, Any]]:
 
 def _first(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """The column whose name stands first in a list of names."""
-    return next((column for name in names for column in columns if plain(column) == name), None)
+    return next((column for name in names for column in columns if bare(column) == name), None)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.errors import InputError
 from fewlabels.interop.shapes import is_plain
 from fewlabels.io.arrays import from_arrays
-from fewlabels.io.source import listed, no_rows
-from fewlabels.wording import counted
+from fewlabels.io.source import no_rows
+from fewlabels.wording import counted, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,7 +116,7 @@ class Evaluation:
         scorer = _judging(self.samples)
         if scorer is None:
             found = list(dict.fromkeys(key for sample in self.samples for key in sample.verdicts))
-            numbers = f" Its scores {listed(found)} are numbers between the two." if found else ""
+            numbers = f" Its scores {some_of(found)} are numbers between the two." if found else ""
             raise InputError(
                 f"{name} ({self.format}) has answers in free text, and no scorer that says right or wrong.{numbers} "
                 "Write a table with the columns id, predicted (the verdict) and the text to judge, and read that."

@@ -13,10 +13,10 @@ from pyarrow import compute as pc
 
 from fewlabels.errors import InputError
 from fewlabels.interop.shapes import a_name, an_object, objects
-from fewlabels.io.finder.names import PREDICTED, TRUTH, plain, says_predicted
+from fewlabels.io.finder.names import PREDICTED, TRUTH, bare, says_predicted
 from fewlabels.io.jsons import read_json
-from fewlabels.io.source import Source, listed
-from fewlabels.wording import counted
+from fewlabels.io.source import Source
+from fewlabels.wording import counted, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ def from_folder(path: Path, name: str, within: Limits) -> Source:
     kinds = [pa.field(one.name, pa.string()) if one.name in coded else one for one in parts[0].schema]
     told = f"dataset that the library datasets saved to disk, in {counted(len(names), 'file')}"
     # The classes of predictions and of labels are the same ones, and some of them may never be predicted.
-    classes = next((coded[one] for one in coded if plain(one) in (*PREDICTED, *TRUTH) or says_predicted(one)), None)
+    classes = next((coded[one] for one in coded if bare(one) in (*PREDICTED, *TRUTH) or says_predicted(one)), None)
     return Source(name, pa.schema(kinds), _batches(parts, coded, name), classes=classes, told=told)
 
 
@@ -62,7 +62,7 @@ def _split(path: Path, name: str) -> tuple[Path, str]:
     if not isinstance(splits, list) or not splits or not all(isinstance(one, str) for one in splits):
         raise InputError(f"dataset_dict.json of {name} has no list of splits. {_FIX}")
     if len(splits) > 1:
-        raise InputError(f"{name} has the splits {listed(splits)}. Name one of them, such as {name}/{splits[-1]}.")
+        raise InputError(f"{name} has the splits {some_of(splits)}. Name one of them, such as {name}/{splits[-1]}.")
     if not (path / splits[0] / "state.json").is_file() or "/" in splits[0]:
         raise InputError(f"{name} has no saved dataset in its split {splits[0]!r}. {_FIX}")
     return path / splits[0], f"{name}/{splits[0]}"

@@ -17,7 +17,7 @@ from fewlabels.io.columns import as_text
 from fewlabels.io.finder import MOST_SCORE_COLUMNS
 from fewlabels.io.never_right import check_classes, never_right
 from fewlabels.io.scores import vector_width
-from fewlabels.io.source import listed
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -282,7 +282,7 @@ def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputErro
     )
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return InputError(
-        f"{value!r} is not one of the classes {listed(classes)}. {hint}Correct it, or add it to ",
+        f"{value!r} is not one of the classes {some_of(classes)}. {hint}Correct it, or add it to ",
         Argument("classes"),
         "; or count every answer that is not in the list as wrong, with ",
         Argument("unlisted", "wrong"),

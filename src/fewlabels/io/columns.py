@@ -16,7 +16,7 @@ from fewlabels.io.source import NO_ANSWER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fewlabels.errors import Part
+    from fewlabels.errors import Piece
     from fewlabels.io.source import Source
 
 ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
@@ -126,10 +126,10 @@ class NotANumber:
 
     value: str
     what: str
-    fix: tuple[Part, ...]
+    fix: tuple[Piece, ...]
 
     @property
-    def message(self) -> tuple[Part, ...]:
+    def message(self) -> tuple[Piece, ...]:
         """The parts of a message."""
         return f"{quoted(self.value)} {self.what}. ", *self.fix, "."
 

@@ -86,7 +86,7 @@ def _titles(rows: Sequence[Sequence[Any]]) -> int:
     below = {(i, value) for row in rows[len(above) + 1 :] for i, value in enumerate(row) if value not in (None, "")}
     are_names = all(isinstance(value, str) for value in named.values()) and len({*named.values()}) == len(named)
     is_head = are_names and {i for i, _ in below} <= {*named} and not below & {*named.items()}
-    return len(above) if is_head and not any(names.plain(title) in usual for title in titles) else 0
+    return len(above) if is_head and not any(names.bare(title) in usual for title in titles) else 0
 
 
 def _filled(row: Sequence[Any]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError, quoted
-from fewlabels.io.labels import as_classes, plain
+from fewlabels.io.labels import as_classes, as_typed
 from fewlabels.io.opening import open_source
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def read_descriptions(path: str | os.PathLike[str], classes: Sequence[str]) -> d
     """
     source = open_source(path)
     names = list(source.columns)
-    kind = next((name for name in names if plain(name) in _CLASS), None)
-    meaning = next((name for name in names if plain(name) in _MEANING and name != kind), None)
+    kind = next((name for name in names if as_typed(name) in _CLASS), None)
+    meaning = next((name for name in names if as_typed(name) in _MEANING and name != kind), None)
     if kind is None or meaning is None:
         raise InputError(
             f"{source.name} needs the columns class and description. It has {', '.join(map(repr, names[:8]))}."
@@ -59,7 +59,7 @@ def descriptions_in(text: str, classes: Sequence[str]) -> dict[str, str]:
         rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise InputError(f"the list cannot be read: {error}. Write a line for each class: class,description.") from None
-    if rows and plain(rows[0][0]) in _CLASS and plain(rows[0][-1]) in _MEANING and rows[0][0] not in classes:
+    if rows and as_typed(rows[0][0]) in _CLASS and as_typed(rows[0][-1]) in _MEANING and rows[0][0] not in classes:
         rows = rows[1:]
     # Whoever types a description by hand does not quote its commas.
     return described([(row[0].strip(), ",".join(row[1:]).strip()) for row in rows], classes, "the list")
@@ -85,7 +85,7 @@ def described(pairs: Iterable[tuple[str, str]], classes: Sequence[str], where: s
     exact, meant = set(classes), as_classes(classes)
     found: dict[str, str] = {}
     for name, text in pairs:
-        known = name if name in exact else meant.get(plain(name))
+        known = name if name in exact else meant.get(as_typed(name))
         if known is None:
             near = difflib.get_close_matches(name, classes, 1)
             hint = f"Did you mean {near[0]!r}?" if near else "Use the names of the classes as the pool has them."

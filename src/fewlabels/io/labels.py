@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from unicodedata import normalize
 
-from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
+from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Piece, Place, sentence
 from fewlabels.io.pictures import FORMS
-from fewlabels.io.source import listed
 from fewlabels.io.writing import without_apostrophe
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     import os
@@ -70,7 +70,7 @@ class _Trouble:
 
     @property
     def items(self) -> str:
-        return listed((row.item for row in self.rows), MOST_NAMED)
+        return some_of((row.item for row in self.rows), MOST_NAMED)
 
     def hint(self, pool: Pool) -> str:
         """What to do, as a clause; empty if nothing comes to mind."""
@@ -113,7 +113,7 @@ def read_labels(
 
     first: dict[str, LabelRow] = {}
     opened = open_source(source, any_size=any_size) if isinstance(source, (str, Path)) else source
-    for row in said(opened, id=id, label=label):
+    for row in labelled_rows(opened, id=id, label=label):
         before = first.setdefault(row.item, row)
         if before.label != row.label and row.source is not None:
             raise InputError(
@@ -125,7 +125,7 @@ def read_labels(
     return {item: row.label for item, row in first.items()}
 
 
-def said(source: object, *, id: str = "id", label: str = "label") -> list[LabelRow]:  # noqa: A002
+def labelled_rows(source: object, *, id: str = "id", label: str = "label") -> list[LabelRow]:  # noqa: A002
     """Return the rows that have a label, in their order, from any source that `read_labels` takes."""
     if isinstance(source, Mapping) and not _has_columns(source, id, label):
         return [LabelRow(item, name) for item, name in _from_mapping(source).items()]
@@ -162,12 +162,12 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
     return rows
 
 
-def plain(name: str) -> str:
+def as_typed(name: str) -> str:
     """Reduce a class name to what somebody in a hurry types, without case, and with spaces for _ and -.
 
     Letters with accents are one character or two, by the program that wrote them: both are the same.
 
-    >>> plain(" Wild  DOG"), plain("wild_dog"), plain("Cafe\N{COMBINING ACUTE ACCENT}")
+    >>> as_typed(" Wild  DOG"), as_typed("wild_dog"), as_typed("Cafe\N{COMBINING ACUTE ACCENT}")
     ('wild dog', 'wild dog', 'café')
     """
     return normalize("NFC", " ".join(re.sub("[_-]", " ", normalize("NFC", name)).split()).casefold())
@@ -179,8 +179,8 @@ def as_classes(classes: Sequence[str]) -> dict[str, str]:
     >>> as_classes(["password_reset", "A", "a"])
     {'password reset': 'password_reset'}
     """
-    alike = Counter(map(plain, classes))
-    return {plain(name): name for name in classes if alike[plain(name)] == 1}
+    alike = Counter(map(as_typed, classes))
+    return {as_typed(name): name for name in classes if alike[as_typed(name)] == 1}
 
 
 def skip_reason(label: str, classes: Collection[str]) -> str | None:
@@ -227,7 +227,7 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
 
 def _as_meant(row: LabelRow, meant: Mapping[str, str]) -> LabelRow:
     """The row with the class that it means, in whatever case and with whatever spaces it was typed."""
-    return replace(row, label=meant.get(plain(row.label), row.label))
+    return replace(row, label=meant.get(as_typed(row.label), row.label))
 
 
 def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]:
@@ -274,9 +274,9 @@ def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:
     and what to do.
     """
     items = list(dict.fromkeys(row.item for trouble in wrong for row in trouble.rows))
-    known: list[Part] = []
+    known: list[Piece] = []
     if any(trouble.kind == "class" for trouble in wrong):
-        names = listed(pool.classes, _MOST_CLASSES)
+        names = some_of(pool.classes, _MOST_CLASSES)
         known = [
             f" The classes are {names}. A class that is never predicted must be named when the pool is read, with ",
             Argument("classes"),
@@ -305,7 +305,7 @@ def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:
 
 def _meant(label: str, classes: Sequence[str]) -> str:
     """What an unknown class name may have been meant to be, as a clause."""
-    alike = [name for name in classes if plain(name) == plain(label)]
+    alike = [name for name in classes if as_typed(name) == as_typed(label)]
     if len(alike) > 1:
         return f"it could be {' or '.join(map(repr, alike))}: write it exactly so"
     near = alike or difflib.get_close_matches(label.strip(), classes, 1, cutoff=0.5)

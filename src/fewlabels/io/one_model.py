@@ -10,10 +10,10 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels import pool as pools
-from fewlabels.errors import Argument, InputError, Part
+from fewlabels.errors import Argument, InputError, Piece
 from fewlabels.io.answers import classes_and_predicted
 from fewlabels.io.columns import as_numbers, as_text, kept
-from fewlabels.io.finder.apart import looks_like_one_class
+from fewlabels.io.finder.probability_of import looks_like_one_class
 from fewlabels.io.never_right import check_classes, merged
 from fewlabels.io.scores import EDGE, summarise
 from fewlabels.io.source import NO_ANSWER, Source
@@ -148,7 +148,7 @@ def _confidence(
                 f". {NO_ANSWER}.",
                 at=at,
             )
-        fix: tuple[Part, ...] = (f"{value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column.",)
+        fix: tuple[Piece, ...] = (f"{value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column.",)
         if name in source.percent:
             fix = (f"{100 * value:.6g}%, and it is a probability from 0% to 100%. Correct it.",)
         elif unit == 1 < value <= 100:

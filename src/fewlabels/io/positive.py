@@ -10,13 +10,15 @@ import pyarrow as pa
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import as_numbers, as_text, looks_numeric
-from fewlabels.io.finder.names import CONFIDENCE, plain, says_confidence
+from fewlabels.io.finder.names import CONFIDENCE, bare, says_confidence
 from fewlabels.io.scores import EDGE
-from fewlabels.io.source import Source, listed
 from fewlabels.opposites import negative_of
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from fewlabels.io.source import Source
 
 
 def of_one_class(
@@ -48,16 +50,16 @@ def _column(source: Source, asked: dict[str, Any]) -> str:
     named = asked["scores"] if isinstance(asked["scores"], str) else None
     if named or asked["confidence"]:
         return source.need(named or asked["confidence"], "scores" if named else "confidence")
-    called = [name for name in source.columns if plain(name) in CONFIDENCE or says_confidence(name)]
+    called = [name for name in source.columns if bare(name) in CONFIDENCE or says_confidence(name)]
     usual = [name for name in called if looks_numeric(source, name)]
     if len(usual) != 1:
-        many = f"{listed(usual)} all could be it" if usual else "none is called like one"
+        many = f"{some_of(usual)} all could be it" if usual else "none is called like one"
         raise InputError(
             f"{source.name}: ",
             Argument("positive"),
             f" needs one column with the probability of that class, and {many}. Name it with ",
             Argument("scores"),
-            f". The columns are {listed(source.columns)}.",
+            f". The columns are {some_of(source.columns)}.",
         )
     return usual[0]
 
@@ -77,7 +79,7 @@ def _two(source: Source, asked: dict[str, Any], positive: str) -> tuple[str, str
         raise InputError(
             f"{source.name}: ",
             Argument("positive", positive),
-            f" must be one of two classes, and the classes are {listed(names)}.",
+            f" must be one of two classes, and the classes are {some_of(names)}.",
         )
     return names[0], names[1]
 

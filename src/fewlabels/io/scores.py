@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from fewlabels.errors import Argument, InputError, Part
+from fewlabels.errors import Argument, InputError, Piece
 from fewlabels.io.columns import is_number, shown
 from fewlabels.io.source import NO_ANSWER
 
@@ -46,10 +46,10 @@ class _Block:
     names: tuple[str, ...]
     source: Source
 
-    def wrong(self, row: int, k: int, *words: Part) -> InputError:
+    def wrong(self, row: int, k: int, *words: Piece) -> InputError:
         return InputError(*words, at=self.source.at(self.first + row + 1, self.names[k]))
 
-    def wrong_row(self, row: int, *words: Part) -> InputError:
+    def wrong_row(self, row: int, *words: Piece) -> InputError:
         return InputError(*words, at=self.source.at(self.first + row + 1, self.names))
 
 
@@ -176,7 +176,7 @@ def _total_low_high(
 def _outside(block: _Block, row: int, total: float, limit: float) -> InputError:
     column = block.scores[:, row]
     k = int(np.flatnonzero((column < -EDGE) | (column > limit))[0])
-    fix: tuple[Part, ...]
+    fix: tuple[Piece, ...]
     if column[k] < 0 and limit > 1 + EDGE:
         fix = (_NORMALIZE, " needs scores from 0 up; are these logits? Then pass ", _LOGITS, " instead.")
     elif abs(total - 100) <= 100 * SLACK and column.min() >= 0:

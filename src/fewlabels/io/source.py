@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fewlabels.errors import MOST_NAMED, Argument, InputError, Place, quoted
+from fewlabels.errors import MOST_NAMED, Argument, InputError, Place
+from fewlabels.wording import some_of
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
 NO_ANSWER = (
@@ -101,7 +102,7 @@ class Source:
             raise InputError(
                 f"{self.name} has no column {column!r}, named by ",
                 Argument(role),
-                f". {hint}The columns are {listed(self.columns)}.",
+                f". {hint}The columns are {some_of(self.columns)}.",
             )
         return column
 
@@ -131,20 +132,3 @@ def check_names(name: str, columns: Sequence[str]) -> None:
 
 def no_rows(name: str) -> InputError:
     return InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
-
-
-def listed(names: Iterable[str], most: int = 8) -> str:
-    """Names for a message, not too many of them."""
-    return " ".join(listed_pieces(names, most))
-
-
-def listed_pieces(names: Iterable[str], most: int = 8) -> list[str]:
-    """The pieces of `listed` between which a line may be broken.
-
-    >>> listed_pieces(["a", "b", "c"], 2)
-    ["'a',", "'b' and 1 more"]
-    """
-    names = list(names)
-    *first, last = [quoted(name) for name in names[:most]] or [""]
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return [*(f"{name}," for name in first), last + more]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fewlabels.engines.columns import Columns
-    from fewlabels.engines.table import Table
+    from fewlabels.engines.table import RemoteTable
     from fewlabels.io.finder.roles import Roles
     from fewlabels.io.source import Batches, Source
     from fewlabels.pool import Pool
@@ -60,7 +60,7 @@ def _of_files(path: Path) -> bool:
     return path.is_dir() and not any((path / name).is_file() for name in ("state.json", "dataset_dict.json"))
 
 
-def sample_of(table: Table) -> Source:
+def sample_of(table: RemoteTable) -> Source:
     """Some rows of a table as a source, by which its columns are recognised."""
     check_names(table.name, table.schema.names)
     return replace(table_source(table.name, table.head(_SAMPLE)), untyped=table.untyped)

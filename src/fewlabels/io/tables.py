@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.engines.table import Table
+    from fewlabels.engines.table import RemoteTable
 
 NAMED = 100_000
 """How many items are named at first, in all strata together; fewer if some strata are small."""
@@ -35,7 +35,7 @@ _KEEP = "keep."
 
 
 def read_table(
-    table: Table,
+    table: RemoteTable,
     columns: Columns,
     *,
     classes: Iterable[object] | None = None,
@@ -79,7 +79,7 @@ def read_table(
     return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
 
 
-def with_evidence(table: Table, columns: Columns, names: Sequence[str]) -> Columns:
+def with_evidence(table: RemoteTable, columns: Columns, names: Sequence[str]) -> Columns:
     """The columns with those of evidence: words as they are, numbers in steps of half a standard deviation."""
     steps = []
     for name in dict.fromkeys(names):
@@ -122,7 +122,7 @@ def fingerprint_of(summary: pa.Table) -> str:
 def _of_summary(
     summary: pa.Table,
     columns: Columns,
-    table: Table,
+    table: RemoteTable,
     classes: Iterable[object] | None,
     content: str | None,
     seed: int,
@@ -180,7 +180,7 @@ def columns_of(pool: Pool) -> Columns:
     return Columns(**written | {"keep": tuple(written["keep"]), "steps": steps})
 
 
-def _described(table: Table) -> str:
+def _described(table: RemoteTable) -> str:
     """How to open a table again, from whatever folder."""
     about = json.loads(table.describe())
     if "://" not in about.get("address", "://"):
@@ -193,7 +193,7 @@ def _written(columns: Columns) -> dict[str, Any]:
     return written | ({"steps": columns.steps} if columns.steps else {})
 
 
-def check_same(pool: Pool, table: Table, summary: pa.Table) -> None:
+def check_same(pool: Pool, table: RemoteTable, summary: pa.Table) -> None:
     """PoolChangedError if the table is no longer the one that a pool was read from."""
     assert pool.reserve is not None
     if fingerprint_of(summary) == pool.reserve.fingerprint:
@@ -242,7 +242,7 @@ class Named:
         return pool.with_rows(pa.concat_arrays([pool.ids, ids]), grown)
 
 
-def first_items(pool: Pool, table: Table, units: NDArray[np.int64], items: int) -> Named:
+def first_items(pool: Pool, table: RemoteTable, units: NDArray[np.int64], items: int) -> Named:
     """The first items, by key, of a group that is made of some units, about this many; `units` has shape (some,).
 
     A share of every stratum is read, in the bins from the first to the last of its units. A PoolChangedError if the
@@ -268,7 +268,7 @@ def first_items(pool: Pool, table: Table, units: NDArray[np.int64], items: int) 
     return _reaching(pool, table.reserve(columns, summary, reserve.seed, asked), wanted, part)
 
 
-def looked_up(pool: Pool, table: Table, ids: Sequence[str]) -> Named:
+def looked_up(pool: Pool, table: RemoteTable, ids: Sequence[str]) -> Named:
     """The items of a table with these ids; unknown ones are left out."""
     return Named(table.lookup(columns_of(pool), ids), np.zeros(pool.units, dtype=np.uint64))
 

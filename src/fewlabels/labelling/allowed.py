@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Part
-from fewlabels.io.source import listed
+from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Piece
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
@@ -27,13 +27,13 @@ def check_asked(ledger: Ledger, new: list[Event], items: list[int], *, adopt: bo
     if strangers:
         ids = [event.item for event in strangers]
         call, were = CALLS[strangers[0].kind], "it was" if len(strangers) == 1 else "they were"
-        what: tuple[Part, ...] = (
+        what: tuple[Piece, ...] = (
             ", or pass ",
             Argument("adopt", value=True),
             " to take labels collected elsewhere.",
         )
         raise LabelError(
-            f"cannot {call} {listed(ids, MOST_NAMED)}: {were} never asked for. Nothing was changed. Ask first",
+            f"cannot {call} {some_of(ids, MOST_NAMED)}: {were} never asked for. Nothing was changed. Ask first",
             *(what if strangers[0].kind != "skip" else (".",)),
             items=ids,
         )

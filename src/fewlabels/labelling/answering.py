@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError, LabelError
-from fewlabels.io.labels import checked, said, skip_reason
+from fewlabels.io.labels import checked, labelled_rows, skip_reason
 from fewlabels.labelling.allowed import CALLS, check_asked, check_name, check_own
 from fewlabels.labelling.choosing import Choosing
 from fewlabels.store import Event
@@ -78,7 +78,7 @@ class Answering(Choosing):
         key: str | None = None,
     ) -> int:
         """Take the owner's decision, which is valid whatever people answer. A second decision replaces the first."""
-        rows = said(labels)
+        rows = labelled_rows(labels)
         if adopt:
             self.look_up([row.item for row in rows])
         given = checked(rows, self.pool).items()
@@ -165,7 +165,7 @@ class Answering(Choosing):
         self, labels: Labels, annotator: Who, note: str | None, key: str | None, *, adopt: bool = False
     ) -> list[Event]:
         """Labels as events; those that are the mark of a skip as skips."""
-        new, rows = [], said(labels)
+        new, rows = [], labelled_rows(labels)
         if adopt:
             self.look_up([row.item for row in rows])
         for item, name in checked(rows, self.pool, skips=True).items():

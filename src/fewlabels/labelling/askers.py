@@ -96,7 +96,7 @@ class Askers:
         self._found: dict[str, Asker | None] = {name: own}
 
     def copy(self) -> Askers:
-        """The same assessments, found apart from this one: another thread may read while this one writes."""
+        """Return the same assessments, found apart from this one: another thread may read while this one writes."""
         return twin(self, _found=dict(self._found))
 
     def __getitem__(self, name: str) -> Asker:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from fewlabels.errors import StoreError
-from fewlabels.labelling.frozen import Names, from_times, to_times
+from fewlabels.labelling.vote_columns import Names, from_times, to_times
 from fewlabels.store.chain import Mark
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ class Drawn:
         self._readable: dict[str | None, bool] = {name: True}
 
     def copy(self) -> Drawn:
-        """The same draws, which stay as they are."""
+        """Return the same draws, which stay as they are."""
         return twin(self, elsewhere=dict(self.elsewhere), _readable=dict(self._readable))
 
     def reads(self, asker: str | None) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.labelling.drawn import Drawn
-from fewlabels.labelling.frozen import VoteBook
 from fewlabels.labelling.twin import twin
+from fewlabels.labelling.vote_columns import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.outcomes import Outcomes
 from fewlabels.reserve import RunsLow

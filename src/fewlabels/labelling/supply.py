@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.engines.table import Table
+    from fewlabels.engines.table import RemoteTable
     from fewlabels.io.tables import Named
     from fewlabels.pool import Pool
 
@@ -29,11 +29,11 @@ class Supply:
     """The way to the table of a pool, which is opened when it is first needed. Threads may share it."""
 
     def __init__(self) -> None:
-        self._table: Table | None = None
+        self._table: RemoteTable | None = None
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
-    def table(self, pool: Pool) -> Table:
+    def table(self, pool: Pool) -> RemoteTable:
         """The table, as it was passed to `read_pool`, or opened again as it was described then."""
         reserve = pool.reserve
         assert reserve is not None
@@ -46,7 +46,7 @@ class Supply:
         return self._table
 
     @contextmanager
-    def _reading(self, pool: Pool) -> Iterator[Table]:
+    def _reading(self, pool: Pool) -> Iterator[RemoteTable]:
         """Give the table to one thread at a time."""
         with self._lock, _plain_errors():
             yield self.table(pool)
@@ -83,7 +83,7 @@ class Supply:
             for row, one in zip(rows, found, strict=True)
         ]
 
-    def _fetch(self, pool: Pool, table: Table, ids: Sequence[str], names: Sequence[str]) -> None:
+    def _fetch(self, pool: Pool, table: RemoteTable, ids: Sequence[str], names: Sequence[str]) -> None:
         """Read columns of items into memory. An item that is gone is a PoolChangedError."""
         from fewlabels.io.tables import columns_of
 

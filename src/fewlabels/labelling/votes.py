@@ -81,7 +81,7 @@ class Votes:
         """Whether it waits in the ledger's queue of items that lack votes."""
 
     def copy(self) -> Votes:
-        """The same state, which stays as it is."""
+        """Return the same state, which stays as it is."""
         twin = copy(self)
         twin.given, twin.held, twin.handed = dict(self.given), dict(self.held), set(self.handed)
         return twin

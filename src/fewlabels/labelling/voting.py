@@ -74,7 +74,7 @@ class Voting:
         self.gold: dict[int, int] = dict(zip(items, classes, strict=True))
 
     def copy(self, prepared: Callable[[Cells], Prepared]) -> Voting:
-        """The same votes and what is known of them, for a reader who does not read on."""
+        """Return the same votes and what is known of them, for a reader who does not read on."""
         return twin(self, _prepared=prepared)
 
     def ballots(self, ledger: Ledger) -> Ballots:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.simulation.judge import Better
     from fewlabels.simulation.methods import Method
+    from fewlabels.simulation.scorer import Better
 
 # A run of this table takes 6 seconds there: with all of them the whole paper takes over two hours on two processors.
 SHARE_OF_RUNS = {("least-calibrated", "ImageNet"): 0.5}

@@ -12,7 +12,7 @@ from fewlabels.checks import of_kind, whole_number
 from fewlabels.partition import whole
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import Doubtful, heard
-from fewlabels.planning.thinned import thinned
+from fewlabels.planning.subsampled import thinned
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import HOPEFUL, ONLY_THESE, End, aim, more_labels
 from fewlabels.planning.worlds import draw_world

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from fewlabels.findings.enough_labels import is_vague
 from fewlabels.findings.measures import HOLLOW
 from fewlabels.findings.prior_pull import lacks_say, score_bins_of, swayed_bins
-from fewlabels.findings.vagueness import is_vague
 from fewlabels.metrics import Accuracy, CalibrationError
 from fewlabels.partition import score_bins
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale

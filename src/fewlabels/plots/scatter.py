@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from fewlabels.findings.enough_labels import is_vague
 from fewlabels.findings.measures import HOLLOW
 from fewlabels.findings.prior_pull import score_bins_of
-from fewlabels.findings.vagueness import is_vague
 from fewlabels.metrics import Accuracy, CalibrationError
 from fewlabels.plots.drawing.picture import Axis, Cloud, Key, Note, Panel, Picture, Point, scale
 from fewlabels.plots.plot import Plot, lacks_confidence

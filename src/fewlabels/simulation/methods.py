@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.checks import number_in
 from fewlabels.errors import InputError, SpecError, described
-from fewlabels.parts import build, listed, registered
+from fewlabels.parts import build, names_of, registered
 from fewlabels.policies.anchors import ANCHOR
 
 if TYPE_CHECKING:
@@ -107,4 +107,4 @@ def _unknown(name: str, why: str) -> SpecError:
 
 
 def _known() -> str:
-    return f"Priors are {listed('prior')}; policies are {listed('policy')}; +pool and +anchor may follow."
+    return f"Priors are {names_of('prior')}; policies are {names_of('policy')}; +pool and +anchor may follow."

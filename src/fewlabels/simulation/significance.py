@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.simulation.judge import Better
+    from fewlabels.simulation.scorer import Better
 
 _LEVEL = 0.05
 

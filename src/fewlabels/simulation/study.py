@@ -12,11 +12,11 @@ from fewlabels.checks import of_kind, whole_number
 from fewlabels.errors import SpecError
 from fewlabels.named import groups_from
 from fewlabels.pool import Pool
-from fewlabels.simulation.judge import IdentifyJudge, Judge, judge
 from fewlabels.simulation.kernels.jit import need_compiler
 from fewlabels.simulation.methods import methods_from
 from fewlabels.simulation.order import asker
 from fewlabels.simulation.parallel import chunks, gather, run_generator
+from fewlabels.simulation.scorer import IdentifyScorer, Scorer, scorer_of
 from fewlabels.simulation.significance import against_best
 from fewlabels.simulation.truth import truth as truth_of
 from fewlabels.spec import to_json
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.partition import Partition
-    from fewlabels.simulation.judge import Better
     from fewlabels.simulation.methods import Method
+    from fewlabels.simulation.scorer import Better
     from fewlabels.simulation.truth import Labels, Truth
 
 _REACHED = 0.99  # of the MRR, or of its maximum where that is below 1: the paper's "identified"
@@ -122,7 +122,7 @@ def simulate(
         "pool": pool.source,
         "items": len(pool),
     }
-    return Table(_columns(judge(case), tried, at, results), settings)
+    return Table(_columns(scorer_of(case), tried, at, results), settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,13 +146,13 @@ class Chunk:
 
 def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: int, runs: range) -> Chunk:
     """Do some runs of a method. Of curves with a value for each label only sums are kept."""
-    ask, judging = asker(truth, method), judge(truth)
-    scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in judging.better}
+    ask, scorer = asker(truth, method), scorer_of(truth)
+    scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in scorer.better}
     total: NDArray[np.float64] | None = None
     labels: list[float] = []
     for run in runs:
         rng = run_generator(seed, run)
-        verdict = judging.verdict(method, ask(rng, int(budgets[-1])), budgets, rng)
+        verdict = scorer.verdict(method, ask(rng, int(budgets[-1])), budgets, rng)
         for name, values in verdict.scores.items():
             scores[name].append(values)
         if verdict.curve is not None:
@@ -198,23 +198,23 @@ def _budget(given_budget: int | str, most: int) -> int:
 
 
 def _columns(
-    judging: Judge, methods: Sequence[Method], budgets: NDArray[np.int64], results: Mapping[str, Chunk]
+    scorer: Scorer, methods: Sequence[Method], budgets: NDArray[np.int64], results: Mapping[str, Chunk]
 ) -> dict[str, list[Any]]:
     """The tidy columns: a row for each score, method and budget, then one for each method's label count."""
     rows: list[dict[str, Any]] = []
-    for score, better in judging.better.items():
+    for score, better in scorer.better.items():
         tests = [_tested(results, score, i, better) for i in range(len(budgets))]
         for tried_method in methods:
             for i, budget in enumerate(budgets.tolist()):
                 row = _row(tried_method.name, budget, score, results[tried_method.name].scores[score][:, i])
                 rows.append(row | tests[i][tried_method.name])
-    if judging.counted and isinstance(judging, IdentifyJudge):
-        rows += _identified(judging, methods, results)
-    elif judging.counted:
+    if scorer.counted and isinstance(scorer, IdentifyScorer):
+        rows += _identified(scorer, methods, results)
+    elif scorer.counted:
         counts = {name: np.array(chunk.labels) for name, chunk in results.items()}
         test = against_best(counts, "low")
         most = int(budgets[-1])
-        rows += [_row(name, most, judging.counted, counts[name]) | test[name] for name in counts]
+        rows += [_row(name, most, scorer.counted, counts[name]) | test[name] for name in counts]
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
@@ -233,21 +233,21 @@ def _row(method: str, budget: int, score: str, values: NDArray[np.float64]) -> d
 
 
 def _identified(
-    judging: IdentifyJudge, methods: Sequence[Method], results: Mapping[str, Chunk]
+    scorer: IdentifyScorer, methods: Sequence[Method], results: Mapping[str, Chunk]
 ) -> list[dict[str, Any]]:
     """The labels to identify, with a standard error by leaving out one piece of the runs at a time (jackknife)."""
     rows: list[dict[str, Any]] = []
     for tried_method in methods:
         curves = results[tried_method.name].curves
         runs, total = sum(n for n, _ in curves), np.sum([curve for _, curve in curves], axis=0)
-        ceiling = judging.ceiling(tried_method)
+        ceiling = scorer.ceiling(tried_method)
         first = labels_to_identify(total / runs, ceiling)
         without = [labels_to_identify((total - curve) / (runs - n), ceiling) for n, curve in curves if runs > n]
         known = np.array([n for n in without if n is not None], dtype=float)
         se = None
         if first is not None and len(known) == len(curves) > 1:
             se = float(np.sqrt((len(known) - 1) * known.var()))
-        row = {"method": tried_method.name, "budget": len(total) - 1, "score": judging.counted, "mean": first, "se": se}
+        row = {"method": tried_method.name, "budget": len(total) - 1, "score": scorer.counted, "mean": first, "se": se}
         rows.append(row | dict.fromkeys(("q10", "q50", "q90", "p", "best")))
     reached = [row["mean"] for row in rows if row["mean"] is not None]
     for row in rows:

@@ -62,7 +62,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Definition:
     """The definition of an assessment, and the pool it is about: everything but its log."""
 
     name: str

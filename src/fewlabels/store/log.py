@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fewlabels.pool import Pool
     from fewlabels.store.copying import Copied
-    from fewlabels.store.event import Event, Record
+    from fewlabels.store.event import Definition, Event
     from fewlabels.store.verifying import Verification
 
 _AGAIN = (0, 0.1, 0.3, 1, 2, 4)  # seconds before each look for events whose fate is not known
@@ -86,7 +86,7 @@ class Store(Reading):
             first = founded(name, str(row["spec"]), pool.fingerprint, row["created_at"])
             connection.execute(heads.insert().values(assessment=name, first=first, seq=0, hash=first))
 
-    def open(self, name: str) -> Record:
+    def open(self, name: str) -> Definition:
         """The definition of an assessment; it is checked against the first link of its log."""
         with self.database.reading() as connection:
             return self.defined(connection, name)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from fewlabels.errors import PoolChangedError, StoreError
 from fewlabels.store.chain import Mark, first_break, founded, missing
-from fewlabels.store.event import Event, Record
+from fewlabels.store.event import Definition, Event
 from fewlabels.store.pools import has_pool, stored_pool
 from fewlabels.store.rows import BY_SEQ, read_events
 from fewlabels.store.schema import assessments, heads
@@ -55,7 +55,7 @@ class Reading:
             raise self.database.damaged("the list of assessments is not what was written")
         return names
 
-    def defined(self, connection: Connection, name: str) -> Record:
+    def defined(self, connection: Connection, name: str) -> Definition:
         """The definition of an assessment."""
         row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
         first = connection.scalar(sa.select(heads.c.first).where(heads.c.assessment == name))
@@ -63,7 +63,7 @@ class Reading:
             raise self._unknown(connection, name)
         if row is None or first != founded(row.name, row.spec, row.fingerprint, row.created_at):
             raise self.database.damaged(f"the definition of {name!r} is not what was written")
-        return Record(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
+        return Definition(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
 
     def pool_in(self, connection: Connection, fingerprint: str) -> Pool:
         """A stored pool."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from fewlabels.store.event import Event, Record
+    from fewlabels.store.event import Definition, Event
     from fewlabels.store.reading import Reading
 
 _MOVE_END = heads.update().where(heads.c.assessment == sa.bindparam("name"))
@@ -50,7 +50,7 @@ class Transaction:
         """What was appended here."""
         self._rows: list[dict[str, object]] = []
 
-    def open(self, name: str) -> Record:
+    def open(self, name: str) -> Definition:
         """The definition of an assessment, as `Store.open` gives it."""
         return self._store.defined(self._connection, name)
 

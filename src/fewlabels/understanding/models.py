@@ -15,10 +15,9 @@ from fewlabels.io.finder.models import roles_by_model, stated_by
 from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, check_spelling, read_one
 from fewlabels.io.predictions import read_models
-from fewlabels.io.source import listed, listed_pieces
 from fewlabels.understanding.options import class_list, score_names
 from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words
-from fewlabels.wording import counted
+from fewlabels.wording import counted, some_of, some_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +102,7 @@ def _answer(model: str, source: Source) -> str | None:
     look = Look(source)
     clear = look.predicted() or look.scores(without={look.confidence()})
     doubtful = [name for name in names.ANSWER if name not in names.TRUTH]
-    return None if clear else look.named([names.plain(model), *doubtful])
+    return None if clear else look.named([names.bare(model), *doubtful])
 
 
 def _there(wanted: str | None, role: str, source: Source, sources: Mapping[str, Source]) -> Any:
@@ -147,7 +146,7 @@ def _used(found: Guess) -> list[str | None]:
 
 
 def _unclear(name: str, source: Source, found: Guess) -> str:
-    words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the answer of {name!r}. "
+    words = f"{source.name} has the columns {some_of(source.columns)}, and none is clearly the answer of {name!r}. "
     if found.models:
         return f"{words}It seems to have the answers of several models itself: give that file alone."
     if found.truth is not None:
@@ -199,7 +198,7 @@ def read_wide(
     stated = [stated_by(source, name) for name, one in roles.items() if one.confidence is None and not one.scores]
     if words := [name for name in stated if name is not None]:
         verb = "is" if len(words) == 1 else "are"
-        lines.append(Understood("", f"{listed(words, _MOST_MODELS)} {verb} in words: kept for grouping", ""))
+        lines.append(Understood("", f"{some_of(words, _MOST_MODELS)} {verb} in words: kept for grouping", ""))
     used = {found.id, found.content, found.truth, *words, *groups}
     for one in roles.values():
         used |= {one.predicted, one.confidence, *one.scores}
@@ -212,12 +211,12 @@ def _columns(roles: Mapping[str, Roles], role: str) -> str:
     columns = [getattr(one, role) for one in roles.values() if getattr(one, role) is not None]
     if role == "predicted" and not columns:
         return "the class with the largest score"
-    return listed(columns, _MOST_MODELS) if columns else "none"
+    return some_of(columns, _MOST_MODELS) if columns else "none"
 
 
 def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: bool) -> list[Understood]:
     """How the models were understood: who they are, where they differ, and what is missing."""
-    models = tuple(listed_pieces(pool.models, MOST_NAMES))
+    models = tuple(some_pieces(pool.models, MOST_NAMES))
     lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
     differ = int((pool.answers != pool.answers[:, :1]).any(axis=1).sum())
     lines.append(Understood("answers", f"the models differ on {differ:,} of {counted(len(pool), 'item')}", ""))
@@ -227,7 +226,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: boo
         counts = "it counts" if count == 1 else "these count"
         words = f"{pool.models[h]!r} has no answer for {counted(count, 'item')}; {counts} as wrong"
         lines.append(Understood("", words, ""))
-    classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
+    classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [] if named else [*alike_line(pool), *_alone_line(pool)]
     lines.append(Understood("content", content_words(pool), "--content NAME"))

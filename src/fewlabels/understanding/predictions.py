@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
-from fewlabels.io.source import listed
 from fewlabels.understanding.options import ReadOptions, class_list, score_names, split_names
 from fewlabels.understanding.words import (
     content_words,
@@ -18,6 +17,7 @@ from fewlabels.understanding.words import (
     understood_lines,
     unused_columns,
 )
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,11 +97,11 @@ def _one_source(
 
 def _usual_content(source: Source, options: ReadOptions) -> list[str] | None:
     """What annotators see of verdicts and of preferences, whose columns have usual names; None where it is guessed."""
-    from fewlabels.io.finder.names import PREFERENCE, compared, judged, plain
+    from fewlabels.io.finder.names import PREFERENCE, bare, compared, judged
 
     if options.verdict:
         return judged([name for name in source.columns if name != options.predicted]) or None
-    if plain(options.predicted or PREFERENCE[0]) in PREFERENCE:
+    if bare(options.predicted or PREFERENCE[0]) in PREFERENCE:
         return compared(source.columns) or None
     return None
 
@@ -239,6 +239,6 @@ def group_columns(options: ReadOptions, source: Source) -> list[str]:
             hint = f"Did you mean {near[0]!r}? " if near else ""
             raise InputError(
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
-                f"The columns are {listed(source.columns)}."
+                f"The columns are {some_of(source.columns)}."
             )
     return options.columns_for_groups

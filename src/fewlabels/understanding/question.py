@@ -18,7 +18,7 @@ OF_MODELS = ("best", "compare-models")  # the tasks about several models, by the
 def asked_about(options: dict[str, Any], pool: Pool) -> Pool:
     """Return the pool that the question is about: that of the model which --model names, or the whole."""
     from fewlabels.errors import SpecError
-    from fewlabels.io.source import listed
+    from fewlabels.wording import some_of
 
     if options["model"] is not None:
         return pool.of(options["model"])
@@ -26,7 +26,7 @@ def asked_about(options: dict[str, Any], pool: Pool) -> Pool:
     if pool.models and (others or options["task"] not in (None, *OF_MODELS)):
         raise SpecError(
             f"{f'--{others[0]}' if others else '--task ' + options['task']} is about one model, and there are "
-            f"{len(pool.models):,}: {listed(pool.models)}. Add --model NAME; or ask --best or --compare-models A,B."
+            f"{len(pool.models):,}: {some_of(pool.models)}. Add --model NAME; or ask --best or --compare-models A,B."
         )
     return pool
 
@@ -40,14 +40,14 @@ def verdict_columns(verdict: str | None) -> tuple[list[str], str | None]:
 def pass_rate(verdict: str, pool: Pool) -> str:
     """The name of the metric that says how many items people would pass."""
     from fewlabels.errors import SpecError
-    from fewlabels.io.source import listed
     from fewlabels.opposites import passing
+    from fewlabels.wording import some_of
 
     _, word = verdict_columns(verdict)
     good = passing(pool.choices) if word is None else word
     if good is None or good not in pool.choices:
         raise SpecError(
-            f"it is not clear which of the verdicts {listed(pool.choices)} means pass. Say so, as in: --verdict "
+            f"it is not clear which of the verdicts {some_of(pool.choices)} means pass. Say so, as in: --verdict "
             f"{verdict.partition('=')[0]}={pool.choices[-1]}"
         )
     return f"prevalence:{good}"

@@ -7,9 +7,9 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import SpecError
-from fewlabels.io.source import listed
 from fewlabels.parts import registered
 from fewlabels.tasks import Certify, Compare, Estimate, Identify, Task
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def task_of_models(options: dict[str, Any], metric: Metric, pool: Pool) -> Task:
 
 def _two_models(text: str, pool: Pool) -> tuple[str, str]:
     """Split a text into the names of two models, ignoring case; names may contain commas."""
-    known = f"The models are {listed(pool.models)}."
+    known = f"The models are {some_of(pool.models)}."
     pairs = _pairs(text)
     found = _found(pairs, pool.models)
     if found is None and len(pairs) != 1:
@@ -145,7 +145,7 @@ def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]
     pairs = _pairs(text)
     if (found := _found(pairs, partition.names)) is not None:
         return found
-    known = f"The groups are {listed(partition.names)}."
+    known = f"The groups are {some_of(partition.names)}."
     if len(pairs) != 1:
         raise SpecError(f"--compare {text!r} does not name two groups, separated by a comma, as in A,B. {known}")
     unknown = next(name for name in pairs[0] if _called(name, partition.names) is None)

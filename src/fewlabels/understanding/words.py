@@ -52,11 +52,11 @@ def formats(sources: Iterable[Source]) -> list[Understood]:
 def unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
     from fewlabels.io.finder.names import VERDICT, of_one_class
-    from fewlabels.io.source import listed
+    from fewlabels.wording import some_of
 
     truth, sure = guessed.truth, guessed.confidence
     verdict = next((name for name in source.columns if VERDICT.search(name)), None)
-    words = f"{source.name} has the columns {listed(source.columns)}, and none is clearly the classifier's answer. "
+    words = f"{source.name} has the columns {some_of(source.columns)}, and none is clearly the classifier's answer. "
     if truth is not None:
         words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
     if verdict is not None:
@@ -89,8 +89,7 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
     from collections import Counter
 
     from fewlabels.io.never_right import never_right
-    from fewlabels.io.source import listed_pieces
-    from fewlabels.wording import counted, shortened
+    from fewlabels.wording import counted, shortened, some_pieces
 
     if not (options.never_right or pool.unanswered):
         return []
@@ -102,20 +101,20 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
         said = Counter(str(answer).strip() for answer in answers if answer is not None)
         found = {answer: n for answer, n in said.most_common() if is_never(answer)}
         said_so = [f"{shortened(answer, 40)} ({n:,}×)" for answer, n in found.items()]
-        examples = tuple(listed_pieces(said_so, 3)) if said_so else ()
+        examples = tuple(some_pieces(said_so, 3)) if said_so else ()
     return [Understood("no answer", f"{words}: " if examples else words, "--never-right TEXT", examples)]
 
 
 def left_over(unused: Sequence[str]) -> list[Understood]:
     """The line about columns that are not used, if there are any."""
-    from fewlabels.io.source import listed_pieces
+    from fewlabels.wording import some_pieces
 
     how = "to group by one: --groups column:NAME"
-    return [Understood("not used", "", how, tuple(listed_pieces(unused)))] if unused else []
+    return [Understood("not used", "", how, tuple(some_pieces(unused)))] if unused else []
 
 
 def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[Understood]:
-    from fewlabels.io.source import listed_pieces
+    from fewlabels.wording import some_pieces
 
     unit = "logits" if guessed.logits or options.logits else "percentages" if guessed.normalize else "probabilities"
     lines = [
@@ -131,7 +130,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         lines.append(Understood("scores", words, "--positive CLASS"))
     elif pool.score_sums is not None:
         names = [guessed.scores] if isinstance(guessed.scores, str) else guessed.scores or ()
-        *few, last = listed_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
+        *few, last = some_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
         last = f"{last}, {len(pool.classes):,} classes, {unit}"
         lines.append(Understood("scores", "", "--scores", (*few, last)))
     best = "the class with the largest score"
@@ -145,8 +144,8 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
     if pool.evidence:
-        lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
-    classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
+        lines.append(Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence))))
+    classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [] if options.classes else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))

@@ -39,7 +39,7 @@ router = APIRouter(
 # These are coroutines though they wait for nothing: FastAPI would run functions in a thread of their own.
 
 
-async def desk_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     """Return the service of the app."""
     return _service(request)
 
@@ -79,7 +79,7 @@ async def owner_of(request: Request) -> Person:
     return person
 
 
-Here = Annotated[Service, Depends(desk_of)]
+Here = Annotated[Service, Depends(service_of)]
 Anyone = Annotated[Person, Depends(person_of)]
 Owner = Annotated[Person, Depends(owner_of)]
 Visiting = Annotated[Visit, Depends(visit_of)]

@@ -132,15 +132,15 @@ def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tupl
 
 def passed(options: ReadOptions, pool: Pool) -> str | None:
     """The metric of a question about a judge's verdicts, the share of items that people would pass; None without."""
-    from fewlabels.io.source import listed
     from fewlabels.understanding.question import pass_rate
+    from fewlabels.wording import some_of
 
     if options.verdict is None:
         return None
     try:
         return pass_rate(options.verdict, pool)
     except SpecError:
-        words = f"it is not clear which of the verdicts {listed(pool.choices)} means pass. Write that one here."
+        words = f"it is not clear which of the verdicts {some_of(pool.choices)} means pass. Write that one here."
         raise WrongFieldError("positive", words) from None
 
 
@@ -226,7 +226,7 @@ def label_options(typed: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
 
 def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
     """The labels that an owner is sure of: lines of an id and a class, as typed or as copied from a spreadsheet."""
-    from fewlabels.io.labels import checked, said
+    from fewlabels.io.labels import checked, labelled_rows
 
     pairs: dict[str, str] = {}
     for line in lines(typed.get("gold")):
@@ -237,7 +237,7 @@ def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
         if pairs.setdefault(item, label) != label:
             raise WrongFieldError("gold", f"the item {item!r} is there as {pairs[item]!r} and as {label!r}. Keep one.")
     try:
-        return dict(checked(said(pairs), pool)) if pairs else None
+        return dict(checked(labelled_rows(pairs), pool)) if pairs else None
     except FewlabelsError as error:
         words = trouble(error, QUESTION | {"classes": COLUMNS["classes"]}, "gold").words
         words = words.replace(" Nothing was changed.", "")

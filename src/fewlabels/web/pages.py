@@ -186,7 +186,7 @@ def plots_js() -> Response:
 def label(name: str, request: Request, service: Here, person: Anyone) -> Response:
     """Show the labelling page, with one item after another."""
     settings = service.settings
-    view = desk_view(service, name) | {"ahead": settings.ahead, "lease": settings.lease}
+    view = labelling_view(service, name) | {"ahead": settings.ahead, "lease": settings.lease}
     view["before"] = service.answered(name, person.name)
     return page(request, "label.html", person, name=name, here="label", **view)
 
@@ -197,11 +197,11 @@ def answers(
 ) -> Response:
     """Show a person their own last answers, each of which they may change."""
     given = service.answers(name, person.name, _MOST_ANSWERS, visit)
-    view = desk_view(service, name) | {"answers": given, "changed": changed}
+    view = labelling_view(service, name) | {"answers": given, "changed": changed}
     return page(request, "answers.html", person, name=name, here="answers", **view)
 
 
-def desk_view(service: Service, name: str) -> dict[str, Any]:
+def labelling_view(service: Service, name: str) -> dict[str, Any]:
     """Return what pages for labelling have in common: the classes, and what is said about them."""
     told, pool = service.guide(name), service.audit(name).pool
     return {
@@ -267,7 +267,7 @@ def guide_view(service: Service, name: str) -> dict[str, Any]:
 def decide(name: str, request: Request, service: Here, owner: Owner, visit: Visiting) -> Response:
     """Show the items that wait for the owner's decision."""
     waiting, total = service.disputed(name, _MOST_DISPUTES, visit)
-    view = desk_view(service, name) | {"disputed": waiting, "total": total}
+    view = labelling_view(service, name) | {"disputed": waiting, "total": total}
     return page(request, "decide.html", owner, name=name, here="decide", **view)
 
 

@@ -87,7 +87,7 @@ def label(
     except LabelError as error:
         problem = str(error)
     asked = service.ask(name, 1, person.name, visit)
-    view = pages.desk_view(service, name) | {"item": asked[0] if asked else None, "key": secrets.token_hex(16)}
+    view = pages.labelling_view(service, name) | {"item": asked[0] if asked else None, "key": secrets.token_hex(16)}
     typed = {"answer": answer, "note": note} if problem else {"answer": "", "note": ""}
     return pages.page(
         request, "label_plain.html", person, name=name, here="label", problem=problem, typed=typed, **view

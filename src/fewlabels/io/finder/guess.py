@@ -84,7 +84,7 @@ def guess(
     if scores is None and confidence is None and stated is not None:
         if looks_numeric(look.source, stated):
             confidence = stated
-        elif "score" not in names.plain(stated):  # a text called "score" can be anything
+        elif "score" not in names.bare(stated):  # a text called "score" can be anything
             verbal = stated
     if predicted is not None and scores is None and confidence is None and stated is None:
         confidence = look.of_one_class(predicted, without={*taken, predicted})

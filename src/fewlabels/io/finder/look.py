@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.errors import InputError
 from fewlabels.io.columns import as_text, can_keep, is_number, is_vector, looks_numeric, spelt
 from fewlabels.io.finder import names
-from fewlabels.io.finder.apart import looks_like_one_class
+from fewlabels.io.finder.probability_of import looks_like_one_class
 from fewlabels.io.scores import EDGE, SLACK
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Look:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._plain = {names.plain(name): name for name in reversed(source.columns)}
+        self._plain = {names.bare(name): name for name in reversed(source.columns)}
         self._head: dict[str, list[Any]] = {}
 
     def named(self, wanted: Iterable[str], without: Iterable[str | None] = ()) -> str | None:
@@ -205,7 +205,7 @@ class Look:
         """Find a column without such a name whose values are short, all different, and look like codes or names."""
         for place, name in enumerate(self.source.columns):
             values = [value for value in self.head([name])[name] if value is not None]
-            shown = names.plain(name) in names.CONTENT or names.TELLING.search(name)
+            shown = names.bare(name) in names.CONTENT or names.TELLING.search(name)
             if shown or name in without or not values or len(set(map(str, values))) < len(values):
                 continue
             texts = [str(value).strip() for value in values]

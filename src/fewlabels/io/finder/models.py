@@ -11,9 +11,10 @@ from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import as_text, is_list, looks_numeric
-from fewlabels.io.finder.names import ANSWER, CONFIDENCE, DOCUMENTED, matching, plain
+from fewlabels.io.finder.names import ANSWER, CONFIDENCE, DOCUMENTED, bare, matching
 from fewlabels.io.finder.roles import Roles, find_roles, kept_columns
-from fewlabels.io.source import Source, listed, table_source
+from fewlabels.io.source import Source, table_source
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,8 +99,8 @@ def roles_by_model(source: Source, models: Sequence[str] | None, **asked: Any) -
 def _columns_of(source: Source, model: str, models: Sequence[str]) -> tuple[str | None, str | None, str | None]:
     """The columns with the answers and the confidences of a model, and the pattern of its scores."""
     others = {name for name in models if name != model}
-    columns = {plain(column): column for column in reversed(source.columns) if column not in others}
-    me = plain(model)
+    columns = {bare(column): column for column in reversed(source.columns) if column not in others}
+    me = bare(model)
     pairs = [(me + word, word + me) for word in ANSWER]
     predicted = model if model in source.columns else next((columns[n] for p in pairs for n in p if n in columns), None)
     confidence = stated_by(source, model)
@@ -110,14 +111,14 @@ def _columns_of(source: Source, model: str, models: Sequence[str]) -> tuple[str 
     if predicted is None and scores is None:
         raise InputError(
             f"{source.name} has no column with the answers of {model!r}: it would be called {model!r}, or "
-            f"'{model}_predicted'. The columns are {listed(source.columns)}.",
+            f"'{model}_predicted'. The columns are {some_of(source.columns)}.",
         )
     return predicted, None if scores else confidence, scores
 
 
 def stated_by(source: Source, model: str) -> str | None:
     """The column that is called like the confidence of a model."""
-    columns, me = {plain(column): column for column in reversed(source.columns)}, plain(model)
+    columns, me = {bare(column): column for column in reversed(source.columns)}, bare(model)
     sure = [name for word in CONFIDENCE for name in (me + word, word + me)]
     return next((columns[name] for name in sure if name in columns), None)
 
@@ -136,7 +137,7 @@ def _unpacked(source: Source, names: tuple[str, ...] | None) -> tuple[Source, tu
     if names is not None and set(answers) != set(names):
         raise InputError(
             Argument("models"),
-            f" has the names {listed(names)}, and the column 'predicted' has answers of {listed(answers)}.",
+            f" has the names {some_of(names)}, and the column 'predicted' has answers of {some_of(answers)}.",
         )
     made = {model: _without_gaps(answers[model]) for model in models}
     if "confidence" in table.column_names and not _is_flat(table["confidence"].type):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from fewlabels.io.source import Source
 
-# Names as people write them, in the order in which they are believed; compared as `plain` makes them.
+# Names as people write them, in the order in which they are believed; compared as `bare` makes them.
 IDS = ("id", "itemid", "item", "uid", "uuid", "guid", "key", "docid", "imageid", "sampleid", "rowid", "idx", "index")
 FILES = ("image", "imagepath", "img", "imgpath", "filename", "file", "filepath", "path", "url", "uri")
 PREDICTED = (
@@ -80,10 +80,10 @@ _UNIT = re.compile(
 )
 
 
-def plain(name: str) -> str:
+def bare(name: str) -> str:
     """Reduce a name to its essentials: no case, spaces, points, -, _ or unit.
 
-    >>> plain("Predicted_Class"), plain("Confidence (%)")
+    >>> bare("Predicted_Class"), bare("Confidence (%)")
     ('predictedclass', 'confidence')
     """
     return re.sub(r"[\s_\-.]", "", _UNIT.sub("", name.strip())).casefold()
@@ -128,7 +128,7 @@ def is_confidence(name: str) -> bool:
     >>> is_confidence("gpt_a_confidence"), is_confidence("gpt_a")
     (True, False)
     """
-    return any(word in plain(name) for word in CERTAINTY) or plain(name).endswith(("probability", "prob", "score"))
+    return any(word in bare(name) for word in CERTAINTY) or bare(name).endswith(("probability", "prob", "score"))
 
 
 def may_be_answers(name: str) -> bool:
@@ -149,7 +149,7 @@ def model_of(column: str) -> str:
     """
     words = re.split(r"([\s_\-.]+)", column)
     for rest, word in (("".join(words[:-2]), words[-1]), ("".join(words[2:]), words[0])):
-        if rest and plain(word) in ANSWER:
+        if rest and bare(word) in ANSWER:
             return rest
     return column
 
@@ -160,7 +160,7 @@ def judged(columns: Sequence[str]) -> list[str]:
     >>> judged(["id", "Question", "answer", "verdict"]), judged(["id", "text"])
     (['Question', 'answer'], ['text'])
     """
-    by_name = {plain(name): name for name in reversed(columns)}
+    by_name = {bare(name): name for name in reversed(columns)}
     kinds = ([by_name[word] for word in words if word in by_name][:1] for words in (CONTENT, ANSWERED))
     return [name for found in kinds for name in found]
 
@@ -171,9 +171,9 @@ def compared(columns: Sequence[str]) -> list[str]:
     >>> compared(["id", "prompt", "response_a", "response_b", "winner"]), compared(["id", "prompt", "response_a"])
     (['prompt', 'response_a', 'response_b'], [])
     """
-    answers = [name for name in columns if plain(name)[:-1] in ANSWERED and plain(name)[-1] in "ab12"]
-    asked = [name for word in CONTENT for name in columns if plain(name) == word][:1]
-    chosen = any(plain(name) in PREFERENCE for name in columns)
+    answers = [name for name in columns if bare(name)[:-1] in ANSWERED and bare(name)[-1] in "ab12"]
+    asked = [name for word in CONTENT for name in columns if bare(name) == word][:1]
+    chosen = any(bare(name) in PREFERENCE for name in columns)
     return [*asked, *answers] if chosen and len(answers) == 2 else []
 
 

@@ -10,10 +10,12 @@ from fewlabels.io.columns import can_keep, is_vector, looks_numeric
 from fewlabels.io.finder.guess import guess
 from fewlabels.io.finder.names import DOCUMENTED, matching
 from fewlabels.io.finder.score_columns import class_names, score_columns
-from fewlabels.io.source import Source, listed
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from fewlabels.io.source import Source
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def _documented(source: Source, confidence: str | None) -> tuple[str | None, str
     for pattern in DOCUMENTED:
         if confidence is None and len(matching(pattern, names)) >= 2:
             return pattern, None
-    begin = f"{source.name} has the columns {listed(names)}, and it is not clear which of them are predictions. "
+    begin = f"{source.name} has the columns {some_of(names)}, and it is not clear which of them are predictions. "
     likely = guess(source, confidence=confidence)
     if likely.scores is not None or likely.predicted is not None or likely.models is not None:
         raise InputError(f"{begin}Going by their names, it would be ", likely.call, ".")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import is_vector
 from fewlabels.io.finder.names import matching
-from fewlabels.io.source import listed
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ def class_names(source: Source, classes: Iterable[object] | None) -> tuple[str, 
 def _check_number_of_columns(source: Source, scores: str | Sequence[str], columns: Sequence[str]) -> None:
     what = Argument("scores", scores if isinstance(scores, str) else None)
     if not columns:
-        raise InputError(f"{source.name}: no column matches ", what, f". The columns are {listed(source.columns)}.")
+        raise InputError(f"{source.name}: no column matches ", what, f". The columns are {some_of(source.columns)}.")
     if len(columns) == 1:
         raise InputError(
             f"{source.name}: ",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.learned.items.beside import SCALE_PRIOR, SCALES
+from fewlabels.learned.items.evidence_terms import SCALE_PRIOR, SCALES
 from fewlabels.learned.items.model import Trust
 from fewlabels.learned.items.strips import Sums
 

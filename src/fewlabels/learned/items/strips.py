@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fewlabels.learned.items.beside import by_group, lifts, patterns
+from fewlabels.learned.items.evidence_terms import by_group, lifts, patterns
 from fewlabels.partition import numbered
 from fewlabels.special import expit, logit
 

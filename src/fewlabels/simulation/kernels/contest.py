@@ -12,8 +12,8 @@ reward above the mark belongs to (mostly, just that). Both change for few groups
 This is exact for any marks. The marks only decide how many draws it takes: the mark is a level that
 few of the steps' best rewards stay below, or a rare value of the group itself if that is less.
 
-What the rewards are is another file's business (`linear`, `sums`), which has the groups' beliefs in a field, and hands
-three functions of it to `rules`.
+What the rewards are is another file's business (`linear`, `absolute_sums`, `cost_sums`), which has the groups' beliefs
+in a field, and hands three functions of it to `rules`.
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.simulation.kernels.absolute_sums import Sums, enter_sums, learn, new_sums, play_sums
 from fewlabels.simulation.kernels.choose import EPSILON, GREEDY
+from fewlabels.simulation.kernels.cost_sums import Prices, enter_prices, learn_price, new_prices, play_prices
 from fewlabels.simulation.kernels.draws import draw_shares
 from fewlabels.simulation.kernels.jit import formula, kernel
 from fewlabels.simulation.kernels.loops import by_certain, by_contest, by_draws
-from fewlabels.simulation.kernels.prices import Prices, enter_prices, learn_price, new_prices, play_prices
-from fewlabels.simulation.kernels.sums import Sums, enter_sums, learn, new_sums, play_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

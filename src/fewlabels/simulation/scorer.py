@@ -57,8 +57,8 @@ class Verdict:
     labels: float | None = None
 
 
-class Judge(ABC):
-    """A judge scores the orders of asking on one labelled pool."""
+class Scorer(ABC):
+    """Scores the orders of asking on one labelled pool."""
 
     better: Mapping[str, Better]
     """The scores at a budget, and whether low or high ones are good."""
@@ -82,13 +82,13 @@ class Judge(ABC):
         return self._prepared[1].belief(self.truth.outcomes(items))
 
 
-def judge(truth: Truth) -> Judge:
-    """The judge of a task: the paper's if it has one, else by right answers, or by errors if no answer is right."""
-    kind = _JUDGES.get(type(truth.task)) or (AnswerJudge if truth.task.conclusive else EstimateJudge)
+def scorer_of(truth: Truth) -> Scorer:
+    """The scorer of a task: the paper's if it has one, else by right answers, or by errors if no answer is right."""
+    kind = _SCORERS.get(type(truth.task)) or (AnswerScorer if truth.task.conclusive else EstimateScorer)
     return kind(truth)
 
 
-class EstimateJudge(Judge):
+class EstimateScorer(Scorer):
     """RMSE = sqrt(Σ_g p_g (θ^_g − θ_g)²), and for score bins the relative error of the ECE made of them.
 
     Shares are in percent and costs in their own unit. For a confusion matrix the squares are summed over its true
@@ -157,7 +157,7 @@ class EstimateJudge(Judge):
         return np.abs(value[..., cells.group] - cells.confidence) @ cells.size / cells.size.sum()
 
 
-class IdentifyJudge(Judge):
+class IdentifyScorer(Scorer):
     """MRR = (1/m) Σ 1/rank over the true m groups, the other members ignored in each rank.
 
     Groups are ranked by the metric at the belief's mean, equal ones in random order (its expectation).
@@ -206,7 +206,7 @@ class IdentifyJudge(Judge):
         return float(np.mean([(1 / rank).mean() for rank in ranks]))
 
 
-class CompareJudge(Judge):
+class CompareScorer(Scorer):
     """Success: the most probable region η is the right one and its probability λ within 5% of its value.
 
     The right region is the uniform prior's conclusion from all labels; for the pool's own items it is then certain.
@@ -258,7 +258,7 @@ class CompareJudge(Judge):
         return task.regions(belief, cells, lambda: value_draws(task.metric, belief, cells, rng, _DRAWS))
 
 
-class AnswerJudge(Judge):
+class AnswerScorer(Scorer):
     """Right: the share of runs, in percent, whose most probable answer is the one that all labels would give."""
 
     def __init__(self, truth: Truth) -> None:
@@ -280,4 +280,4 @@ class AnswerJudge(Judge):
 
 
 # The tasks of the paper have scores of their own.
-_JUDGES: dict[type[Task], type[Judge]] = {Estimate: EstimateJudge, Identify: IdentifyJudge, Compare: CompareJudge}
+_SCORERS: dict[type[Task], type[Scorer]] = {Estimate: EstimateScorer, Identify: IdentifyScorer, Compare: CompareScorer}

@@ -25,7 +25,7 @@ import numpy as np
 from fewlabels.simulation.kernels.contest import Contest, rare_chance, rules
 from fewlabels.simulation.kernels.draws import draw_dirichlet
 from fewlabels.simulation.kernels.jit import formula
-from fewlabels.simulation.kernels.sticks import draw_stick, log_all_above
+from fewlabels.simulation.kernels.stick_breaking import draw_stick, log_all_above
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
