@@ -14,7 +14,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
-from fewlabels.planning.doubtful import USUAL, heard, worth_of_label
+from fewlabels.planning.doubtful import USUAL, heard
 from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, several, too_soon
 from fewlabels.planning.worlds import draw_world
@@ -193,7 +193,7 @@ def plan(
         rng = generator(seed, run)
         world = draw_world(blank, cells, game.known, rng, expect)
         if wrong:
-            world = heard(world, worth_of_label(world.right(cells), wrong, len(pool.choices)), rng)
+            world = heard(world, wrong, len(pool.choices), rng)
         courses.append(_course(game, world, goal, at, rng))
         if progress is not None:
             progress(run + 1, runs)
