@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -135,6 +135,7 @@ class Game:
         if sample is None or cells is None:
             return Snapshot(task, self.cells, look.belief, rng, draws)
 
+        @cache
         def held() -> tuple[Rectified, NDArray[np.float64]]:
             """The belief about all items, held against those that were drawn at random from them; with its draws."""
             together = Strata(look.belief, np.zeros(len(self.cells), dtype=np.int64), cells.size)
@@ -147,7 +148,7 @@ class Game:
             return task.metric.value(np.stack([right, 1 - right], axis=-1), cells)[:, 0]
 
         if self.spec.strips:  # readers see one group of all items
-            return Snapshot(task, cells, cast("Belief", held()[0]), rng, draws)
+            return Snapshot(task, cells, cast("Belief", held()[0]), rng, draws, everything)
         return Snapshot(task, self.cells, look.belief, rng, draws, everything)
 
     def truth(self, world: World) -> NDArray[np.float64]:

@@ -177,7 +177,7 @@ def plan(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
-    game = _game(spec, pool, partition, usual=policy is None)
+    game = first_game(spec, pool, partition, usual=policy is None)
     spec, cells = game.spec, game.cells
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()
@@ -204,7 +204,7 @@ def plan(
     return replace(made, words=f"{made.words} {note}", table=made.table.with_settings(labels_right=1 - wrong))
 
 
-def _game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
+def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
     """The assessment before its first label; `usual` is whether it asks as it does where nobody names a policy."""
     cells, task = spec.cells(pool, partition), spec.task
     if usual and not task.of_models:
