@@ -26,7 +26,7 @@ ONLY_THESE = (
     "of all of them make every number exact."
 )
 """What to do where all items are not enough."""
-AGAIN = "Second votes come on top."
+AGAIN = "Labels may be wrong here, so that this is less sure. Second votes come on top."
 """What forecasts do not count where labels may be wrong; see docs/noise.md."""
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 
