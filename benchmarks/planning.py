@@ -1,14 +1,16 @@
 """Do forecasts and plans come true? In worlds from the prior, and on real classifiers.
 
-python benchmarks/planning.py [--what prior,real,plan,speed] [--data DIR] [--pools svhn,adult] [--runs 20]
+python benchmarks/planning.py [--what prior,real,shown,plan,speed] [--data DIR] [--pools svhn,adult] [--runs 20]
 
 prior: assessments in worlds from their own prior: how often the number of labels that it took lay in the 80 % range.
 real:  the same for real classifiers, with worlds from the assessment's own prior and from the learned one; and in how
        many of the runs that stopped the answer was right, or the interval held.
+shown: whole assessments of real classifiers, by class and of all items as one group, that go on until the interval of
+       the average that they show is --width wide.
 plan:  the recommended budget beside the number of labels by which 80 % of the runs on the real labels met the rule.
 speed: CPU seconds of one plan and one forecast, and how often the interval of the average held in the plan's worlds.
 
-DIR has NPZ files of predictions with labels (only for real and plan).
+DIR has NPZ files of predictions with labels (only for real, shown and plan); the pool clothes is built in.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ import numpy as np
 import fewlabels as fl
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
-from fewlabels.planning.asking import Game
+from fewlabels.planning.budgets import first_game
+from fewlabels.planning.forecasting import game_of
 from fewlabels.planning.watching import Watch, quantile
 from fewlabels.planning.worlds import World, draw_world
+from fewlabels.policies import default_policy
 from fewlabels.spec import Spec
 from fewlabels.stopping import Stop
 
 if TYPE_CHECKING:
     from fewlabels.planning import Forecast
+    from fewlabels.planning.asking import Game
     from fewlabels.priors import Prior
     from fewlabels.tasks import Task
 
@@ -59,23 +64,19 @@ class Case:
 def begin(case: Case, world: World, labels: int, seed: int) -> fl.Assessment:
     """An assessment with a number of labels, asked for ten at a time."""
     audit = fl.create(None, "run", case.pool, case.groups, task=case.task, prior=case.prior, stop=case.stop, seed=seed)
-    classes, predicted = case.pool.classes, case.pool.predicted
-    while len(audit.labels()) < labels:
-        ids = audit.ask(10).ids
-        at = case.pool.positions(ids)
-        # What the label is does not matter to accuracy, only whether it is the predicted class.
-        wrong = world.outcome[at]
-        audit.tell({i: classes[(predicted[k] + w) % len(classes)] for i, k, w in zip(ids, at, wrong, strict=True)})
+    while audit.labelled < labels:
+        answer(audit, world, 10)
     return audit
 
 
-def game_of(audit: fl.Assessment) -> Game:
-    """The present state of the assessment, to be played on."""
-    cells = audit.spec.cells(audit.pool, audit.groups)
-    told = audit.labels()
-    items = audit.pool.positions(list(told))
-    true = audit.pool.class_positions(list(told.values()))
-    return Game(audit.spec, cells, audit.spec.task.metric.outcomes(audit.pool, cells, items, true))
+def answer(audit: fl.Assessment, world: World, count: int) -> None:
+    """Let the assessment ask for some items, and answer."""
+    classes, predicted = audit.pool.classes, audit.pool.predicted
+    ids = audit.ask(count).ids
+    at = audit.pool.positions(ids)
+    # What the label is does not matter to accuracy, only whether it is the predicted class.
+    wrong = world.outcome[at]
+    audit.tell({i: classes[(predicted[k] + w) % len(classes)] for i, k, w in zip(ids, at, wrong, strict=True)})
 
 
 def needed(game: Game, world: World, stop: Stop, seed: int) -> tuple[float, float]:
@@ -137,13 +138,17 @@ def prior_run(case: Case, run: int) -> tuple[Forecast, float, float]:
 def read(folder: Path, name: str) -> tuple[fl.Pool, fl.Partition, World]:
     """A pool, its groups (sex × race where there are such columns, else predicted classes) and its truth."""
     path = folder / f"{name}.npz"
-    if not path.exists():
+    if name == "clothes":
+        clothes = fl.load_fashion()
+        pool = fl.read_pool({"id": clothes.ids, "scores": clothes.scores}, classes=clothes.classes)
+        labels = pool.class_positions(list(clothes.labels))
+    elif path.exists():
+        pool, labels = fl.read_pool(path), np.load(path, allow_pickle=False)["labels"]
+    else:
         raise SystemExit(f"there is no {path}. Name the folder with the NPZ files by --data.")
-    pool = fl.read_pool(path)
     fair = pool.columns is not None and {"sex", "race"} <= set(pool.columns.column_names)
     groups = fl.cross(fl.by_column(pool, "sex"), fl.by_column(pool, "race")) if fair else fl.by_predicted(pool)
-    with np.load(path, allow_pickle=False) as file:
-        outcome = (pool.predicted != file["labels"]).astype(np.int64)
+    outcome = (pool.predicted != labels).astype(np.int64)
     cells = ACCURACY.cells(pool, groups)
     wrong = np.bincount(cells.cell, outcome) / cells.size
     return pool, groups, World(outcome, outcome == 0, np.column_stack([1 - wrong, wrong]))
@@ -176,14 +181,31 @@ def real_worlds(folder: Path, name: str, runs: int) -> None:
                 line(f"real     {name:12s} {case.name} worlds {source:7s}", some)
 
 
+def shown_worlds(folder: Path, name: str, runs: int, width: float) -> None:
+    """Forecasts of the interval of the average at 60 labels, and when the assessment itself showed that width."""
+    pool, _, world = read(folder, name)
+    for how, groups in (("classes", fl.by_predicted(pool)), ("all", fl.whole(pool))):
+        case = Case(pool, groups, fl.Estimate(ACCURACY), Stop(overall=width), fl.Learned())
+        line(f"shown    {name:12s} {how:8s} {case.name}", [shown_run(case, world, run) for run in range(runs)])
+
+
+def shown_run(case: Case, world: World, run: int) -> tuple[Forecast, float, float]:
+    audit = begin(case, world, 60, run)
+    seen, before = forecast(audit, most=MOST, seed=run), audit.labelled
+    while not (met := audit.standing().reached) and audit.labelled < before + MOST:
+        answer(audit, world, 5)
+    row = next(iter(audit.estimates(groups=fl.whole(case.pool)).rows()))
+    held = row["low"] <= world.is_right.mean() <= row["high"]
+    return (seen, audit.labelled - before, float(held)) if met else (seen, np.inf, np.nan)
+
+
 def real_plans(folder: Path, name: str, runs: int) -> None:
     """Recommended budgets, and what it took."""
     pool, groups, world = read(folder, name)
     for case in cases(pool, groups):
         made = plan(pool, groups, task=case.task, prior=case.prior, stop=case.stop, runs=40)
-        spec = Spec(case.task, groups.recipe, case.prior, fl.Thompson(), stop=case.stop)
-        cells_ = spec.cells(pool, groups)
-        game = Game(spec, cells_, Outcomes.none(cells_))
+        spec = Spec(case.task, groups.recipe, case.prior, default_policy(case.task, case.prior), stop=case.stop)
+        game = first_game(spec, pool, groups, usual=True)
         took = [needed(game, world, case.stop, run) for run in range(runs)]
         true = [honest for _, honest in took if np.isfinite(honest)]
         print(
@@ -232,15 +254,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default=",".join(POOLS))
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--width", type=float, default=0.06, help="with --what shown")
     parser.add_argument("--groups", type=int, nargs="+", default=[10, 100, 1_000], help="with --what speed")
     args = parser.parse_args()
     if "prior" in args.what:
         prior_worlds(args.runs)
     if "speed" in args.what:
         speed(args.groups)
-    for name in args.pools.split(",") if "real" in args.what or "plan" in args.what else ():
-        if args.data is None:
+    for name in args.pools.split(",") if {"real", "plan", "shown"} & {*args.what.split(",")} else ():
+        if args.data is None and name != "clothes":
             raise SystemExit("name the folder with the NPZ files by --data.")
+        if "shown" in args.what:
+            shown_worlds(args.data or Path(), name, args.runs, args.width)
         if "real" in args.what:
             real_worlds(args.data, name, args.runs)
         if "plan" in args.what:

@@ -207,11 +207,14 @@ class Rectified:
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of θ, shape (n, cells, 2)."""
-        right = self.belief.draws(rng, n)[..., 0]
-        point = rng.choice(len(self.weight), size=n, p=self.weight)
-        change = self.shift[point] + self.spread[point] * rng.standard_normal(n)
-        right = np.clip(right + change[:, None] * self.part, *self.limits)
+        right = self.corrected(self.belief.draws(rng, n)[..., 0], rng)
         return np.stack([right, 1 - right], axis=-1)
+
+    def corrected(self, right: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draws of the shares right as the belief has them, each with a draw of the correction, shape (n, cells)."""
+        point = rng.choice(len(self.weight), size=len(right), p=self.weight)
+        change = self.shift[point] + self.spread[point] * rng.standard_normal(len(right))
+        return np.clip(right + change[:, None] * self.part, *self.limits)
 
 
 def rectified(
@@ -220,9 +223,11 @@ def rectified(
     sample: Sample,
     rng: np.random.Generator,
     count: NDArray[np.int64] | None = None,
-    draws: int = _DRAWS,
+    drawn: NDArray[np.float64] | None = None,
 ) -> Rectified:
-    """Hold a belief about all items, in one cell or several, against the anchors; its variance is taken from `draws`.
+    """Hold a belief about all items, in one cell or several, against the anchors.
+
+    Its variance is taken from draws, or from those that are given: `drawn` shares right, shape (n, cells).
 
     The belief says M ± s, the anchors R ± t. The belief has seen the anchors too: if it were right, it would use them
     best, and then Var(R − M) = t² − s² =: q (Hausman 1978). If it is off by b ~ N(0, σ²), then R − M ~ N(−b, q), so
@@ -244,7 +249,8 @@ def rectified(
     expected = recalibrated(confidence, items if count is None else len(count), sample)
     means, share_of = belief.mean()[:, 0], size / items
     said = float(share_of @ means)
-    variance = float((belief.draws(rng, draws)[..., 0] @ share_of).var())
+    drawn = belief.draws(rng, _DRAWS)[..., 0] if drawn is None else drawn
+    variance = float((drawn @ share_of).var())
     found, sd = anchored_mean(expected, sample, count)
     limits, still = np.tile([[0.0], [1.0]], len(size)), np.ones(len(size))
     if belief.target == "pool":

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
+# Draws from which the variance of a belief about all items is taken: where labels may be wrong, of all parts of the
+# mixture together, but some of each.
+_VARIANCE, _FEWEST = 1_000, 100
 
 
 class Views(Record):
@@ -176,9 +179,10 @@ class Views(Record):
             if sample is None:
                 return belief
             shown = sample if self._voting is None else sample.relabelled(items, true == pool.predicted[items])
-            return rectified(belief, pool.confidence, shown, self._results_rng(), pool.count)
+            drawn = belief.draws(rng, max(_VARIANCE // len(each), _FEWEST))[..., 0]
+            return rectified(belief, pool.confidence, shown, rng, pool.count, drawn)
 
-        items, *each = labels
+        (items, *each), rng = labels, self._results_rng()
         beliefs = prepared.beliefs([metric.outcomes(pool, fine, items, true) for true in each])
         parts = [read(belief, items, true) for belief, true in zip(beliefs, each, strict=True)]
         return metric, parts[0] if self._voting is None else NoisyBelief.of(parts), cells

@@ -189,15 +189,15 @@ def asked(task: Task, labels: int, stop: Stop | None = None, items: int = 50) ->
 
 def test_a_forecast_is_the_same_for_the_same_seed_and_counts_what_is_pending() -> None:
     audit = asked(ESTIMATE, 10, Stop(overall=0.3))
-    one, two, other = (forecast(audit, runs=9, seed=seed) for seed in (1, 1, 2))
+    one, two, other = (forecast(audit, runs=40, seed=seed) for seed in (1, 1, 2))
     assert one == two != other
     assert one.more is not None
     assert one.is_set
     audit.ask(8)
-    waiting = forecast(audit, runs=9, seed=1)
+    waiting = forecast(audit, runs=40, seed=1)
     assert waiting.more is not None
-    # The eight are still needed: they were asked for, not answered.
-    assert abs(waiting.more - one.more) <= 5
+    # The eight are still needed: they were asked for, not answered. Both medians have an error of about 2.
+    assert abs(waiting.more - one.more) <= 6
 
 
 def test_what_needs_no_simulation_is_said_at_once() -> None:
@@ -325,7 +325,8 @@ def test_a_label_that_may_be_wrong_is_worth_its_information() -> None:
 
         slope = (np.log(says(right + step)) - np.log(says(right - step))) / (2 * step)
         information = float(says(right) @ slope**2)
-        assert worth_of_label(right, wrong, classes) == pytest.approx(information * right * (1 - right), rel=1e-6)
+        found = worth_of_label(np.array([right]), wrong, classes)
+        assert found == pytest.approx(information * right * (1 - right), rel=1e-6)
 
 
 def test_labels_that_may_be_wrong_take_more_of_them() -> None:

@@ -12,6 +12,7 @@ import fewlabels as fl
 from fewlabels.learned.items import TrustBelief
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning.asking import Game
+from fewlabels.planning.doubtful import heard, worth_of_label, worth_on_average
 from fewlabels.planning.forecasting import game_of
 from fewlabels.planning.watching import Watch
 from fewlabels.planning.worlds import World, draw_world
@@ -20,7 +21,7 @@ from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.methods import Method
 from fewlabels.simulation.truth import Truth
 from fewlabels.spec import Spec
-from fewlabels.stopping import Stop
+from fewlabels.stopping import Rule, Standing, Stop
 from fewlabels.tasks.snapshot import Snapshot
 from tests.support.contracts import POLICIES
 from tests.support.planning import ESTIMATE, LOWEST, TAIL, Z, blank, cells_of, pool_of
@@ -224,6 +225,32 @@ def test_the_number_over_all_items_is_read_as_the_assessment_shows_it(grouped: G
     wide = reading.width
     assert wide == pytest.approx(shown, rel=0.1) if grouped is fl.whole else wide > shown
     assert reading.honesty("overall", game.truth(world)) in (0, 1)
+
+
+def test_a_doubtful_average_begins_at_the_width_that_is_shown_and_ends_where_labels_are_worth_less() -> None:
+    pool = pool_of(2, 2_000)
+    audit = fl.create(None, "doubt", pool, policy=fl.UniformItems(), stop=Stop(overall=0.01))
+    audit.tell({i: pool.classes[int(i) % 2] if int(i) % 5 else "other" for i in audit.ask(100).ids})
+    game, rng = game_of(audit), np.random.default_rng(2)
+    world = draw_world(game.prior.belief(game.known), game.cells, game.known, rng)
+    looks = list(game.play(world, rng, 2_500, at=[2_500]))
+    wide = {look.labels: game.snapshot(look, rng, 1_000).overall for look in (looks[0], looks[-1])}
+    for look, expected in ((looks[0], 0.3), (looks[-1], wide[2_500] * (0.3 / wide[100]) ** 0.04 * 0.25**-0.48)):
+        for wanted, met in ((1.1 * expected, True), (0.9 * expected, False)):
+            shown = Standing((Rule("overall", 0.3, wanted, reached=False),), reached=False, words="")
+            watch = Watch(game, Stop(overall=wanted), 100, shown)
+            watch.begin(looks[0], rng, 0.25)
+            assert (watch.met(look, rng) is not None) == met
+
+
+def test_the_surer_the_classifier_is_the_less_a_doubtful_label_of_it_is_heard() -> None:
+    chance = np.repeat([0.6, 0.97], 4_000)
+    world = World(np.zeros(8_000, dtype=np.int64), np.ones(8_000, dtype=bool), np.empty((1, 2)), chance=chance)
+    some = heard(world, 0.05, 10, np.random.default_rng(1)).heard
+    assert some is not None
+    worth = worth_of_label(chance[[0, -1]], 0.05, 10)
+    assert some.reshape(2, -1).mean(axis=1) == pytest.approx(worth, abs=Z * 0.5 / np.sqrt(4_000))
+    assert worth_on_average(world, 0.05, 10) == pytest.approx(np.average(worth, weights=[0.24, 0.0291]))
 
 
 def test_of_equal_groups_any_may_be_named() -> None:

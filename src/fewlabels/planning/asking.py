@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.belief import Strata
 from fewlabels.outcomes import Outcomes, no_items
 from fewlabels.policies.step import Queue, anywhere, ask_step
-from fewlabels.rectified import Sample, rectified
+from fewlabels.rectified import Rectified, Sample, rectified
 from fewlabels.tasks import Rewards
 from fewlabels.tasks.snapshot import Snapshot
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.estimates import Believed
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prepared
     from fewlabels.spec import Spec
@@ -132,20 +131,24 @@ class Game:
 
     def snapshot(self, look: Look, rng: np.random.Generator, draws: int) -> Snapshot:
         """The main numbers at a look, as the assessment shows them."""
-        task, drawn = self.spec.task, look.drawn
-        if drawn is None:
+        task, sample, cells = self.spec.task, look.drawn, self.everything
+        if sample is None or cells is None:
             return Snapshot(task, self.cells, look.belief, rng, draws)
 
-        def everything() -> tuple[Believed, Cells]:
-            """The belief about all items, held against those that were drawn at random from them."""
-            cells = self.everything
-            assert cells is not None
+        @cache
+        def held() -> tuple[Rectified, NDArray[np.float64]]:
+            """The belief about all items, held against those that were drawn at random from them; with its draws."""
             together = Strata(look.belief, np.zeros(len(self.cells), dtype=np.int64), cells.size)
-            return rectified(together, cells.scores, drawn, rng, cells.partition.count, draws), cells
+            right = together.draws(rng, draws)[..., 0]
+            return rectified(together, cells.scores, sample, rng, cells.partition.count, right), right
+
+        def everything() -> NDArray[np.float64]:
+            belief, drawn = held()
+            right = belief.corrected(drawn, rng)
+            return task.metric.value(np.stack([right, 1 - right], axis=-1), cells)[:, 0]
 
         if self.spec.strips:  # readers see one group of all items
-            belief, cells = everything()
-            return Snapshot(task, cells, cast("Belief", belief), rng, draws)
+            return Snapshot(task, cells, cast("Belief", held()[0]), rng, draws, everything)
         return Snapshot(task, self.cells, look.belief, rng, draws, everything)
 
     def truth(self, world: World) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from fewlabels.named import groups_from
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
-from fewlabels.planning.doubtful import USUAL, heard, worth_of_label
+from fewlabels.planning.doubtful import USUAL, heard
 from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual_stop
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, several, too_soon
 from fewlabels.planning.worlds import draw_world
@@ -181,7 +181,7 @@ def plan(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
-    game = _game(spec, pool, partition, usual=policy is None)
+    game = first_game(spec, pool, partition, usual=policy is None)
     spec, cells = game.spec, game.cells
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()
@@ -197,7 +197,7 @@ def plan(
         rng = generator(seed, run)
         world = draw_world(blank, cells, game.known, rng, expect)
         if wrong:
-            world = heard(world, worth_of_label(world.right(cells), wrong, len(pool.choices)), rng)
+            world = heard(world, wrong, len(pool.choices), rng)
         courses.append(_course(game, world, goal, at, rng))
         if progress is not None:
             progress(run + 1, runs)
@@ -208,7 +208,7 @@ def plan(
     return replace(made, words=f"{made.words} {note}", table=made.table.with_settings(labels_right=1 - wrong))
 
 
-def _game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
+def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
     """The assessment before its first label; `usual` is whether it asks as it does where nobody names a policy."""
     cells, task = spec.cells(pool, partition), spec.task
     if usual and not task.of_models:

@@ -1,10 +1,13 @@
 """Labels that may be wrong, in a game: each tells as much as a part of a label that is right.
 
-The sampler of true classes, at every look in every world, would take minutes. What it finds is simple, though: a number
-that rests on n labels of which some are wrong is as vague as one that rests on k·n labels that are right, with k below
-1. So in a game every label is heard with probability k, and the others count as asked and tell nothing. k is measured
-on the labels that are there: the sampler has drawn their true classes many times, and the variance between these draws
-is what labels that may be wrong add. Before there are enough labels, it is computed from how often labels are wrong.
+The sampler of true classes, at every look in every world, would take minutes. What it finds is simple, though: n labels
+of which some are wrong tell as much as k·n labels that are right, with k below 1. k depends on the item: where the
+classifier is sure, somebody who contradicts it is probably wrong, and such a vote says little.
+
+So in a game the label of each item is heard with probability k, and the others count as asked and tell nothing. Where
+only the interval of the average is waited for, all labels are heard, and the interval is widened instead: from the
+width that is shown now towards 1/√k times that of right labels (`Watch.begin`). Which labels are heard is chance, and
+the average would move by it from the first look on.
 """
 
 from __future__ import annotations
@@ -15,36 +18,51 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.estimates import value_draws
 from fewlabels.noise import NoisyBelief
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fewlabels.assessment import Assessment
     from fewlabels.outcomes import Outcomes
     from fewlabels.planning.asking import Game
     from fewlabels.planning.worlds import World
+    from fewlabels.stopping import Stop
 
 USUAL = 0.05
 """How often labels are wrong, if nobody says anything."""
-# With fewer labels, what they are worth cannot be measured; and draws of each belief where it is.
-_FEW, _DRAWS = 30, 200
-# The least that a label is taken to be worth: a game must end.
-_LEAST = 0.05
+# Chances of being right are kept this far from 0 and 1, and the least that a label is worth: a game must end.
+_EDGE, _LEAST = 0.01, 0.05
 
 
-def worth_of_label(right: float, wrong: float, classes: int) -> float:
-    """What a label that is wrong with probability ε tells about a share θ that is right, in parts of a right label.
+def worth_of_label(right: NDArray[np.float64], wrong: float, classes: int) -> NDArray[np.float64]:
+    """What a label that is wrong with probability ε tells, in parts of a right label, where right ones show θ.
 
-    It is the ratio of Fisher's informations, (1 − ε − δ)² θ(1 − θ) / (q(1 − q)), with q = θ(1 − ε) + (1 − θ)δ how often
-    such labels agree with the prediction, and δ = ε / (classes − 1) how often they do so by mistake.
+    It is the ratio of Fisher's informations, k = (1 − ε − δ)² θ(1 − θ) / (q(1 − q)), with q = θ(1 − ε) + (1 − θ)δ how
+    often such labels agree with the prediction, and δ = ε / (classes − 1) how often they do so by mistake. θ is how
+    probably the prediction of each item is right, of any shape.
 
-    >>> round(worth_of_label(0.94, 0.05, 10), 2), worth_of_label(0.94, 0.0, 10)
-    (0.53, 1.0)
+    >>> worth_of_label(np.array([0.94, 0.6]), 0.05, 10).round(2)
+    array([0.53, 0.88])
     """
-    theta = float(np.clip(right, 0.01, 0.99))
+    theta = np.clip(right, _EDGE, 1 - _EDGE)
     slip = wrong / max(classes - 1, 1)
     says = theta * (1 - wrong) + (1 - theta) * slip
-    return max(float((1 - wrong - slip) ** 2 * theta * (1 - theta) / (says * (1 - says))), _LEAST)
+    worth: NDArray[np.float64] = (1 - wrong - slip) ** 2 * theta * (1 - theta) / (says * (1 - says))
+    return np.maximum(worth, _LEAST)
+
+
+def heard(world: World, wrong: float, classes: int, rng: np.random.Generator) -> World:
+    """The world, with labels of which a part is wrong: only some of them are heard."""
+    assert world.chance is not None
+    return replace(world, heard=rng.random(len(world.outcome)) < worth_of_label(world.chance, wrong, classes))
+
+
+def worth_on_average(world: World, wrong: float, classes: int) -> float:
+    """The k of all items together: Σ k v / Σ v, with v = θ(1 − θ) what a right label of each would tell."""
+    assert world.chance is not None
+    theta = np.clip(world.chance, _EDGE, 1 - _EDGE)
+    return float(np.average(worth_of_label(theta, wrong, classes), weights=theta * (1 - theta)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,42 +95,16 @@ class Doubtful:
         return cls(replace(game, known=possible[0]), possible, audit.annotators().floor, len(audit.pool.choices))
 
     @cached_property
-    def parts(self) -> list[object]:
-        """The belief of the assessment's prior from each of half the draws."""
-        return list(self.game.prior.beliefs(self.possible[::2]))
-
-    @property
     def belief(self) -> NoisyBelief:
-        """The belief now."""
-        return NoisyBelief.of(self.parts)
+        """The belief now, from half the draws."""
+        return NoisyBelief.of(self.game.prior.beliefs(self.possible[::2]))
 
-    def worth(self, rng: np.random.Generator, *, overall: bool) -> float:
-        """The part k of a right label that one is worth: for the number over all items, or for those of groups."""
-        cells = self.game.cells
-        if len(self.game.known.items) < _FEW:
-            return worth_of_label(_share_right(self.belief, self.game), self.wrong, self.classes)
-        metric = self.game.spec.task.metric
-        drawn = [value_draws(metric, part, cells, rng, _DRAWS) for part in self.parts]  # type: ignore[arg-type]
-        values = np.array([one.reshape(_DRAWS, -1) for one in drawn])
-        if overall and values.shape[2] == len(cells.partition):
-            values = values @ cells.partition.shares[:, None]
-        within = float(values.var(axis=1).mean(axis=0).sum())
-        between = float(values.mean(axis=1).var(axis=0).sum()) - within / _DRAWS
-        return float(np.clip(within / max(within + max(between, 0.0), 1e-12), _LEAST, 1.0))
+    def doubted(self, world: World, stop: Stop, rng: np.random.Generator) -> tuple[World, float]:
+        """The world with its labels in doubt, and the part that a label played there is worth of one that is right."""
+        if stop.rules.keys() & {"width", "probability"}:
+            return heard(world, self.wrong, self.classes, rng), 1.0
+        return world, worth_on_average(world, self.wrong, self.classes)
 
     def known(self, rng: np.random.Generator) -> Outcomes:
         """Labels that may all be true, for one world."""
         return self.possible[int(rng.integers(len(self.possible)))]
-
-
-def heard(world: World, worth: float, rng: np.random.Generator) -> World:
-    """The world, with labels of which only a part is heard."""
-    return replace(world, heard=rng.random(len(world.outcome)) < worth)
-
-
-def _share_right(belief: NoisyBelief, game: Game) -> float:
-    """The share right that is expected over all items, as far as the cells say it; else what is usual."""
-    cells = game.cells
-    if cells.right is not None or belief.mean().shape[1] != 2:
-        return 0.85
-    return float(np.average(belief.mean()[:, 0], weights=cells.size))

@@ -11,10 +11,10 @@ from fewlabels.assessment import Assessment
 from fewlabels.checks import of_kind, whole_number
 from fewlabels.partition import whole
 from fewlabels.planning.asking import Game
-from fewlabels.planning.doubtful import Doubtful, heard
+from fewlabels.planning.doubtful import Doubtful
 from fewlabels.planning.subsampled import thinned
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import HOPEFUL, ONLY_THESE, End, aim, more_labels
+from fewlabels.planning.words import AGAIN, ONLY_THESE, End, aim, more_labels
 from fewlabels.planning.worlds import draw_world
 from fewlabels.priors import Learned
 from fewlabels.stopping import Standing, Stop, standing
@@ -148,20 +148,19 @@ def forecast(
         else runs
     )
     runs = whole_number(runs, "The 'runs' of forecast()")
-    worth = 1.0 if doubtful is None else doubtful.worth(generator(seed, runs), overall="overall" in goal.rules)
     needed: list[float] = []
     for run in range(runs):
-        rng = generator(seed, run)
+        rng, watch = generator(seed, run), Watch(game, goal, labels, now)
         if doubtful is None:
-            world = draw_world(belief, game.cells, game.known, rng)
+            world, worth = draw_world(belief, game.cells, game.known, rng), None
         else:
             known = doubtful.known(rng)
-            world = heard(draw_world(prior.belief(known), game.cells, known, rng), worth, rng)
-        needed.append(_needed(game, world, Watch(game, goal, labels, now), labels + ahead, rng) - labels)
+            world, worth = doubtful.doubted(draw_world(prior.belief(known), game.cells, known, rng), goal, rng)
+        needed.append(_needed(game, world, watch, labels + ahead, rng, worth) - labels)
         if progress is not None:
             progress(run + 1, runs)
     found = _forecast(needed, goal, is_set, ahead, _end(items, goal, labels, ahead), game.spec.task)
-    return found if doubtful is None else replace(found, sentence=f"{found.sentence} {HOPEFUL}")
+    return found if doubtful is None else replace(found, sentence=f"{found.sentence} {AGAIN}")
 
 
 def runs_of_forecast(numbers: int) -> int:
@@ -169,12 +168,17 @@ def runs_of_forecast(numbers: int) -> int:
     return int(np.clip(_WORK // (numbers + 20), _FEWEST, _MOST))
 
 
-def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Generator) -> float:
-    """The number of labels at which the rule is met in a world; infinite if it is not."""
+def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Generator, worth: float | None) -> float:
+    """The number of labels at which the rule is met in a world; infinite if it is not.
+
+    `worth` is the part of a played label that one is worth where it may be wrong.
+    """
     if watch.is_vain(world, rng):
         return np.inf
     looks = game.play(world, rng, most)
-    next(looks)  # the belief now, which is known
+    first = next(looks)  # the belief now, which is known
+    if worth is not None:
+        watch.begin(first, rng, worth)
     for look in looks:
         met = watch.met(look, rng)
         if met is not None:

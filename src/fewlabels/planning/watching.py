@@ -65,7 +65,7 @@ class Watch:
         wanted = {name: wanted_by(stop, game.spec.task, name) for name in stop.rules if name != "labels"}
         self._rules = {name: value for name, value in wanted.items() if value is not None}
         self._guarantee = stop.guarantee is not None
-        self._labels = labels
+        self._labels, self._begun, self._wider = labels, labels, (1.0, 1.0)
         self._last = {} if now is None else {rule.rule: rule.now for rule in now.rules}
 
     def met(self, look: Look, rng: np.random.Generator, known: Snapshot | None = None) -> Met | None:
@@ -77,11 +77,11 @@ class Watch:
         is_sharp = known is not None and known.draws >= most
         snapshot = known if is_sharp else self._game.snapshot(look, rng, _QUICK)
         assert snapshot is not None
-        now = self._read(snapshot)
+        now = self._read(snapshot, labels)
         if not is_sharp and any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items()):
             # Few draws find 0.95 where it is 0.94 too often, and many looks make many chances for it.
             snapshot = self._game.snapshot(look, rng, most)
-            now = self._read(snapshot)
+            now = self._read(snapshot, labels)
         reached = [
             Met(self._crossing(name, now[name], wanted, labels), name, snapshot)
             for name, wanted in self._rules.items()
@@ -89,6 +89,18 @@ class Watch:
         ]
         self._last, self._labels = now, labels
         return min(reached, key=lambda met_rule: met_rule.labels, default=None)
+
+    def begin(self, look: Look, rng: np.random.Generator, worth: float) -> None:
+        """Take the first look where labels may be wrong, and are worth this part k of those that are played.
+
+        With n₀ labels now, the interval of the average is f₀ times as wide as the game has it: what was known before
+        counts as much as these labels, and is not in doubt. With more and more labels it will be 1/√k times as wide.
+        With n of them it is taken to be f₀^(n₀/n) · (1/√k)^(1 − n₀/n) times as wide.
+        """
+        if "overall" in self._rules:
+            played = self._game.snapshot(look, rng, sharp(look.belief)).overall
+            last = worth**-0.5
+            self._wider = self._last["overall"] / played if played > 0 else last, last
 
     def is_vain(self, world: World, rng: np.random.Generator) -> bool:
         """Whether the rule is not even near when all items have a label: models that differ by less than items tell.
@@ -98,14 +110,18 @@ class Watch:
         task, cells = self._game.spec.task, self._game.cells
         if not task.of_models:
             return False
-        now = self._read(Snapshot(task, cells, self._game.end(world), rng, _SHARP))
+        now = self._read(Snapshot(task, cells, self._game.end(world), rng, _SHARP), self._labels)
         return not any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items())
 
-    def _read(self, snapshot: Snapshot) -> dict[str, float]:
+    def _read(self, snapshot: Snapshot, labels: int) -> dict[str, float]:
         """What each rule is about, in the numbers of this snapshot; with a guarantee, those that hold at every look."""
         if self._guarantee:
             return {name: promised(name, snapshot.task, snapshot.belief, snapshot.cells) for name in self._rules}
-        return {name: float(getattr(snapshot, name)) for name in self._rules}
+        now = {name: float(getattr(snapshot, name)) for name in self._rules}
+        if "overall" in now:
+            first, last = self._wider
+            now["overall"] *= last * (first / last) ** (self._begun / max(labels, 1))
+        return now
 
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
         """The label count at which the value wanted was crossed between the last look and this one.
@@ -129,7 +145,7 @@ def sharp(belief: Belief, most: int = _SHARP) -> int:
 
 def _is_near(name: str, now: float, wanted: float) -> bool:
     """Whether a rule may be met, within the precision of few draws."""
-    return now >= wanted - 0.15 if name == "probability" else now <= 1.5 * wanted
+    return now >= wanted - 0.15 if name == "probability" else now <= 1.3 * wanted
 
 
 def quantile(counts: Sequence[float], q: float) -> float:

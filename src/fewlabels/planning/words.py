@@ -26,8 +26,8 @@ ONLY_THESE = (
     "labels of all of them make every number exact."
 )
 """What to do where all items are not enough."""
-HOPEFUL = "Labels may be wrong here, and second votes are not counted: it can take twice as many, or more."
-"""What is known of forecasts where labels may be wrong; see docs/noise.md."""
+AGAIN = "Labels may be wrong here, so that this is less sure. Second votes come on top."
+"""What forecasts do not count where labels may be wrong; see docs/noise.md."""
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 
 

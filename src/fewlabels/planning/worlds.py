@@ -42,12 +42,15 @@ class World:
         The share of each outcome in the population behind each cell, shape (cells, outcomes).
     heard
         Whether the label of each item would tell anything, shape (items,); None if all do.
+    chance
+        How probable it was that the prediction of each item is right, shape (items,); None for several models.
     """
 
     outcome: NDArray[np.int64]
     is_right: NDArray[np.bool_]
     shares: NDArray[np.float64]
     heard: NDArray[np.bool_] | None = None
+    chance: NDArray[np.float64] | None = None
 
     def outcomes(self, cells: Cells, items: NDArray[np.int64]) -> Outcomes:
         """The outcomes that the labels of some items show."""
@@ -106,7 +109,9 @@ def draw_world(
         if expect is not None:
             shares = _expected(shares, cells, expect)
         outcome = _outcomes(shares, cells.cell, rng)
-        world = World(outcome, outcome == (0 if cells.right is None else cells.right[cells.cell]), shares)
+        own = np.zeros(len(cells), dtype=np.int64) if cells.right is None else cells.right
+        chance = shares[np.arange(len(cells)), own][cells.cell]
+        world = World(outcome, outcome == own[cells.cell], shares, chance=chance)
     world.outcome[known.items], world.is_right[known.items] = known.shown, known.right
     return world
 
@@ -120,10 +125,12 @@ def _from_items(belief: TrustBelief, cells: Cells, rng: np.random.Generator, exp
     # An item without an answer is wrong.
     if belief.answered is not None:
         chance = np.where(belief.answered[strips.cell] > 0, chance, 0.0)
-    is_right = rng.random(len(strips.strip)) < np.where(strips.strip >= 0, chance[strips.strip], 0.0)
+    of_item = np.where(strips.strip >= 0, chance[strips.strip], 0.0)
+    is_right = rng.random(len(strips.strip)) < of_item
     if not isinstance(belief, ClassBelief):
         share = np.bincount(strips.cell, strips.size * chance, minlength=len(cells)) / cells.size
-        return World((~is_right).astype(np.int64), is_right, np.column_stack([share, 1 - share]))
+        shares = np.column_stack([share, 1 - share])
+        return World((~is_right).astype(np.int64), is_right, shares, chance=of_item)
     # The share right and the mistakes are those of rows: the predicted classes of each cell.
     mistaken = belief.mistakes.draws(rng, 1)[0]
     row = strips.cell[strips.strip].astype(np.int32)
@@ -134,7 +141,7 @@ def _from_items(belief: TrustBelief, cells: Cells, rng: np.random.Generator, exp
     weight = (belief.rows_size / cells.size[belief.cell])[:, None]
     mixed = np.zeros((len(cells), shares.shape[1]))
     np.add.at(mixed, belief.cell, weight * shares)
-    return World(outcome, is_right, mixed)
+    return World(outcome, is_right, mixed, chance=of_item)
 
 
 def _world_of_models(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.estimates import Believed
     from fewlabels.tasks.base import Conclusion, Task
 
 LEVEL = 0.95
@@ -37,8 +36,7 @@ class Snapshot:
     Parameters
     ----------
     everything
-        Gives the belief about all items as one group, and its cells, where that is another than the average of the
-        groups.
+        Gives draws of the metric over all items, shape (draws,), where that is not the average of the groups.
     """
 
     task: Task
@@ -46,7 +44,7 @@ class Snapshot:
     belief: Belief
     rng: np.random.Generator
     draws: int
-    everything: Callable[[], tuple[Believed, Cells]] | None = None
+    everything: Callable[[], NDArray[np.float64]] | None = None
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -94,10 +92,8 @@ class Snapshot:
         """Low and high of the average over the pool, shape () or (outcomes,)."""
         shares = self.cells.partition.shares
         if self.everything is not None:
-            belief, cells = self.everything()
-            value = value_draws(self.task.metric, belief, cells, self.rng, affordable(self.draws, belief))[:, 0]
             # What anchors say is mixed of two corrections, and long in the tails: no variance tells its interval.
-            return interval(value, LEVEL)
+            return interval(self.everything(), LEVEL)
         if self._share and self.belief.conjugate:
             return self._interval(shares @ self.mean, shares**2 @ self.variance)
         average = np.tensordot(self.values, shares, axes=(1, 0))
