@@ -83,8 +83,9 @@ def test_models_with_commas_in_their_names_are_compared_by_how_often_they_are_ri
         assert "Models are compared by how often they are right. Choose accuracy." in words(refused)
         made = submit(client, path, do="make", **asked)
         assert made.url.path == "/dashboard/tickets", words(made)
-        assert (task := fl.load(site.store, "tickets").spec.task).a == "v2, new"
-        assert task.b == "v1, old"
+        task = fl.load(site.store, "tickets").spec.task
+        assert isinstance(task, fl.CompareModels)
+        assert (task.a, task.b) == ("v2, new", "v1, old")
 
 
 def test_questions_about_one_of_several_models(uploads: Path) -> None:
