@@ -50,10 +50,11 @@ $(LOWEST)/.ready: pyproject.toml scripts/lowest.py
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(PYTHON) scripts/lowest.py > $(LOWEST)/pins.txt
 	# uv finds versions that go together in seconds, or says which do not; pip tries them one after the other for half an
-	# hour. The test client of the oldest Starlette wants httpx, that of the newest httpx2.
+	# hour. The test client of the oldest Starlette wants httpx, that of the newest httpx2; MLflow wants
+	# alembic for SQLite.
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13'
 	$(LOWEST)/bin/uv pip install --quiet --system-certs --python $(LOWEST)/bin/python \
-		--requirement $(LOWEST)/pins.txt --editable . httpx
+		--requirement $(LOWEST)/pins.txt --editable . httpx alembic
 	touch $(LOWEST)/.ready
 
 # Looks every installed package up in a public database of known vulnerabilities. Needs the network: with --strict a

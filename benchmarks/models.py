@@ -1,11 +1,12 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,compare,pairs,honest,anchors] [--pools NAMES]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,anchors] [--pools NAMES]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
 --data: worlds that are made here (--what worlds), of which the pools know nothing.
 
 best: percent of runs in which the chosen model is the best, on 1,000 items drawn at random, beside the baselines.
+oracle: the same if somebody knew which two models are the best, and labels went only where these two differ.
 compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
 pairs: the same for two pairs of public models that have confidences, as they are, said in five words, and left out.
 honest: how often "95% sure" is right, at the moment it is first said, also on parts of each pool: the ten best models,
@@ -65,6 +66,34 @@ def best(pool: Pool, labels: list[int], name: str, runs: int) -> None:
         pool, labels, task=fl.Best(fl.Accuracy()), methods=methods, budgets=BUDGETS, items=1_000, runs=runs
     )
     show(f"{name}: best of {len(pool.models)} at {BUDGETS} labels", table, ("best", "regret", "sure", "sure-right"))
+
+
+def oracle(pool: Pool, labels: list[int], name: str, runs: int) -> None:
+    """What choosing could be at best: the two best models are known, and only which of them is better is asked.
+
+    Labels are random where the two differ, on the items of the same runs as `best`. Random labels of all items are
+    beside it, with the same number of runs.
+    """
+    right = pool.answers == np.asarray(labels)[:, None]
+    found = np.zeros((2, len(BUDGETS), 2))
+    for run in range(runs):
+        rng = np.random.default_rng([0, run, 0])
+        pick = np.sort(rng.choice(len(labels), min(1_000, len(labels)), replace=False))
+        here, said = right[pick], pool.answers[pick]
+        share = here.mean(axis=0)
+        first, second = np.argsort(-share, kind="stable")[:2].tolist()
+        apart = rng.permutation(np.flatnonzero(said[:, first] != said[:, second]))
+        for k, (models, order) in enumerate(
+            (((first, second), apart), (range(len(share)), rng.permutation(len(here))))
+        ):
+            mine = np.array(list(models))
+            for at, budget in enumerate(BUDGETS):
+                hits = here[np.ix_(order[:budget], mine)].sum(axis=0) + 1e-6 * rng.random(len(mine))
+                lost = share.max() - share[mine[hits.argmax()]]
+                found[k, at] += (lost < 1e-9, lost)
+    for k, who in enumerate(("the two best known", "random")):
+        percent, points = np.round(100 * found[k].T / runs, 2)
+        print(f"{name}, {runs} runs, {BUDGETS} labels, {who}: best {percent}%, lost {points} points", flush=True)
 
 
 def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
@@ -293,10 +322,14 @@ def main() -> None:
         speed(given.runs)
     if "pairs" in what:
         pairs(given.data, given.runs, given.items)
-    for name in given.pools.split(",") if given.data and {"best", "honest", "compare", "anchors"} & set(what) else ():
+    for name in (
+        given.pools.split(",") if given.data and {"best", "oracle", "honest", "compare", "anchors"} & set(what) else ()
+    ):
         pool, labels = read(given.data, name)
         if "best" in what:
             best(pool, labels, name, given.runs)
+        if "oracle" in what:
+            oracle(pool, labels, name, given.runs)
         if "honest" in what:
             honest(pool, labels, name, given.runs)
         if "anchors" in what:

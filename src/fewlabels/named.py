@@ -1,4 +1,4 @@
-"""Groups and parts by the names they have on the command line and in rules: "column:sex", "recall:complaint"."""
+"""Groups and parts by the names they have everywhere: "column:sex", "recall:complaint"."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.errors import InputError, SpecError
+from fewlabels.checks import of_kind
+from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.io.source import listed
+from fewlabels.metrics import Metric
 from fewlabels.metrics.rates import Rate
 from fewlabels.opposites import positive_of
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
@@ -17,7 +19,6 @@ from fewlabels.parts import listed as names_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fewlabels.metrics import Metric
     from fewlabels.parts import Family
     from fewlabels.pool import Pool
 
@@ -25,15 +26,17 @@ GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
 _MOST_NAMES = 30  # classes that are listed; there may be thousands
 
 
-def groups_from(text: str, pool: Pool) -> Partition:
-    """The groups that `--groups` names; several with commas are crossed.
+def groups_from(given: Partition | str, pool: Pool) -> Partition:
+    """Groups, or those that a name stands for; several names with commas are crossed.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
     >>> groups_from("column:sex,predicted", pool).names
     ('f × a', 'm × a', 'm × b')
     """
-    parts = [_one_partition(part.strip(), pool) for part in text.split(",")]
+    if not isinstance(given, str):
+        return of_kind(given, Partition, "The 'groups'")
+    parts = [_one_partition(part.strip(), pool) for part in given.split(",")]
     return parts[0] if len(parts) == 1 else cross(*parts)
 
 
@@ -42,18 +45,28 @@ def _one_partition(text: str, pool: Pool) -> Partition:
     makers: dict[str, Callable[[], Partition]] = {
         "predicted": lambda: by_predicted(pool),
         "whole": lambda: whole(pool),
-        "score": lambda: by_score(pool, _whole_number(rest or "10", "--groups score")),
-        "weight": lambda: by_score(pool, _whole_number(rest or "10", "--groups weight"), "weight"),
+        "score": lambda: by_score(pool, _bins(text, rest)),
+        "weight": lambda: by_score(pool, _bins(text, rest), "weight"),
         "column": lambda: by_column(pool, rest),
         "map": lambda: by_map(pool, _class_map(rest)),
     }
     if kind not in makers or (kind in ("predicted", "whole") and rest) or (kind in ("column", "map") and not rest):
-        raise SpecError(f"--groups {text!r} is not known. Use one of {GROUPS}; or several with commas, to cross them.")
+        is_column = pool.columns is not None and text in pool.columns.column_names
+        hint = f"Did you mean 'column:{text}'? " if is_column else ""
+        names = f"Use one of {GROUPS}; or several with commas, to cross them."
+        raise SpecError(Argument("groups", text), f" is not known. {hint}{names}")
     return makers[kind]()
 
 
-def metric_from(text: str, pool: Pool) -> Metric:
-    """The metric that `--metric` names.
+def _bins(text: str, number: str) -> int:
+    if number and not number.isdecimal():
+        example = Argument("groups", f"{text.partition(':')[0]}:10")
+        raise SpecError(Argument("groups", text), " needs a whole number, as in ", example, ".")
+    return int(number or 10)
+
+
+def metric_from(given: Metric | str, pool: Pool) -> Metric:
+    """A metric, or the one that a name stands for.
 
     >>> import fewlabels as fl
     >>> metric_from("recall:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
@@ -61,8 +74,10 @@ def metric_from(text: str, pool: Pool) -> Metric:
     >>> metric_from("fpr", fl.read_pool({"predicted": ["yes", "no"]}))
     FalsePositiveRate(positive='yes')
     """
-    readers = {"CLASS": lambda name: _class_of(text, name, pool), "FILE": lambda file: _prices(file, pool)}
-    metric: Metric = part_from("metric", text, readers)
+    if not isinstance(given, str):
+        return of_kind(given, Metric, "The 'metric'", error=SpecError)
+    readers = {"CLASS": lambda name: _class_of(given, name, pool), "FILE": lambda file: _prices(file, pool)}
+    metric: Metric = part_from("metric", given, readers)
     positive = positive_of(pool.choices)
     # Of yes and no, everybody means the recall of yes.
     if positive is not None and isinstance(metric, Rate) and metric.positive is None:
@@ -71,14 +86,17 @@ def metric_from(text: str, pool: Pool) -> Metric:
 
 
 def part_from(family: Family, text: str, readers: Mapping[str, Callable[[str], object]] | None = None) -> Any:
-    """The part of a family that an option of the same name names: a name, or a name and its first setting."""
+    """The part of a family that a text names: a name, or a name and its first setting."""
     kind, _, argument = text.partition(":")
     known = registered(family)
     if kind not in known:
         near = difflib.get_close_matches(kind, known, 1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
-        raise SpecError(f"--{family} {text!r} is not known. {hint}Use one of {names_of(family)}.")
-    return build(known[kind], argument, readers, f"--{family}")
+        raise SpecError(Argument(family, text), f" is not known. {hint}Use one of {names_of(family)}.")
+    try:
+        return build(known[kind], argument, readers)
+    except SpecError as error:
+        raise SpecError(Argument(family, text), ": ", *error.args) from None
 
 
 def _class_of(text: str, name: str, pool: Pool) -> str:
@@ -87,9 +105,7 @@ def _class_of(text: str, name: str, pool: Pool) -> str:
     if name not in pool.choices:
         near = difflib.get_close_matches(name, pool.choices, 1)
         hint = f"Did you mean {text.partition(':')[0]}:{near[0]}? " if near else ""
-        raise SpecError(
-            f"--metric {text}: there is no class {name!r}. {hint}The classes are {listed(pool.choices, _MOST_NAMES)}."
-        )
+        raise SpecError(f"there is no class {name!r}. {hint}The classes are {listed(pool.choices, _MOST_NAMES)}.")
     return name
 
 
@@ -129,9 +145,3 @@ def _prices(file: str, pool: Pool) -> list[list[float]]:
         )
     columns = [as_numbers(source, name, source.table([name])[name]) for name in pool.classes]
     return [[float(column[rows.index(name)]) for column in columns] for name in pool.classes]
-
-
-def _whole_number(text: str, what: str) -> int:
-    if not text.isdecimal():
-        raise SpecError(f"{what}:{text} needs a whole number, as in {what}:10.")
-    return int(text)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.arrow import missing_in, numbers_of
-from fewlabels.checks import whole_number
+from fewlabels.checks import of_kind, whole_number
 from fewlabels.errors import Argument, InputError
-from fewlabels.pool import NO_ANSWER
+from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.reserve import BINS, EDGES
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.pool import Pool
     from fewlabels.reserve import Reserve
 
 # Codes that are more than this many times as large as there are rows are sorted to number them.
@@ -146,6 +145,7 @@ def whole(pool: Pool) -> Partition:
     >>> fl.whole(fl.read_pool([[0.9, 0.1], [0.2, 0.8]])).names
     ('all',)
     """
+    of_kind(pool, Pool, "The 'pool' of whole()")
     return Partition(("all",), np.zeros(pool.rows, np.int32), {"by": "whole"}, pool.count)
 
 
@@ -156,6 +156,7 @@ def by_predicted(pool: Pool) -> Partition:
     >>> fl.by_predicted(fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])).names
     ('cat', 'dog')
     """
+    of_kind(pool, Pool, "The 'pool' of by_predicted()")
     names = pool.classes if (pool.predicted == len(pool.choices)).any() else pool.choices
     return Partition(names, pool.predicted, {"by": "predicted"}, pool.count)
 
@@ -174,6 +175,7 @@ def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "wi
     >>> fl.by_score(pool, bins=2, equal="weight").names
     ('0.500-0.800', '0.900-1.000')
     """
+    of_kind(pool, Pool, "The 'pool' of by_score()")
     bins = whole_number(bins, "The 'bins' of by_score()")
     if equal not in ("width", "weight"):
         raise InputError(f"The 'equal' of by_score() must be 'width' or 'weight'. Got {equal!r} instead.")
@@ -237,7 +239,7 @@ def by_column(pool: Pool, column: str) -> Partition:
     >>> fl.by_column(pool, "sex").names
     ('f', 'm', '(missing)')
     """
-    values = pool.column(column)
+    values = of_kind(pool, Pool, "The 'pool' of by_column()").column(column)
     encoded = values.combine_chunks().dictionary_encode()
     known = encoded.dictionary.to_pylist()
     # Engines give values as text, numbers too.
@@ -263,9 +265,15 @@ def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
     >>> fl.by_map(pool, {"oak": "trees", "pine": "trees", "man": "people"}).names
     ('trees', 'people')
     """
+    of_kind(pool, Pool, "The 'pool' of by_map()")
     if pool.unanswered:  # a missing answer is in no map
         classes = {NO_ANSWER: NO_ANSWER, **classes}
     missing = [name for name in pool.classes if name not in classes]
+    if missing and isinstance(next(iter(classes.values()), ""), (list, tuple, set)):
+        raise InputError(
+            "by_map() takes the group of each class. Got the classes of each group; write "
+            "{name: group for group, names in classes.items() for name in names} instead."
+        )
     if missing:
         raise InputError(
             f"by_map() has no group for the class {missing[0]!r}"
@@ -288,6 +296,8 @@ def cross(*partitions: Partition) -> Partition:
     """
     if len(partitions) < 2:
         raise InputError("cross() needs two partitions or more.")
+    for part in partitions:
+        of_kind(part, Partition, "Each argument of cross()")
     code = np.zeros(len(partitions[0].group), dtype=np.int64)
     for part in partitions:
         if len(part.group) != len(code):

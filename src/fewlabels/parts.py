@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from inspect import isabstract
@@ -28,10 +29,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _RESERVED = ("Stop",)  # a class that stands in a spec and is not a part
 
-# The only state of a module in this package: what is registered, by the name of its class, in that order.
+# What is registered, by the name of its class, in that order. Beside it modules keep caches, which change no result.
 _registry: dict[str, type[Part]] = {}
 _broken: dict[str, str] = {}
 _asked: set[str] = set()
+_loading = threading.RLock()
 
 
 class Part:
@@ -122,10 +124,12 @@ def is_own(part: type[Part]) -> bool:
 
 def kind(name: object) -> type[Part] | None:
     """The part with this class name; None if no module or entry point has registered one."""
+    if not isinstance(name, str):
+        return None
     for load in (_load_own, _load_entry_points):
         if name not in _registry:
             load()
-    return _registry.get(name) if isinstance(name, str) else None
+    return _registry.get(name)
 
 
 def registered(family: Family) -> dict[str, type[Any]]:
@@ -257,16 +261,17 @@ def _load_own() -> None:
 
 def _load_entry_points() -> None:
     """Load the parts of other packages, once; a failure is remembered and does not stop the others."""
-    if GROUP in _asked:
-        return
-    _asked.add(GROUP)
     from importlib.metadata import entry_points
 
-    for point in entry_points(group=GROUP):
-        try:
-            loaded = point.load()
-            # A module registers its parts itself when it is imported.
-            if isinstance(loaded, type):
-                register(loaded)
-        except Exception as error:  # noqa: BLE001 - somebody else's package may fail in any way
-            _broken[f"{point.name} ({point.value})"] = f"{type(error).__name__}: {error}"
+    with _loading:  # another thread waits for all of them; this one may ask for parts while it imports a package
+        if GROUP in _asked:
+            return
+        _asked.add(GROUP)
+        for point in entry_points(group=GROUP):
+            try:
+                loaded = point.load()
+                # A module registers its parts itself when it is imported.
+                if isinstance(loaded, type):
+                    register(loaded)
+            except Exception as error:  # noqa: BLE001 - somebody else's package may fail in any way
+                _broken[f"{point.name} ({point.value})"] = f"{type(error).__name__}: {error}"

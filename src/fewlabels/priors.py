@@ -16,7 +16,6 @@ from fewlabels.errors import Argument, SpecError
 from fewlabels.learned.models import Panel
 from fewlabels.learned.on_cells import (
     answered_strips,
-    are_columns,
     believe_classes,
     believe_models,
     believe_right,
@@ -268,9 +267,9 @@ class Learned(Prior):
             panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
             return Prepared(cells, partial(believe_models, cells, target, panel))
         if cells.right is None:
-            items = answered_strips(cells, factors(cells, *asked), are_columns(cells, *asked))
+            items = answered_strips(cells, factors(cells, *asked))
             return Prepared.at_once(cells, partial(believe_right, cells, target, items))
-        rows = rows_of(cells, factors(cells, *asked), are_columns(cells, *asked))
+        rows = rows_of(cells, factors(cells, *asked))
         return Prepared.at_once(cells, partial(believe_classes, cells, target, rows))
 
     def across(self, cells: Cells, target: Target, *asked: Partition | None) -> Prepared:

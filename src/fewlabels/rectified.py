@@ -51,6 +51,11 @@ class Sample:
     right: NDArray[np.float64]
     anchor: NDArray[np.bool_]
 
+    @classmethod
+    def none(cls) -> Sample:
+        """Nothing has been asked for yet."""
+        return cls(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=bool))
+
     @property
     def labelled(self) -> NDArray[np.bool_]:
         """Which of them have a label, shape (asked,)."""
@@ -215,8 +220,9 @@ def rectified(
     sample: Sample,
     rng: np.random.Generator,
     count: NDArray[np.int64] | None = None,
+    draws: int = _DRAWS,
 ) -> Rectified:
-    """Hold a belief about all items, in one cell or several, against the anchors.
+    """Hold a belief about all items, in one cell or several, against the anchors; its variance is taken from `draws`.
 
     The belief says M ± s, the anchors R ± t. The belief has seen the anchors too: if it were right, it would use them
     best, and then Var(R − M) = t² − s² =: q (Hausman 1978). If it is off by b ~ N(0, σ²), then R − M ~ N(−b, q), so
@@ -238,7 +244,7 @@ def rectified(
     expected = recalibrated(confidence, items if count is None else len(count), sample)
     means, share_of = belief.mean()[:, 0], size / items
     said = float(share_of @ means)
-    variance = float((belief.draws(rng, _DRAWS)[..., 0] @ share_of).var())
+    variance = float((belief.draws(rng, draws)[..., 0] @ share_of).var())
     found, sd = anchored_mean(expected, sample, count)
     limits, still = np.tile([[0.0], [1.0]], len(size)), np.ones(len(size))
     if belief.target == "pool":

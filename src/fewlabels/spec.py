@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from fewlabels import metrics, parts, policies, priors, tasks
 from fewlabels.belief import Target
-from fewlabels.checks import number_field, whole_field
+from fewlabels.checks import number_field, of_kind, whole_field
 from fewlabels.errors import Argument, SpecError
 from fewlabels.partition import Partition, by_score, partition_from_recipe
 from fewlabels.stopping import Stop
@@ -75,23 +75,14 @@ class Spec:
     gold_rate: float = field(default=0.1, metadata={"newer": True})
 
     def __post_init__(self) -> None:
-        for value, kind, example in (
-            (self.task, tasks.Task, "Estimate(Accuracy())"),
-            (self.prior, priors.Prior, "Uniform()"),
-            (self.policy, policies.Policy, "Thompson()"),
-        ):
-            if not isinstance(value, kind):
-                name = kind.__name__.lower()
-                raise SpecError(f"The '{name}' must be a {name}, such as {example}. Got {value!r} instead.")
-        if not isinstance(self.task.metric, metrics.Metric):
-            raise SpecError(
-                f"The metric of a task must be a metric, such as Accuracy(). Got {self.task.metric!r} instead."
-            )
+        of_kind(self.task, tasks.Task, "The 'task'", error=SpecError)
+        of_kind(self.prior, priors.Prior, "The 'prior'", error=SpecError)
+        of_kind(self.policy, policies.Policy, "The 'policy'", error=SpecError)
+        of_kind(self.task.metric, metrics.Metric, "The metric of a task", error=SpecError)
         if self.target not in get_args(Target):
             raise SpecError(f"The 'target' must be 'population' or 'pool'. Got {self.target!r} instead.")
         whole_field(self, "seed", "The 'seed'", least=0)
-        if not isinstance(self.stop, Stop):
-            raise SpecError(f"The 'stop' must be a Stop, such as Stop(labels=500). Got {self.stop!r} instead.")
+        of_kind(self.stop, Stop, "The 'stop'", error=SpecError)
         self.stop.check(self.task)
         whole_field(self, "overlap", "The 'overlap'")
         number_field(self, "anchor", "The 'anchor'", high=1, ends=True)

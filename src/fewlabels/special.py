@@ -24,6 +24,7 @@ __all__ = [
     "ndtri",
     "rel_entr",
     "student",
+    "warm_up",
     "xlog1py",
     "xlogy",
 ]
@@ -72,6 +73,11 @@ def student(degrees: int) -> float:
         step = (0.95 - inside) / height
         t += step
     return t
+
+
+def warm_up() -> None:
+    """Import `scipy.special` now, where the first call should not wait for it."""
+    import scipy.special  # noqa: F401
 
 
 if TYPE_CHECKING:

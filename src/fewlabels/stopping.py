@@ -9,10 +9,10 @@ import numpy as np
 
 from fewlabels.checks import check_guarantee, number_field, whole_field
 from fewlabels.errors import SpecError
-from fewlabels.estimates import estimate, sequences
+from fewlabels.estimates import estimate
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
-from fewlabels.tasks.snapshot import LEVEL
+from fewlabels.tasks.snapshot import LEVEL, promised
 from fewlabels.wording import Style, chosen, counted, probability
 
 if TYPE_CHECKING:
@@ -223,9 +223,9 @@ def standing(
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
     for name in stop.rules or usual:
-        promised = _is_promised(stop, task, name) and not adopted
+        holds_at_every_look = _is_promised(stop, task, name) and not adopted
         about = everything if name == "overall" and everything is not None else (belief, cells)
-        now = _promised(name, task, belief, cells) if promised else _now(name, task, *about, rng(), draws)
+        now = promised(name, task, belief, cells) if holds_at_every_look else _now(name, task, *about, rng(), draws)
         wanted = wanted_by(stop, task, name)
         void = bool(stop.guarantee and adopted and name != "labels")
         reached = wanted is not None and not void and is_reached(name, now, wanted)
@@ -248,14 +248,6 @@ def wanted_by(stop: Stop, task: Task, name: str) -> float | None:
 def _is_promised(stop: Stop, task: Task, name: str) -> bool:
     """Whether a number must hold at every look."""
     return (name in ("width", "probability") and bool(stop.guarantee)) or (name == "probability" and task.promises)
-
-
-def _promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
-    """The widest interval that holds at every look, or the probability with which the answer is guaranteed."""
-    if name == "probability":
-        return task.assurance(belief, cells) or 0.0
-    low, high = sequences(task.metric, belief, cells, LEVEL)
-    return float((high - low)[task.askable(cells)].max())
 
 
 def _on_guarantee(stop: Stop, task: Task, adopted: int, *, said: bool) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError
-from fewlabels.wording import harmless
+from fewlabels.wording import counted, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,29 +22,63 @@ _NOTEBOOK = 40  # rows that a notebook shows
 _WRITTEN = re.compile(r"(over |under )?[−+-]?\d[\d.,]*(%| points?)?")  # a number as text
 
 
+class NoColumnError(InputError, KeyError):
+    """A table has no column of that name."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Named columns of the same length, and the settings that made them.
 
     It prints as text and converts to pandas, Polars and Arrow. Any library that takes an Arrow stream can read it. A
-    value that does not exist is None.
+    value that does not exist is None. Tables with the same columns and settings are equal.
 
     >>> table = Table({"group": ["cat", "dog"], "mean": [0.91, None]}, {"level": 0.95})
     >>> print(table)
     group   mean
     cat    0.910
     dog        -
-    >>> table["mean"], len(table)
-    ([0.91, None], 2)
+    >>> table["mean"], len(table), "mean" in table
+    ([0.91, None], 2, True)
     """
 
     columns: Mapping[str, Sequence[Any]]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name, column in self.columns.items():
+            if len(column) != len(self):
+                first = next(iter(self.columns))
+                raise InputError(
+                    f"the column {name!r} has {len(column):,} values and {first!r} has {len(self):,}. A table needs as "
+                    "many in each."
+                )
+
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        own, others = ([(name, list(column)) for name, column in one.columns.items()] for one in (self, other))
+        return own == others and dict(self.settings) == dict(other.settings)
+
+    __hash__ = None  # type: ignore[assignment]  # columns can be lists
+
+    def __contains__(self, column: object) -> bool:
+        """Whether there is a column of this name."""
+        return column in self.columns
+
     def __getitem__(self, column: str) -> list[Any]:
+        if isinstance(column, (int, slice)):
+            raise InputError(
+                f"a table gives its columns by name: {_some(self.columns)}. For rows, use table.head(n), "
+                "table.take([0, 2]) or list(table.rows())."
+            )
+        if column not in self.columns:
+            near = difflib.get_close_matches(str(column), self.columns, 1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise NoColumnError(f"the table has no column {column!r}. {hint}The columns are {_some(self.columns)}.")
         return list(self.columns[column])
 
     def __repr__(self) -> str:
@@ -67,7 +102,8 @@ class Table:
         >>> Table({"group": ["cat", "dog"], "n": [3, 4]}).where(group="dog")["n"]
         [4]
         """
-        return self.take([i for i, row in enumerate(self) if all(row[name] == v for name, v in values.items())])
+        wanted = [(self[name], value) for name, value in values.items()]
+        return self.take([i for i in range(len(self)) if all(column[i] == value for column, value in wanted)])
 
     def take(self, rows: Iterable[int]) -> Table:
         """The rows at these positions, in this order.
@@ -76,6 +112,8 @@ class Table:
         ['eel', 'cat']
         """
         kept = list(rows)
+        if beyond := [i for i in kept if not -len(self) <= i < len(self)]:
+            raise InputError(f"the table has {counted(len(self), 'row')}, and none at the position {beyond[0]}.")
         return Table({name: [column[i] for i in kept] for name, column in self.columns.items()}, self.settings)
 
     def head(self, n: int) -> Table:
@@ -106,28 +144,26 @@ class Table:
 
     def text(self, most: int = 40) -> str:
         """The table as text, cut in the middle beyond `most` rows."""
-        head = most // 2
-        cut = len(self) > most
-        rows = {n: [*c[:head], *c[len(c) - (most - head) :]] if cut else c for n, c in self.columns.items()}
-        shown = [[name, *(_cell(value) for value in column)] for name, column in rows.items()]
+        head, kept = self._kept(most)
+        shown = [[name, *(_cell(column[i]) for i in kept)] for name, column in self.columns.items()]
         for column, is_left in zip(shown, self._lefts(), strict=True):
             width = max(len(text) for text in column)
             column[:] = [text.ljust(width) if is_left else text.rjust(width) for text in column]
         lines = ["  ".join(row).rstrip() for row in zip(*shown, strict=True)]
-        if cut:
+        if len(kept) < len(self):
             lines.insert(1 + head, f"... {len(self) - most:,} more rows ...")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """The table that a notebook shows: the same cells as the text."""
-        head, rows = self._cells(_NOTEBOOK)
+        head, kept = self._kept(_NOTEBOOK)
+        rows = zip(*([_cell(column[i]) for i in kept] for column in self.columns.values()), strict=True)
         # Notebooks write everything to the right; names and words are read from the left.
         sides = [' style="text-align:left"' if is_left else "" for is_left in self._lefts()]
         lines = ["".join(f"<td{s}>{escape(text)}</td>" for s, text in zip(sides, row, strict=True)) for row in rows]
-        if len(self) > _NOTEBOOK:
-            more = f'<td colspan="{len(head)}">... {len(self) - _NOTEBOOK:,} more rows ...</td>'
-            lines.insert(_NOTEBOOK // 2, more)
-        top = "".join(f"<th{s}>{escape(name)}</th>" for s, name in zip(sides, head, strict=True))
+        if len(kept) < len(self):
+            lines.insert(head, f'<td colspan="{len(self.columns)}">... {len(self) - _NOTEBOOK:,} more rows ...</td>')
+        top = "".join(f"<th{s}>{escape(name)}</th>" for s, name in zip(sides, self.columns, strict=True))
         return f"<table><thead><tr>{top}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
 
     def _lefts(self) -> list[bool]:
@@ -135,14 +171,10 @@ class Table:
         columns = enumerate(self.columns.values())
         return [all(_is_word(value, is_name=not i) for value in column) for i, column in columns]
 
-    def _cells(self, most: int) -> tuple[list[str], list[list[str]]]:
-        """The names of the columns, and the rows as text without the middle ones beyond `most`."""
-        head = most // 2
-        kept = list(range(len(self)))
-        if len(self) > most:
-            kept = [*kept[:head], *kept[len(self) - (most - head) :]]
-        columns = [[_cell(column[i]) for i in kept] for column in self.columns.values()]
-        return list(self.columns), [list(row) for row in zip(*columns, strict=True)]
+    def _kept(self, most: int) -> tuple[int, list[int]]:
+        """How many rows stand before the cut, and the rows that are shown: all, or without the middle beyond `most`."""
+        head, rows = most // 2, range(len(self))
+        return head, [*rows] if len(self) <= most else [*rows[:head], *rows[len(self) - (most - head) :]]
 
     def to_arrow(self) -> pa.Table:
         """Convert to an Arrow table."""
@@ -165,6 +197,10 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
         return stream
+
+
+def _some(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def _is_word(value: object, *, is_name: bool) -> bool:

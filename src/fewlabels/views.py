@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import threading
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.labelling.record import Record
+from fewlabels.labelling.twin import twin
 from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
+from fewlabels.named import groups_from, metric_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.partition import Partition, cross, partition_from_recipe, whole
 from fewlabels.rectified import rectified
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.metrics import Metric
     from fewlabels.pool import Pool
+    from fewlabels.rectified import Sample
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
@@ -31,6 +35,33 @@ class Views(Record):
     """The belief about any metric, on any groups, of any model. `Assessment` makes results of it."""
 
     _overall: tuple[tuple[int, int, Metric, str | None], tuple[Metric, Believed, Cells]] | None = None
+
+    _snapshot: Self | None = None
+
+    def snapshot(self) -> Self:
+        """The assessment as it is now, for reading: labels that come in later are not in it.
+
+        What is made of several numbers reads all of them from one snapshot, so that they belong together.
+        """
+        if self._is_snapshot:
+            return self
+        with self._current() as ledger:
+            kept = self._snapshot
+            if kept is None or kept.seq != ledger.events or kept.pool is not self.pool:
+                kept = self._snapshot = self._taken(ledger)
+            return kept
+
+    def _taken(self, ledger: Ledger) -> Self:
+        """A snapshot. What reading it needs in any case is computed before, so that asking has it too."""
+        if not self._is_over_all:
+            self._believe(ledger)
+        elif self._voting is not None:
+            self._voting.told(ledger)
+        own: dict[str, Any] = {"_ledger": ledger.copy(), "_askers": self._askers.copy(), "_lock": threading.RLock()}
+        still = twin(self, **own, _is_snapshot=True, _snapshot=None)
+        if self._voting is not None:
+            vars(still)["_voting"] = self._voting.copy(still.prepared)
+        return still
 
     def belief(self) -> Belief:
         """The belief about the cells of the assessment's own metric and groups, or of the strips that it asks in."""
@@ -50,10 +81,25 @@ class Views(Record):
 
     def over_all(self, at: Ledger | None = None) -> tuple[Belief, Cells] | None:
         """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
-        if not (self.spec.task.averages and self.spec.task.metric.marginal):
+        if not self._is_over_all:
             return None
         _, belief, cells = self._view(None, whole(self.pool), at=at)
         return cast("Belief", belief), cells
+
+    @property
+    def _is_over_all(self) -> bool:
+        """Whether the answer is one share of all items."""
+        return self.spec.task.averages and self.spec.task.metric.marginal
+
+    def drawn_from_all(self) -> Sample | None:
+        """The items asked for so far, and which of them were drawn at random from all.
+
+        None where the answer is not one share of all items, or is not held against them.
+        """
+        if not (self._is_over_all and self._is_steered()) or self._cells.right is not None:
+            return None
+        with self._current() as ledger:
+            return self._sample(ledger)
 
     def belief_then(self, ledger: Ledger) -> Belief:
         """The belief about the assessment's own groups after a part of the log, where labels may be wrong."""
@@ -61,8 +107,8 @@ class Views(Record):
 
     def _view(
         self,
-        metric: Metric | None,
-        groups: Partition | None,
+        metric: Metric | str | None,
+        groups: Partition | str | None,
         model: str | None = None,
         *,
         at: Ledger | None = None,
@@ -71,15 +117,19 @@ class Views(Record):
 
         They are the labels that are there now, or those of a ledger.
         """
-        if metric is None and groups is None and self._is_own(model) and not self.spec.strips:
+        metric = None if metric is None else metric_from(metric, self.pool_of(model))
+        groups = None if groups is None else groups_from(groups, self.pool_of(model))
+        own = groups is None or (groups is self.groups and len(groups) > 1 and at is None)
+        if own and metric in (None, self.spec.task.metric) and self._is_own(model) and not self.spec.strips:
             return self.spec.task.metric, self.belief(), self._cells
         if at is not None or groups is None or groups.recipe != {"by": "whole"}:
             return self._viewed(metric, groups, model, at=at)
         # The number over all items is read in several places, and takes as long as all groups do.
         key = (self.seq, len(groups.group), metric or self.spec.task.metric, model)
-        if self._overall is None or self._overall[0] != key:
-            self._overall = key, self._viewed(metric, groups, model)
-        return self._overall[1]
+        kept = self._overall
+        if kept is None or kept[0] != key:
+            self._overall = kept = key, self._viewed(metric, groups, model)
+        return kept[1]
 
     def _viewed(
         self,
@@ -153,8 +203,7 @@ class Views(Record):
         """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
         with self._current() as ledger:
             askers = [self._asker, *(self._askers[name] for name in ledger.drawn.askers)]
-        steered = any(asker.spec.policy.uses_belief and int((asker.asking.sizes > 0).sum()) > 1 for asker in askers)
-        return steered and self.spec.prior.uses_items
+        return self.spec.prior.uses_items and any(asker.steers for asker in askers)
 
     def _view_of_models(
         self, metric: Metric, groups: Partition, model: str | None

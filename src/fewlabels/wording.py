@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,16 @@ def digits_for(low: float, high: float) -> int:
     return int(high - low < _NARROW)
 
 
+def decimals_for(low: float, high: float) -> int:
+    """How many decimals a plain number has whose range is this: the range has two digits that count.
+
+    >>> decimals_for(0.847, 1.67), decimals_for(3, 9), decimals_for(120, 180)
+    (2, 1, 0)
+    """
+    width = abs(high - low)
+    return min(max(1 - math.floor(math.log10(width)), 0), 6) if 0 < width < math.inf else 3
+
+
 def is_exact(low: float | None, high: float | None) -> bool:
     """Whether an interval has no width: the value is known.
 
@@ -121,10 +132,12 @@ def plain(value: float) -> str:
 class Style:
     """How the values of a metric are written: a share in percent, anything else as a plain number.
 
-    `digits` are those of every share; without them, a share and its range have as many as the range allows.
+    `digits` are those of every value; without them, a value and its range have as many as the range allows.
 
     >>> Style(share=True).value(0.617), Style(share=False).value(12.3456)
     ('62%', '12.3')
+    >>> Style(share=False).spread(1.2345, 0.847, 1.674)
+    '1.23 (0.85 – 1.67)'
     """
 
     share: bool
@@ -136,7 +149,11 @@ class Style:
         >>> Style(share=True).fitting([(0.41, 0.62), (0.95, 0.96), (0.93, 0.95)]).value(0.5)
         '50.0%'
         """
-        digits = [digits_for(low, high) for low, high in ranges if low is not None and high is not None]
+        known = [(low, high) for low, high in ranges if low is not None and high is not None]
+        if not self.share:
+            decimals = sorted(decimals_for(low, high) for low, high in known if high > low)
+            return Style(self.share, decimals[len(decimals) // 2] if decimals else None)
+        digits = [digits_for(low, high) for low, high in known]
         return Style(self.share, int(2 * sum(digits) > len(digits)))
 
     def value(self, value: float | None, low: float | None = None, high: float | None = None) -> str:
@@ -147,7 +164,13 @@ class Style:
         """
         if value is None:
             return NONE
-        return percent(value, self._digits(low, high)) if self.share else plain(value)
+        if self.share:
+            return percent(value, self._digits(low, high))
+        if self.digits is None and (low is None or high is None or high <= low):
+            return plain(value)
+        digits = decimals_for(low or 0.0, high or 0.0) if self.digits is None else self.digits
+        text = f"{abs(value):,.{digits}f}"
+        return f"−{text}" if value < 0 and any(c in "123456789" for c in text) else text
 
     def _digits(self, low: float | None, high: float | None) -> int:
         if self.digits is not None:

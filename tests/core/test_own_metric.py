@@ -72,7 +72,7 @@ def test_it_keeps_the_laws(metric: ErrorRate) -> None:
 def test_the_worst_group_is_the_one_with_the_most_errors() -> None:
     report = read(told_exactly(COUNTS, task=fl.Estimate(ErrorRate())), draws=500, foresee=False)
     assert [row.group for row in report.groups] == ["shirt", "coat", "bag", "boot"]
-    assert "the class with the highest estimate is shirt (50%" in report.headline
+    assert "The class with the highest estimate is shirt (50%" in report.headline
     assert measure(ErrorRate()) == Measure("error rate", share=True, high_is_bad=True)
     with pytest.raises(fl.SpecError, match=r"at most 1, since ErrorRate\(\) lies between 0 and 1"):
         fl.Stop(width=2).check(fl.Estimate(ErrorRate()))
@@ -82,7 +82,7 @@ def test_what_is_no_share_is_not_read_as_one() -> None:
     task = fl.Estimate(Refund())
     audit = told_exactly(COUNTS, task=task, stop=fl.Stop(width=25))
     report = read(audit, draws=500, foresee=False)
-    assert "the class with the highest estimate is shirt (20, between 1" in report.headline
+    assert "The class with the highest estimate is shirt (20, between 1" in report.headline
     assert usual_stop(task).rules == {"overall": 4.0}
     # A quick reading has the interval that draws have; a Beta would end at 1.
     cells = task.metric.cells(audit.pool, audit.groups)

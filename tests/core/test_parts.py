@@ -212,20 +212,18 @@ def test_parts_of_others_are_named_on_the_command_line() -> None:
     assert task_from("guess", fl.Accuracy(), fl.whole(POOL), **none) == task(fl.Accuracy())
     with pytest.raises(fl.SpecError, match=r"--task 'wonder' is not known. Use one of .*identify, guess"):
         task_from("wonder", fl.Accuracy(), fl.whole(POOL), **none)
-    with pytest.raises(
-        fl.SpecError, match=r"--metric 'halve' is not known. Did you mean 'halved'.*fpr, halved, missed"
-    ):
+    with pytest.raises(fl.SpecError, match=r"metric='halve' is not known. Did you mean 'halved'.*fpr, halved, missed"):
         metric_from("halve", POOL)
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("halved:half", "--metric halved:half needs a number, as in halved:10"),
-        ("calibration:2.5", "--metric calibration:2.5 needs a whole number, as in calibration:10"),
-        ("accuracy:ant", "--metric accuracy takes no value. Write accuracy, without ':ant'"),
-        ("cost", "--metric cost needs a value, as in cost:FILE"),
-        ("recall:ent", "--metric recall:ent: there is no class 'ent'. Did you mean recall:ant"),
+        ("halved:half", "metric='halved:half': halved:half needs a number, as in halved:10"),
+        ("calibration:2.5", "metric='calibration:2.5': calibration:2.5 needs a whole number, as in calibration:10"),
+        ("accuracy:ant", "metric='accuracy:ant': accuracy takes no value. Write accuracy, without ':ant'"),
+        ("cost", "metric='cost': cost needs a value, as in cost:FILE"),
+        ("recall:ent", "metric='recall:ent': there is no class 'ent'. Did you mean recall:ant"),
         ("calibration:0", "The 'bins' of CalibrationError.. must be a whole number of at least 1"),
     ],
 )

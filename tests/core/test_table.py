@@ -33,8 +33,30 @@ def test_reads_by_column_and_by_row() -> None:
     some = TABLE.where(group="bee")
     assert (some["n"], some.settings) == ([3], {"level": 0.9})
     assert len(TABLE.where(group="bee", n=4)) == 0
-    with pytest.raises(KeyError):
-        TABLE["weight"]
+    assert "mean" in TABLE
+    assert "ant" not in TABLE
+
+
+def test_equal_tables_are_equal() -> None:
+    same = fl.Table({name: list(column) for name, column in TABLE.columns.items()}, {"level": 0.9})
+    assert same == TABLE
+    assert same.with_settings(level=0.8) != TABLE
+    assert same.take([1, 0, 2]) != TABLE
+
+
+def test_what_is_not_in_a_table_is_said() -> None:
+    for call in (lambda: TABLE["meen"], lambda: TABLE.where(meen=1), lambda: TABLE.sorted("meen")):
+        with pytest.raises(KeyError) as missing:
+            call()
+        assert isinstance(missing.value, fl.InputError)
+        assert "no column 'meen'. Did you mean 'mean'? The columns are 'group', 'n'" in str(missing.value)
+    for place in (0, slice(2)):
+        with pytest.raises(fl.InputError, match=r"columns by name: 'group', .*table\.head\(n\)"):
+            TABLE[place]  # type: ignore[index]
+    with pytest.raises(fl.InputError, match="has 3 rows, and none at the position 3"):
+        TABLE.take([0, 3])
+    with pytest.raises(fl.InputError, match="'b' has 1 values and 'a' has 2"):
+        fl.Table({"a": [1, 2], "b": [1]})
 
 
 def test_reading_a_column_cannot_change_the_table() -> None:

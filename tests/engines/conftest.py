@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fewlabels.engines.spark import with_main_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,7 +30,7 @@ def spark_session(spark_address: str) -> Iterator[Any]:
     """A session of the user's."""
     from pyspark.sql import SparkSession
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), with_main_file():
         warnings.simplefilter("ignore")
         session = SparkSession.builder.remote(spark_address).create()
     yield session

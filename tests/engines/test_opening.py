@@ -102,9 +102,7 @@ def test_a_table_of_a_connection_to_duckdb(tmp_path: Path) -> None:
         with open_table(connection, table=f'"{name}"') as table:
             check(table, ROWS)
             described = table.describe()
-        with open_again(described, connection) as table:
-            check(table, ROWS)
-        with pytest.raises(StoreError, match="came with a connection of yours"):
+        with pytest.raises(StoreError, match=r"came with a connection of yours.*load\(\.\.\., pool=pool\)"):
             open_again(described)
         with pytest.raises(InputError, match="needs the name of a table"):
             open_table(connection)
@@ -145,8 +143,6 @@ def test_no_password_is_kept_or_shown(postgres_url: str) -> None:
         described = table.describe()
     with open_again(described) as table:  # the driver finds the password, if one is needed
         check(table, ROWS)
-    with open_again(described, secret) as table:
-        assert listed(table.summary(PLAIN)) == tables.summary(PLAIN, ROWS)
     # Older versions of SQLAlchemy take another driver than ours for the usual one.
     engine = sa.create_engine(sa.make_url(secret).set(drivername="postgresql+psycopg"))
     with open_table(engine, table="predictions") as table:

@@ -74,7 +74,7 @@ def test_a_verdict_chooses_the_question(runs):
     run("report", "audit.db", "-o", "audit.md", "--no-forecast")
     report = said(Path("audit.md").read_text(encoding="utf-8"))
     assert "## How good the judge is" in report
-    assert "Verdict agrees with people, over all items like these" in report
+    assert "Verdict agrees with people, overall" in report
     assert "evidence columns | judge2" in report
 
 

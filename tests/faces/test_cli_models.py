@@ -249,3 +249,21 @@ def test_two_files_are_simulated(tmp_path, monkeypatch):
     ]
     rows = json.loads(run("simulate", "old.npz", "new.npz", *words, "--json").stdout)["rows"]
     assert {"error", "coverage"} <= {row["score"] for row in rows}
+
+
+def test_words_for_a_confidence_and_an_answer_that_is_no_class_are_mentioned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = ["billing", "delivery", "other"]
+    rows = [(f"m{i}", f"Message {i}", said[i % 3], said[i % 2], ("high", "low")[i % 2]) for i in range(12)]
+    rows[3] = ("m3", "Message 3", "billing", "I cannot tell", "low")
+    write(tmp_path / "wide.csv", ["id", "message", "gpt_a", "gpt_b", "gpt_b_confidence"], rows)
+    told = run("new", "audit.db", "wide.csv", "--best").stderr
+    assert "'gpt_b_confidence' is in words: kept for grouping" in told
+    # Of two answers that one model alone gives, the commoner is named: 'other', four times, by the first.
+    assert "only 'gpt_a' says 'other': 4 items; 1 more answer is of one model  " in told
+    assert fl.load("audit.db", "wide").whole.confidences is None
+    run("new", "audit.db", "sure", "wide.csv", "--best", "--groups", "column:gpt_b_confidence")
+    listed = ("--classes", "billing,delivery,other", "--unlisted", "wrong")
+    told = run("new", "audit.db", "named", "wide.csv", "--best", *listed).stderr
+    assert "only" not in told
+    assert "'gpt_b' has no answer for 1 item" in told

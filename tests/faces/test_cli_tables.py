@@ -188,6 +188,19 @@ def test_labels_of_items_that_nobody_asked_for(parts: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+def test_a_report_of_a_table_ends_without_complaints(parts: Path, tmp_path: Path) -> None:
+    """DuckDB's library complains of leaks on stderr if the process ends before its objects are let go."""
+    database = tmp_path / "audit.db"
+    run("new", database, parts / "*.parquet")
+    run("tell", database, "-", text=filled(run("ask", database, "-n", 30).stdout))
+    command = [sys.executable, "-m", "fewlabels", "report", str(database), "-o", str(tmp_path / "report.html")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert "about " in (tmp_path / "report.html").read_text()
+    assert "leak" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
 def test_an_interrupted_beginning_leaves_nothing(tmp_path: Path) -> None:
     import duckdb
 

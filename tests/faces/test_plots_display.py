@@ -166,7 +166,9 @@ def test_the_kinds_of_the_command_are_those_of_the_library() -> None:
 def test_plot_without_options_writes_the_answer(database: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = run(database)
-    assert result.stderr == "Wrote two worst-forest.svg: Groups with intervals.\n"
+    audit = fl.load(database, "two worst")
+    assert result.stderr == f"Wrote two worst-forest.svg: {plots.PLOTS['forest'].of(audit).finding()}.\n"
+    audit.close()
     assert result.stdout == ""
     ET.fromstring((tmp_path / "two worst-forest.svg").read_text(encoding="utf-8"))
 

@@ -14,6 +14,7 @@ import pytest
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.plots.confusion import _STRONG
+from fewlabels.plots.drawing import markup
 from fewlabels.plots.drawing.layout import TURNED, fitted, text_width
 from fewlabels.plots.drawing.picture import Box, Line, Note
 from fewlabels.plots.drawing.style import DARK, LIGHT
@@ -87,7 +88,7 @@ def test_well_formed_and_without_script_or_style(case: str, width: int) -> None:
         root = ET.fromstring(text)
         assert root.get("role") == "img"
         assert [child.tag for child in root][:2] == ["title", "desc"]
-        assert root[0].text == numbers.title
+        assert root[0].text == markup._UNFIT.sub("\ufffd", numbers.finding())
         assert root.get("class", "").split()[:2] == ["fl-plot", f"fl-{name}"]
         allowed = {"svg", "g", "title", "desc", "path", "rect", "circle", "text"}
         assert {element.tag for element in root.iter()} <= allowed

@@ -198,7 +198,7 @@ def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) 
     report = read(audit, draws=500, foresee=False)
     rows = tuple(replace(row, chance=0.7, evidence="enough") for row in report.groups)
     words = audit.spec.task.headline(
-        replace(report.grounds, rows=rows, answer=replace(report.answer, probability=sure))
+        replace(report.grounds, rows=rows, read_answer=lambda: replace(report.answer, probability=sure))
     )
     assert words.startswith(said)
     assert ("probably" in words) == (sure == 0.6)

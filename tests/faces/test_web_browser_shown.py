@@ -56,7 +56,7 @@ def test_odd_names_odd_ids_and_images(house: House, site: Site) -> None:
         page.click("a:text-is('Labels')")
     (line,) = download.value.path().read_text().splitlines()[1:]
     assert line.endswith(",0")
-    page.click("a:text('waiting for you')")
+    page.click("a:text('to decide')")
     page.wait_for_function("() => document.querySelector('form img')?.naturalWidth === 1")
     page.wait_for_load_state()  # before its script is there, a click sends the form, and the next page says less
     page.click("form >> button:text-is('1')")

@@ -199,7 +199,7 @@ def test_headers_stand_as_their_numbers_do_and_shares_are_in_percent(part: str) 
     table = re.findall(r"<table.*?</table>", text, re.DOTALL)[0]
     heads = re.findall(r'<th scope="col" class="([^"]*)">([^<]*)<', table)
     rows = [re.findall(r'<t[hd][^>]* class="([^"]*)">([^<]*)<', row) for row in table.split("<tr>")[2:]]
-    assert [title for _, title in heads][:5] == ["Group", "Items", "Right", "Estimate", "95% interval"]
+    assert [title for _, title in heads][:5] == ["Class", "Items", "Right", "Estimate", "95% range"]
     assert len(rows) == 4
     for row in rows:
         assert [kind for kind, _ in row] == [kind for kind, _ in heads]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from tests.support.web import bearer, client_of, events_of, make_site, pool_of_t
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fewlabels.outcomes import Outcomes
+    from fewlabels.priors import Prepared
 
 ONE = "/api/v1/assessments/audit"
 
@@ -74,18 +78,42 @@ def test_a_choice_that_failed_leaves_the_ledger_as_the_log_is(monkeypatch: pytes
     assert audit.labels() == site.audit().labels() == {item: "class 1"}
 
 
-def test_with_slack_the_belief_is_kept_until_a_share_of_the_labels_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of labels that each belief was computed from, in the order in which they were."""
+    known: list[int] = []
+    on = fl.Learned.on
+
+    def watched(prior: fl.Learned, *given: Any) -> Prepared:
+        prepared = on(prior, *given)
+
+        def belief(outcomes: Outcomes) -> fl.Belief:
+            known.append(int(outcomes.counts.sum()))
+            return prepared.belief(outcomes)
+
+        return replace(prepared, belief=belief)
+
+    monkeypatch.setattr(fl.Learned, "on", watched)
+    return known
+
+
+@pytest.fixture
+def chosen_by(monkeypatch: pytest.MonkeyPatch) -> list[fl.Belief]:
+    """The beliefs by which items were chosen, in the order in which they were."""
+    seen: list[fl.Belief] = []
+
+    def watched(*given: Any) -> dict[int, int]:
+        seen.append(given[3])
+        return choose(*given)
+
+    monkeypatch.setattr(choosing, "choose", watched)
+    return seen
+
+
+def test_with_slack_the_belief_is_kept_until_a_share_of_the_labels_is_new(fits: list[int]) -> None:
     audit = fl.create(None, "audit", pool_of_texts(400), seed=1)
     audit.tell(dict.fromkeys(audit.ask(200).ids, "class 0"))
-    fits: list[int] = []
-    whole = audit._prior.belief
-
-    class Counted:
-        def belief(self, outcomes: Any) -> Any:
-            fits.append(1)
-            return whole(outcomes)
-
-    monkeypatch.setattr(type(audit), "_prior", property(lambda _: Counted()))
+    fits.clear()
     (item,) = audit.ask(1, annotator="a", slack=0.02).ids
     for _ in range(20):
         _, (request,) = audit.tell_and_ask({item: "class 0"}, 1, annotator="a", slack=0.02)
@@ -99,47 +127,41 @@ def test_with_slack_the_belief_is_kept_until_a_share_of_the_labels_is_new(monkey
     assert len(audit.labels()) == 225
 
 
-def test_with_slack_a_label_that_was_taken_back_is_not_waited_for() -> None:
+def test_with_slack_a_label_that_was_taken_back_is_not_waited_for(fits: list[int]) -> None:
     audit = fl.create(None, "audit", pool_of_texts(400), seed=1)
     told = dict.fromkeys(audit.ask(200, annotator="a").ids, "class 0")
     audit.tell(told, annotator="a")
     first, second = list(told)[:2]
+    fits.clear()
     audit.ask(1, annotator="a", slack=0.5)
-    known = audit._believed
     audit.ask(1, annotator="a", slack=0.5)
-    assert known is not None
-    assert audit._believed is known
+    assert fits == [200]
     audit.tell({first: "class 1"}, annotator="a")
     audit.ask(1, annotator="a", slack=0.5)
-    changed = audit._believed
-    assert changed is not known
+    assert fits == [200, 200]
     audit.retract([second], annotator="a")
     audit.ask(1, annotator="a", slack=0.5)
-    assert audit._believed is not changed
+    assert fits == [200, 200, 199]
 
 
 @pytest.mark.parametrize("prior", [fl.Uniform(), fl.Learned()])
-def test_with_slack_labels_count_for_their_own_group_at_once(prior: fl.Prior, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_slack_labels_count_for_their_own_group_at_once(prior: fl.Prior, chosen_by: list[fl.Belief]) -> None:
     """Without a fit, the choice knows the counts of every label; for independent groups that is the whole belief."""
     audit = fl.create(None, "audit", pool_of_texts(400), seed=1, prior=prior, policy=fl.Thompson())
     audit.tell(dict.fromkeys(audit.ask(200).ids, "class 0"))
     audit.ask(1, slack=0.5)
-    seen: list[fl.Belief] = []
-
-    def watched(*given: Any) -> dict[int, int]:
-        seen.append(given[3])
-        return choose(*given)
-
-    monkeypatch.setattr(choosing, "choose", watched)
+    chosen_by.clear()
     for _ in range(3):
         audit.tell(dict.fromkeys(audit.ask(20).ids, "class 1"))
         audit.ask(30, slack=0.5)
-    assert [belief.labels for belief in seen] == [200, 220, 220, 240, 240, 260]
-    assert audit._believed is not None
-    exact = audit.spec.prior.on(audit._cells, "population").belief(audit._ledger.outcomes())
-    close = np.abs(seen[-1].mean() - exact.mean()).max()
+    assert [belief.labels for belief in chosen_by] == [200, 220, 220, 240, 240, 260]
+    cells = audit.spec.cells(audit.pool, audit.groups)
+    true = np.array([audit.pool.classes.index(name) for name in audit.labels().values()])
+    outcomes = audit.spec.task.metric.outcomes(audit.pool, cells, audit.pool.positions(audit.labels()), true)
+    exact = audit.spec.prior.on(cells, "population").belief(outcomes)
+    close = np.abs(chosen_by[-1].mean() - exact.mean()).max()
     assert close < (1e-12 if isinstance(prior, fl.Uniform) else 0.15)
-    np.testing.assert_array_equal(seen[-1].counts, exact.counts)
+    np.testing.assert_array_equal(chosen_by[-1].counts, exact.counts)
 
 
 def test_items_drawn_ahead_are_never_handed_out_twice(tmp_path: Path) -> None:
@@ -164,18 +186,19 @@ def test_items_drawn_ahead_are_never_handed_out_twice(tmp_path: Path) -> None:
     [fl.Recall(), fl.Confusion(), fl.CalibrationError(), fl.F1("cat")],
     ids=lambda metric: type(metric).__name__,
 )
-def test_with_slack_every_metric_counts_what_its_belief_has_not_seen(metric: fl.Metric) -> None:
+def test_with_slack_every_metric_counts_what_its_belief_has_not_seen(
+    metric: fl.Metric, fits: list[int], chosen_by: list[fl.Belief]
+) -> None:
     rng = np.random.default_rng(1)
     pool = fl.read_pool(rng.dirichlet([1, 1, 1], 90), classes=["ant", "bee", "cat"])
     groups = fl.by_predicted(pool) if isinstance(metric, fl.Confusion) else fl.by_score(pool, bins=3)
     audit = fl.create(None, "audit", pool, groups, task=fl.Estimate(metric), policy=fl.Thompson(), seed=2)
     audit.tell({item: rng.choice(pool.classes) for item in audit.ask(30).ids})
     (item,) = audit.ask(1, slack=0.5).ids
-    before = audit._believed
+    fits.clear()
     for _ in range(10):
         _, (request,) = audit.tell_and_ask({item: rng.choice(pool.classes)}, 1, slack=0.5)
         item = request.id
-    assert audit._believed is before
-    assert before is not None
-    assert audit._ledger.counts.sum() - before.counts.sum() == 10
+    assert fits == []
+    assert chosen_by[-1].labels == 40
     assert len(audit.labels()) == 40

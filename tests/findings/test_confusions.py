@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import fewlabels as fl
+from fewlabels.estimates import _share_intervals
+from fewlabels.findings.finding import find
 from tests.support.pools import by_kind, zoo
 from tests.support.reports import pool, told
+
+if TYPE_CHECKING:
+    from fewlabels.belief import Target
 
 DRAWS = 4_000
 
@@ -69,14 +74,60 @@ def test_labels_asked_by_other_groups_and_noisy_ones_are_read_as_well() -> None:
     assert all(row["low"] <= row["mean"] <= row["high"] for row in noisy.confusions(5, draws=300))
 
 
-def test_narrowed_beliefs_are_the_same_shares() -> None:
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_single_shares_are_those_of_the_whole_matrix(target: Target) -> None:
     audit = told(120, prior=fl.Learned())
     cells = fl.Confusion().cells(audit.pool, audit.groups)
     outcomes = fl.Confusion().outcomes(audit.pool, cells, *audit.labelled_items())
-    belief = fl.Learned().on(cells, "population").belief(outcomes)
-    part = belief.narrowed(np.array([2, 0]))
-    assert part.mean()[:, :2] == pytest.approx(belief.mean()[:, [2, 0]], abs=1e-9)
-    assert part.mean().sum(axis=1) == pytest.approx(1)
-    full, few = (each.draws(np.random.default_rng(1), DRAWS) for each in (belief, part))
-    error = 5 * np.sqrt(2 * belief.variance()[:, [2, 0]].max() / DRAWS)
-    assert few[..., :2].mean(axis=0) == pytest.approx(full[..., [2, 0]].mean(axis=0), abs=error)
+    belief = fl.Learned().on(cells, target).belief(outcomes)
+    cell, outcome = np.array([2, 0, 2, 1]), np.array([0, 0, 1, 2])
+    pairs = belief.single(cell, outcome)
+    assert pairs.mean()[:, 0] == pytest.approx(belief.mean()[cell, outcome], abs=1e-9)
+    assert pairs.mean().sum(axis=1) == pytest.approx(1)
+    full, few = (each.draws(np.random.default_rng(1), DRAWS) for each in (belief, pairs))
+    error = 5 * np.sqrt(2 * belief.variance()[cell, outcome].max() / DRAWS)
+    assert few[..., 0].mean(axis=0) == pytest.approx(full[:, cell, outcome].mean(axis=0), abs=error)
+    assert few[..., 0].std(axis=0) == pytest.approx(full[:, cell, outcome].std(axis=0), rel=5 * 2 / np.sqrt(DRAWS))
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+@pytest.mark.parametrize("options", [{"prior": fl.Uniform()}, {"prior": fl.Learned()}, {"noisy": True}])
+def test_averages_are_those_of_draws_of_every_cell(options: dict[str, Any], target: Target) -> None:
+    """The quick way, of many classes, beside the slow one: means, spreads, and where the ends of intervals lie."""
+    items, truth = judged(classes=12)
+    audit = fl.create(None, "mixed", items, task=fl.Estimate(fl.Confusion()), target=target, seed=3, **options)
+    audit.tell({item: truth[item] for item in audit.ask(150).ids}, annotator="ann")
+    belief = audit.belief()
+    weight = belief.size / belief.size.sum()
+    slow = np.concatenate([weight @ belief.draws(np.random.default_rng(seed), DRAWS // 8) for seed in range(8)])
+    quick = belief.averages(np.random.default_rng(9), DRAWS)
+    sd = slow.std(axis=0)
+    assert quick.mean(axis=0) == pytest.approx(slow.mean(axis=0), abs=5 * np.sqrt(2 / DRAWS) * sd.max())
+    assert quick.std(axis=0) == pytest.approx(sd, rel=5 * 2 / np.sqrt(DRAWS))
+    tail, ends = 0.025, np.quantile(quick, [0.025, 0.975], axis=0)
+    off = 5 * np.sqrt(2 * tail * (1 - tail) / DRAWS)
+    for end, side in ((ends[0], 1), (ends[1], -1)):  # whole items of a pool may lie on an end
+        beyond, with_end = ((side * slow < side * end).mean(axis=0), (side * slow <= side * end).mean(axis=0))
+        assert (beyond < tail + off).all()
+        assert (with_end > tail - off).all()
+
+
+def test_a_large_matrix_is_not_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    items, truth = judged(items=900, classes=120)
+    audit = fl.create(None, "large", items, task=fl.Estimate(fl.Confusion()), seed=3)
+    audit.tell({str(item): truth[str(item)] for item in range(300)}, adopt=True)
+    drawn: list[int] = []
+
+    def counted(belief: Any, *rest: Any) -> Any:
+        drawn.append(belief.numbers)
+        return _share_intervals(belief, *rest)
+
+    monkeypatch.setattr("fewlabels.estimates._share_intervals", counted)
+    finding = find(audit)
+    assert len(finding.table) == 20
+    assert max(finding.table["seen"]) > 0
+    assert finding.table["seen"] == sorted(finding.table["seen"], key=lambda seen: seen == 0)
+    assert len(finding.answer.table) == 120
+    assert max(drawn) < 120 * 120
+    assert len(finding.estimates) == 120 * 120
+    assert max(drawn) >= 120 * 120

@@ -7,7 +7,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.findings.finding import find
-from fewlabels.findings.judges import PREDICTED, in_words, judge_rows
+from fewlabels.findings.judges import PREDICTED, in_words, judge_rows, judge_sheet
 from fewlabels.opposites import passing
 from fewlabels.web.views import dashboard
 
@@ -122,6 +122,9 @@ def test_the_words():
     head, *rows = judge_rows(audit.judges())
     assert head[-1] == "kappa"
     assert [row[0] for row in rows] == ["the verdict", "other"]
+    sheet = judge_sheet(audit.judges())  # two judges stand side by side on a page
+    assert sheet[0] == ["measure", "the verdict", "other"]
+    assert [list(column) for column in zip(*sheet[1:], strict=True)] == [head[2:], *(row[2:] for row in rows)]
 
 
 def test_the_dashboard_shows_judges_with_their_ranges():
@@ -131,7 +134,7 @@ def test_the_dashboard_shows_judges_with_their_ranges():
     label(audit, good, 60)
     shown = dashboard(audit).judged
     assert shown.sentences == in_words(audit.judges())
-    assert [shown.head, *shown.rows] == judge_rows(audit.judges())
+    assert [shown.head, *shown.rows] == judge_sheet(audit.judges())
     systems = fl.create(
         None, "y", audit.pool, fl.by_column(audit.pool, "system"), task=fl.Estimate(fl.Prevalence("pass"))
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from fewlabels.findings.finding import Finding, find
 from fewlabels.findings.tables import readable
 from fewlabels.report import Report, read
 from fewlabels.report.markdown import escaped
+from fewlabels.table import _cell
 from fewlabels.web.pages import environment
 from fewlabels.web.views import dashboard
 from fewlabels.wording import Style
@@ -184,7 +186,7 @@ def test_a_notebook_has_the_sentence_and_the_numbers(name: str) -> None:
     page, answer = audit._repr_html_(), audit.answer()
     assert all(sentence in unescape(page) for sentence in sentences(finding))
     shown = readable(finding.estimates, finding.task)
-    assert cells_of(page) == [list(shown.columns), *shown._cells(len(shown))[1]]
+    assert cells_of(page) == [list(shown.columns), *([_cell(value) for value in row.values()] for row in shown)]
     assert repr(answer) == f"{finding.headline}\n\n{answer.table}"
     assert finding.headline in unescape(answer._repr_html_())
     shown = readable(finding.answer_table, finding.task)
@@ -192,16 +194,13 @@ def test_a_notebook_has_the_sentence_and_the_numbers(name: str) -> None:
     assert repr(finding) == f"<Finding {audit.name!r}: {finding.headline}>"
 
 
-def test_an_answer_says_its_own_words_once_it_is_not_of_now() -> None:
+def test_an_answer_says_the_same_when_labels_have_come_in_and_when_the_log_is_closed() -> None:
     audit = told(40)
-    answer = audit.answer()
-    assert answer.headline == find(audit).headline != answer.words
+    headline, answer = find(audit).headline, audit.answer()
     audit.tell(dict.fromkeys(audit.ask(1).ids, "coat"))
-    assert answer.headline == answer.words
-    closed = told(40)
-    answer = closed.answer()
-    closed.close()
-    assert repr(answer).startswith(answer.words)
+    audit.close()
+    assert answer.headline == headline != answer.words
+    assert repr(answer).startswith(headline)
 
 
 # --- evidence
@@ -272,6 +271,7 @@ def test_a_group_without_labels_is_never_settled() -> None:
     audit.tell({item: truth[item] for item in audit.ask(60).ids})
     report = read(audit, foresee=False)
     named = report.grounds.named[0]
+    answer = fl.tasks.Answer(report.answer.words, 0.99, report.answer.table, report.answer.groups)
     for labelled, settled in ((0, False), (1, False), (4, False), (5, True)):
         rows = tuple(
             type(row)(**{**vars(row), "labelled": labelled, "evidence": "scores", "chance": 0.99})
@@ -279,8 +279,7 @@ def test_a_group_without_labels_is_never_settled() -> None:
             else row
             for row in report.groups
         )
-        answer = fl.tasks.Answer(report.answer.words, 0.99, report.answer.table, report.answer.groups)
-        grounds = type(report.grounds)(**{**vars(report.grounds), "rows": rows, "answer": answer})
+        grounds = replace(report.grounds, rows=rows, read_answer=lambda: answer)
         assert ("settled enough to act on. " in task.next_steps(grounds, fl.tasks.grounds.Ahead())[0]) == settled
         assert (" is probably " in task.headline(grounds)) != settled
         assert ("too few labels of its own to be sure" in task.headline(grounds)) != settled

@@ -87,4 +87,4 @@ def test_its_plot_is_the_forest_and_every_plot_that_suits_can_be_drawn(audit: fl
 def test_the_dashboard_shows_it(audit: fl.Assessment) -> None:
     assert dashboard(audit).finding.headline == audit.answer().words
     titles = [column.title for column in dashboard(audit).groups]
-    assert titles[:5] == ["Group", "Items", "Right", "Estimate", "95% interval"]
+    assert titles[:5] == ["Class", "Items", "Right", "Estimate", "95% range"]

@@ -176,7 +176,7 @@ def test_headings_of_pictures_claim_nothing_about_groups_without_labels() -> Non
     audit = labelled(pool, truth, 150, task=fl.Identify(fl.Accuracy(), lowest=1))
     found = plots.read_all(audit)
     forest = found["forest"]
-    assert forest.finding().startswith("Best guesses of accuracy run from ")
+    assert forest.finding().startswith(("Best guesses of accuracy run from ", "In the "))
     assert all(
         f"({name})" not in forest.finding() or n >= 5
         for name, n in zip(audit.groups.names, audit.by_group()["labelled"], strict=True)
@@ -200,3 +200,8 @@ def test_a_gap_that_is_none_is_not_called_one() -> None:
     assert _gap_words(gap) == none
     assert _gap_words(gap | {"compared": 3}).startswith("The labels show no gap in accuracy: that between m (54%)")
     assert "is lower than that of f (54%) with a probability of 50%, by 3 points (" in _gap_words(gap | {"gap": 0.03})
+    unclear = _gap_words(gap | {"gap": 0.03})
+    assert unclear.startswith("It is too early to name a gap in accuracy: that of m (54%) is lower")
+    assert "is probably lower than" in _gap_words(gap | {"gap": 0.03, "probability": 0.9})
+    assert "of m (54%) is lower than" in _gap_words(gap | {"gap": 0.03, "probability": 0.99})
+    assert _gap_words(gap | {"gap": 0.03, "left_out": 2}).endswith("five labels that count are left out.")

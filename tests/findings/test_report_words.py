@@ -18,7 +18,7 @@ from tests.support.reports import pool, told, told_exactly
 
 THREE = fl.Identify(fl.Accuracy(), lowest=3)
 COUNTS = {"shirt": (20, 20), "coat": (24, 16), "bag": (38, 2), "boot": (39, 1)}
-OVERALL = "Right, over all items like these"
+OVERALL = "Right overall"
 
 
 def report_of(audit: fl.Assessment, **more):

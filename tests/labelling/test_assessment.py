@@ -324,10 +324,10 @@ def test_loading_a_file_that_is_not_there_makes_none(tmp_path) -> None:
 
 
 def test_what_is_no_pool_and_no_groups_is_named() -> None:
-    with pytest.raises(InputError, match=r"needs a pool, such as read_pool.*Got 'predictions.csv'"):
+    with pytest.raises(InputError, match=r"must be a pool, such as read_pool.*Got 'predictions.csv'"):
         fl.create(None, "file", "predictions.csv")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"such as by_predicted\(pool\). Got 'predicted'"):
-        fl.create(None, "word", KNOWN.pool, "predicted")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"such as by_predicted\(pool\). Got \['predicted'\]"):
+        fl.create(None, "list", KNOWN.pool, ["predicted"])  # type: ignore[arg-type]
 
 
 def test_the_only_assessment_needs_no_name(tmp_path: Path) -> None:
@@ -337,5 +337,5 @@ def test_the_only_assessment_needs_no_name(tmp_path: Path) -> None:
     with closing(fl.load(tmp_path / "a.db")) as audit:
         assert audit.name == "one"
     fl.create(tmp_path / "a.db", "two", KNOWN.pool).close()
-    with pytest.raises(StoreError, match=r"not one assessment but 2: 'one', 'two'\. Name one of them"):
+    with pytest.raises(StoreError, match=r"has 2 assessments: 'one', 'two'\. Name one of them"):
         fl.load(tmp_path / "a.db")

@@ -12,6 +12,7 @@ import fewlabels as fl
 from fewlabels.learned.items import TrustBelief
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning.asking import Game
+from fewlabels.planning.forecasting import game_of
 from fewlabels.planning.watching import Watch
 from fewlabels.planning.worlds import World, draw_world
 from fewlabels.policies import Boundary
@@ -26,10 +27,14 @@ from tests.support.planning import ESTIMATE, LOWEST, TAIL, Z, blank, cells_of, p
 from tests.support.pools import zoo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fewlabels.cells import Cells
     from fewlabels.policies import Policy
     from fewlabels.priors import Prior
     from fewlabels.tasks import Task
+
+    Grouped = Callable[[fl.Pool], fl.Partition]
 
 # --- worlds
 
@@ -113,12 +118,12 @@ def test_a_game_goes_on_from_where_it_stands_and_asks_nothing_twice(task: Task, 
     rng = np.random.default_rng(1)
     world = draw_world(blank(fl.Uniform(), cells), cells, told, rng)
     looks = list(Game(spec, cells, told, pending).play(world, rng, 100, at=[17]))
-    assert [labels for labels, _ in looks[:3]] == [3, 5, 5 + task.plays]
-    assert {17, 30} <= {labels for labels, _ in looks}
-    for labels, belief in looks:
-        assert belief.counts.sum() == labels
+    assert [look.labels for look in looks[:3]] == [3, 5, 5 + task.plays]
+    assert {17, 30} <= {look.labels for look in looks}
+    for look in looks:
+        assert look.belief.counts.sum() == look.labels
     # All 30 items have been asked once, so that the counts are those of the whole world.
-    np.testing.assert_array_equal(looks[-1][1].counts[:, 1], np.bincount(cells.cell, world.outcome))
+    np.testing.assert_array_equal(looks[-1].belief.counts[:, 1], np.bincount(cells.cell, world.outcome))
 
 
 def runs_of(policy: Policy, task: Task, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -131,11 +136,11 @@ def runs_of(policy: Policy, task: Task, count: int) -> tuple[np.ndarray, np.ndar
     for seed in range(count):
         rng = np.random.default_rng(seed)
         world = draw_world(blank(fl.Uniform(), cells), cells, Outcomes.none(cells), rng)
-        *_, (_, ours) = Game(spec, cells, Outcomes.none(cells)).play(world, rng, 60)
+        *_, last = Game(spec, cells, Outcomes.none(cells)).play(world, rng, 60)
         truth = Truth(task, cells, world.outcome, world.is_right)
         items = ask_and_tell(truth, method, rng, 60)
         theirs = fl.Uniform().on(cells, "population").belief(truth.outcomes(items))
-        found.append([_summary(belief, task, cells) for belief in (ours, theirs)])
+        found.append([_summary(belief, task, cells) for belief in (last.belief, theirs)])
     ours, theirs = np.moveaxis(np.array(found), 1, 0)
     return ours, theirs
 
@@ -191,6 +196,34 @@ def test_readings_are_near_what_the_assessment_shows(prior: Prior, target: str) 
     step = 1.5 / 60 if target == "pool" else 0.0
     assert reading.width == pytest.approx(shown["width"], rel=0.06, abs=step)
     assert reading.overall == pytest.approx(shown["overall"], rel=0.06, abs=step / 6)
+
+
+@pytest.mark.parametrize("grouped", [fl.by_predicted, fl.whole])
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_the_number_over_all_items_is_read_as_the_assessment_shows_it(grouped: Grouped, target: str) -> None:
+    pool = pool_of(6, 300, confidence=True)
+    stop = Stop(overall=0.01) if grouped is fl.by_predicted else Stop(width=0.01)
+    audit = fl.create(None, "all", pool, grouped(pool), target=target, stop=stop, seed=4)  # type: ignore[arg-type]
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        audit.tell({i: pool.classes[int(i) % 6] if rng.random() < 0.7 else "other" for i in audit.ask(20).ids})
+    pending = audit.ask(3).ids
+    game = game_of(audit)
+    assert len(game.cells) == (6 if grouped is fl.by_predicted else 10)  # strips are asked in
+    world = draw_world(game.prior.belief(game.known), game.cells, game.known, rng)
+    now, then, *_ = game.play(world, rng, 200)
+    assert now.drawn is not None
+    assert then.drawn is not None
+    assert (now.labels, now.drawn.anchors, then.drawn.labelled.sum()) == (120, len(audit.anchors()), 123)
+    assert set(pool.positions(pending)) <= set(now.drawn.items[~now.drawn.labelled])
+    reading = game.snapshot(now, np.random.default_rng(5), 10_000)
+    shown = audit.standing().rules[0].now
+    # Both ends are quantiles of 10,000 draws: the width has an error of 1% in each. The pool's shares come in steps.
+    assert reading.overall == pytest.approx(shown, rel=Z * 0.01 * np.sqrt(2), abs=1 / len(pool) * (target == "pool"))
+    assert Snapshot(ESTIMATE, game.cells, now.belief, rng, 10_000).overall < 0.97 * shown
+    wide = reading.width
+    assert wide == pytest.approx(shown, rel=0.1) if grouped is fl.whole else wide > shown
+    assert reading.honesty("overall", game.truth(world)) in (0, 1)
 
 
 def test_of_equal_groups_any_may_be_named() -> None:
@@ -262,11 +295,11 @@ def test_worlds_in_which_no_label_can_settle_it_are_not_played() -> None:
     for run in range(12):
         world = draw_world(before, cells, game.known, np.random.default_rng([2, run]))
         watch = Watch(game, Stop(probability=0.95))
-        *_, (labels, last) = game.play(world, np.random.default_rng([3, run]), game.open)
-        assert labels == game.open
-        np.testing.assert_allclose(game.end(world).mean(), last.mean(), atol=1e-9)
+        *_, last = game.play(world, np.random.default_rng([3, run]), game.open)
+        assert last.labels == game.open
+        np.testing.assert_allclose(game.end(world).mean(), last.belief.mean(), atol=1e-9)
         vain.append(watch.is_vain(world, np.random.default_rng([4, run])))
-        assert not vain[-1] or watch.met(labels, last, np.random.default_rng([5, run])) is None
+        assert not vain[-1] or watch.met(last, np.random.default_rng([5, run])) is None
     assert 0 < sum(vain) < len(vain)
 
 

@@ -13,7 +13,7 @@ import fewlabels as fl
 from fewlabels.learned import items as trust
 from fewlabels.learned.items import fit
 from fewlabels.learned.items.strips import KINDS, intercepts, kinds_of
-from fewlabels.learned.on_cells import are_columns
+from fewlabels.learned.on_cells import factors
 from fewlabels.outcomes import Outcomes
 from tests.support.learned import belief_from, make_pool, sorted_items, world
 
@@ -55,7 +55,7 @@ def test_groups_by_columns_are_expected_to_be_more_alike_than_classes():
     both, whole, metric = fl.cross(site, classes), fl.whole(pool), fl.Accuracy()
 
     def columns(groups, asked=None):
-        return are_columns(metric.cells(pool, groups), asked)
+        return factors(metric.cells(pool, groups), asked).columns
 
     assert columns(site)
     assert columns(fl.cross(site, site))
@@ -68,6 +68,44 @@ def test_groups_by_columns_are_expected_to_be_more_alike_than_classes():
     assert (taus[0][:, 0] > 3 * taus[1][:, 0]).all()
     assert [tau.sum(axis=1) == pytest.approx(1) for tau in taus] == [True, True]
     assert alike.kinds[0, 5] < apart.kinds[0, 5]
+
+
+@pytest.mark.parametrize("confidence", [np.full(600, 0.9), np.repeat([0.95, 0.7, 0.8], 200)])
+def test_only_bins_of_confidence_are_bins_whatever_else_goes_with_confidence(confidence):
+    # Groups that differ in nothing but their confidences are no bins: each can be as bad as it likes.
+    pool = fl.read_pool(
+        {"predicted": ["a", "b"] * 300, "confidence": confidence, "site": ["x"] * 200 + ["y"] * 200 + ["z"] * 200}
+    )
+    site = fl.by_column(pool, "site")
+    assert factors(fl.Accuracy().cells(pool, site)).bins == [False]
+    audit = fl.create(None, "sites", pool, site, target="pool", policy=fl.UniformGroups(), seed=1)
+    wrong, right = {"a": "b", "b": "a"}, {"a": "a", "b": "b"}
+    for request in audit.ask(180):
+        row = int(request.id)
+        audit.tell({request.id: (wrong if row % 200 < 80 and row < 200 else right)["ab"[row % 2]]})
+    low = audit.estimates().rows()
+    worst, *others = [(row["low"], row["high"]) for row in low]
+    assert worst[0] < 0.6 < worst[1] < 0.8  # 60% of x are right, and all of y and z
+    assert all(high > 0.99 for _, high in others)
+
+
+def test_bins_of_confidence_are_bins():
+    pool = fl.read_pool({"predicted": ["a", "b"] * 50, "confidence": np.linspace(0.5, 0.99, 100)})
+    by_score, classes = fl.by_score(pool, 4), fl.by_predicted(pool)
+    assert factors(fl.Accuracy().cells(pool, by_score)).bins == [True]
+    assert factors(fl.Accuracy().cells(pool, classes), by_score).bins == [True, False]
+    assert factors(fl.CalibrationError(5).cells(pool, classes)).bins == [False, True]
+    assert factors(fl.Confusion().cells(pool, classes)).bins == [False]
+
+
+@pytest.mark.parametrize("labels", [20, 100])
+def test_a_classifier_that_is_always_sure_is_not_believed_after_a_few_right_answers(labels):
+    # With n of n right, everything above 0.05^(1/n) is possible. The belief must keep a good part of that.
+    pool = fl.read_pool({"predicted": ["a", "b"] * 1500, "confidence": np.ones(3000)})
+    audit = fl.create(None, "sure", pool, fl.whole(pool), target="pool", policy=fl.UniformItems(), seed=1)
+    audit.tell({request.id: "ab"[int(request.id) % 2] for request in audit.ask(labels)})
+    assert audit.labelled == labels
+    assert 1 - audit.estimates()["low"][0] > (1 - 0.05 ** (1 / labels)) / 3
 
 
 # --- the model of items
@@ -308,3 +346,29 @@ def test_few_strips_are_as_good_as_many_where_nearly_all_items_are_sure(monkeypa
     many = found()
     assert few[:, 0] == pytest.approx(many[:, 0], abs=0.002)
     assert few[:, 1] == pytest.approx(many[:, 1], rel=0.1)
+
+
+@pytest.mark.parametrize("goal", [1e-4, 0.3, 0.9, 0.9999])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 20.0])
+def test_intercepts_are_those_of_bisection(goal, spread):
+    rng = np.random.default_rng(1)
+    rest, size = rng.normal(0, spread, (3, 200)), rng.integers(1, 50, 200)
+    low, high = np.full(3, -60.0), np.full(3, 60.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        under = expit(middle[:, None] + rest) @ size < goal * size.sum()
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    # The share itself is known to 1e-16, and σ is as flat as 1e-4 here.
+    assert intercepts(rest, size, goal) == pytest.approx(low, abs=1e-9)
+
+
+def test_draws_of_some_cells_are_those_of_all():
+    said = {"predicted": [i % 7 for i in range(300)], "confidence": [(i % 13 + 1) / 14 for i in range(300)]}
+    pool = fl.read_pool(said)
+    belief = fl.Learned().on(fl.Accuracy().cells(pool, fl.by_predicted(pool)), "population").blank()
+    assert isinstance(belief, trust.ItemBelief)
+    model = belief.model
+    every = model.shares(np.random.default_rng(2), 50, model.strips.size)
+    for some in (np.array([4, 1, 4]), np.arange(20) % 7):
+        few = model.shares(np.random.default_rng(2), 50, model.strips.size, some)
+        assert few == pytest.approx(every[:, some], abs=1e-12)

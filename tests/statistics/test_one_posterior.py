@@ -15,7 +15,7 @@ from fewlabels.estimates import value_draws
 from fewlabels.learned import items as trust
 from fewlabels.learned import mistakes
 from fewlabels.learned.items import TrustBelief, fit
-from fewlabels.learned.on_cells import are_columns, factors
+from fewlabels.learned.on_cells import factors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +68,7 @@ def drawn(seed: int, metric: Metric, groups: str = "sites") -> Known:
     pool = items_of(rng)
     known = Known(pool, np.zeros(len(pool), np.int32))
     cells = metric.cells(pool, getattr(known, groups))
-    columns = are_columns(cells, known.asked)
-    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked), columns=columns)
+    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked))
     crossed = len(strips.design) - 3
     which = rng.choice(len(strips.kinds), p=strips.kinds[:, 0])
     kind = strips.kinds[which]
@@ -253,8 +252,7 @@ def test_a_label_count_of_the_wrong_class_among_merged_outcomes_is_wrong() -> No
 def test_the_mode_with_crossed_effects_is_that_of_the_log_posterior() -> None:
     known = drawn(3, fl.Accuracy())
     cells = fl.Accuracy().cells(known.pool, known.sites)
-    columns = are_columns(cells, known.asked)
-    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked), columns=columns)
+    strips = trust.strips(cells.scores, cells.cell, factors(cells, known.asked))
     items = np.arange(0, 480, 5)
     labels = np.bincount(strips.strip[items], minlength=len(strips.size)).astype(float)
     hits = np.bincount(strips.strip[items], (known.pool.predicted == known.labels)[items], minlength=len(strips.size))
@@ -290,7 +288,7 @@ def test_factors_are_taken_once_and_not_if_they_have_one_level() -> None:
 
     def number(metric: Metric, groups: Partition, by: Partition | None) -> list[int]:
         cells: Cells = metric.cells(known.pool, groups)
-        return [int(levels.max()) + 1 for levels in factors(cells, by)]
+        return [int(levels.max()) + 1 for levels in factors(cells, by).levels]
 
     assert number(fl.Accuracy(), whole, None) == [1]
     assert number(fl.Accuracy(), sites, asked) == [4, 5]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io import read_pool
 from fewlabels.store import Event, Store
 from fewlabels.store import pools as pools_module
+from fewlabels.store.chain import SIZE, Mark
 from fewlabels.store.schema import pool_parts
 from tests.support.stores import SPEC, append, pool_of, sql
 
@@ -79,12 +80,14 @@ def test_after_gives_what_is_new(store: Store) -> None:
     append(store, *(Event("request", f"item {i}") for i in range(4)))
     assert [event.seq for event in store.events("pets", after=2)] == [3, 4]
     assert store.events("pets", after=4) == []
-    with store.transaction("pets", after=3) as log:
+    seen = {event.seq: {"pets": Mark(event.seq, event.hash)} for event in store.events("pets")}
+    with store.transaction("pets", seen[3]) as log:
         assert [event.seq for event in log.events] == [4]
         assert [event.seq for event in log.append([Event("request", "x")])] == [5]
         assert [event.seq for event in log.append([Event("request", "y")])] == [6]
         assert log.append([]) == []
-    with store.transaction("pets", after=6) as log:
+    seen[6] = {"pets": Mark(6, store.events("pets")[-1].hash)}
+    with store.transaction("pets", seen[6]) as log:
         assert log.events == []
 
 
@@ -99,7 +102,7 @@ def test_a_key_is_used_once_for_an_item(store: Store) -> None:
     store.create("other", {}, pool_of())
     first = append(store, Event("label", "a", key="k"), Event("label", "b", key="k"), Event("label", "a"))
     append(store, Event("label", "a", key="k"), name="other")
-    with store.transaction("pets", after=3) as log:
+    with store.transaction("pets") as log:
         assert log.keyed("k") == first[:2]
         assert log.keyed("K") == []
     with pytest.raises(StoreError, match=r"refused.*(?i:unique)"):
@@ -120,7 +123,7 @@ def test_an_exception_leaves_the_log_as_it_was(store: Store) -> None:
     before = store.events("pets")
 
     def stumble() -> None:
-        with store.transaction("pets", after=1) as log:
+        with store.transaction("pets") as log:
             log.append([Event("label", "item 0", label="cat")])
             raise ZeroDivisionError
 
@@ -173,7 +176,7 @@ def test_a_name_is_used_once(store: Store) -> None:
     assert store.open("pets").spec == SPEC
     with pytest.raises(StoreError, match="no pool"):
         store.pool(pool_of(9).fingerprint)
-    with pytest.raises(StoreError, match="needs a name"):
+    with pytest.raises(InputError, match="needs a name"):
         store.create("", {}, pool_of())
 
 
@@ -235,7 +238,7 @@ def test_two_stores_see_each_other(shared_store_url: str) -> None:
     one, two = Store(shared_store_url), Store(shared_store_url)
     one.create("pets", SPEC, pool_of())
     append(two, Event("request", "item 0"))
-    with one.transaction("pets", after=0) as log:
+    with one.transaction("pets") as log:
         assert [event.item for event in log.events] == ["item 0"]
         log.append([Event("label", "item 0", label="cat")])
         assert [event.seq for event in two.events("pets")] == [1]  # reading waits for nobody, and sees no half
@@ -246,10 +249,9 @@ def test_two_stores_see_each_other(shared_store_url: str) -> None:
 
 def test_eight_threads_leave_no_gap(store: Store) -> None:
     def work(thread: int) -> None:
-        seen = 0
         for i in range(50):
-            with store.transaction("pets", after=seen) as log:
-                seen = log.append([Event("label", f"{thread} {i}", annotator=str(thread))])[-1].seq
+            with store.transaction("pets") as log:
+                log.append([Event("label", f"{thread} {i}", annotator=str(thread))])
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
@@ -305,7 +307,7 @@ def test_a_log_that_got_shorter_is_noticed(store: Store) -> None:
     append(store, Event("request", "a"))
     with (
         pytest.raises(StoreError, match=r"shorter .* Load the assessment again"),
-        store.transaction("pets", 5),
+        store.transaction("pets", {"pets": Mark(5, bytes(SIZE))}),
     ):
         pass
 

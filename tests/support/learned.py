@@ -59,4 +59,4 @@ def world(
 
 def sorted_items(confidence: NDArray[Any], cell: NDArray[Any], columns: bool = False) -> Any:
     """The strips of cells that are groups."""
-    return trust.strips(confidence, cell.astype(np.int32), [cell], columns=columns)
+    return trust.strips(confidence, cell.astype(np.int32), trust.Factors([cell], columns=columns))

@@ -13,7 +13,7 @@ import click
 from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from fewlabels.assessment import Assessment
     from fewlabels.store import Store
@@ -201,13 +201,13 @@ def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
     return lines or [""]
 
 
-def emit(table: Table, as_json: bool, *, most: int | None = None, extra: Mapping[str, object] | None = None) -> None:
-    """Print a table on stdout: as JSON `{"rows": [...], "settings": {...}, **extra}`, or as text.
+def emit(table: Table, as_json: bool, *, most: int | None = None) -> None:
+    """Print a table on stdout: as JSON `{"rows": [...], "settings": {...}}`, or as text.
 
     The text has at most `most` rows (all by default); the column names are bold on a terminal.
     """
     if as_json:
-        emit_json({**(extra or {}), "rows": list(table.rows()), "settings": dict(table.settings)})
+        emit_json({"rows": list(table.rows()), "settings": dict(table.settings)})
         return
     head, *rows = table.text(most=len(table) if most is None else most).split("\n")
     click.echo("\n".join([click.style(head, bold=True), *rows]))

@@ -73,7 +73,8 @@ _PLACES = {name: place for section in COMMANDS.values() for name, place in secti
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
     "normalize", "logits", "adopt", "models", "model", "unlisted", "any_spelling", "positive",
-    "evidence", "never_right", "table", "any_size", "noisy",
+    "evidence", "never_right", "table", "any_size", "noisy", "metric", "groups", "task", "prior", "policy",
+    "target", "items",
 )  # fmt: skip
 
 
@@ -228,4 +229,7 @@ def main() -> None:
     try:
         cli.main(prog_name="fewlabels")
     finally:
-        gc.freeze()  # the process ends: looking for garbage in all of them once more takes a fifth of a command
+        # The process ends: looking for garbage in all of them once more takes a fifth of a command. But what DuckDB has
+        # made must be let go, or its library complains of leaks.
+        if "_duckdb" not in sys.modules:
+            gc.freeze()

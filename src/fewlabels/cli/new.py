@@ -14,13 +14,15 @@ from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import method_options, question_options, stop_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fewlabels.partition import Partition
     from fewlabels.stopping import Stop
     from fewlabels.tasks import Task
     from fewlabels.understanding.words import Understood
 
+# The settings of an assessment that are options as they are.
+_SETTINGS = ("target", "seed", "anchor", "model", "noisy", "labels_right", "gold", "gold_rate")
 _HELP = """Begin an assessment.
 
 DATABASE is a file such as audit.db (created if it does not exist) or postgresql://user@host/database. FILE has the
@@ -91,59 +93,55 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.guide import read_guide, write_guide
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.pictures import pictures_shown
-    from fewlabels.cli.predictions import read_predictions
+    from fewlabels.cli.predictions import read_options, read_predictions
     from fewlabels.understanding.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
 
     name, files = _name_and_files(address, words, options["table"])
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
-    pool, understood = read_predictions(files, options, content=_content(options["content"]))
+    pool, understood = read_predictions(files, read_options(options), content=_content(options["content"]))
     guide = read_guide(options["guidelines"], options["class_descriptions"], pool.choices)
     groups, task = question(options, asked_about(options, pool))
-    settings: dict[str, Any] = {
-        "task": task,
-        "prior": prior,
-        "policy": policy,
-        "target": options["target"],
-        "seed": options["seed"],
-        "stop": stop_rule(options),
-        "anchor": options["anchor"],
-        "model": options["model"],
-    }
-    if options["overlap"] > 1:
-        settings["overlap"] = options["overlap"]
-    settings |= {name: options[name] for name in ("noisy", "labels_right", "gold", "gold_rate")}
-    audit = create(None if dry_run else address, name, pool, groups, **settings)
+    stop = stop_rule(options)
+    audit = create(
+        None if dry_run else address,
+        name,
+        pool,
+        groups,
+        task=task,
+        prior=prior,
+        policy=policy,
+        stop=stop,
+        **{setting: options[setting] for setting in _SETTINGS},
+        **({"overlap": options["overlap"]} if options["overlap"] > 1 else {}),
+    )
     known = {} if dry_run else audit.others()
     audit.close()
     if not dry_run and any(guide.values()):
         with open_store(address) as store:
             write_guide(store, name, guide)
-    _say(
-        f"{', '.join(files)}: {counted(len(pool), 'item')}",
-        [*understood, *_about(groups, task, settings["stop"], options["model"])],
-        "files were" if len(files) > 1 else "file was",
-    )
+    lines = [*understood, *_about(groups, task, stop, options["model"])]
+    _say(f"{', '.join(files)}: {counted(len(pool), 'item')}", lines, "files were" if len(files) > 1 else "file was")
     if pool.score_sums is None and options["classes"] is None and not options["verdict"]:
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
     serving, about_pictures = pictures_shown(pool, files)
-    for sentence in about_pictures:
+    for sentence in (*about_pictures, *_on_known(known)):
         talk(sentence)
-    if known:
-        talk(
-            f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}. They "
-            "count for this question too, and nobody is asked about these items again."
-        )
-    talk(
-        f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
-        if dry_run
-        else _next(address, name, serving, options["overlap"])
-    )
+    undone = f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
+    talk(undone if dry_run else _next(address, name, serving, options["overlap"]))
     if as_json:
         about = {line.what: line.text for line in understood}
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
+
+
+def _on_known(known: Mapping[str, int]) -> list[str]:
+    """A sentence on the labels of the pool that are there already, by the assessment they came from."""
+    from fewlabels.wording import counted
+
+    there = f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}."
+    return [f"{there} They count for this question too, and nobody is asked about these items again."] if known else []
 
 
 def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tuple[str, list[str]]:

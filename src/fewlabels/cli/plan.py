@@ -108,11 +108,11 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
     """Read the predictions, and play the plan of the question about them."""
     from fewlabels.cli.common import progress
     from fewlabels.cli.parsing import policy_from, prior_from
-    from fewlabels.cli.predictions import read_predictions
+    from fewlabels.cli.predictions import read_options, read_predictions
     from fewlabels.planning import plan as play
     from fewlabels.understanding.question import asked_about, question, stop_rule
 
-    pool, _ = read_predictions(files, options, content=[])
+    pool, _ = read_predictions(files, read_options(options), content=[])
     pool = asked_about(options, pool)
     groups, task = question(options, pool)
     with progress("playing") as bar:

@@ -124,7 +124,7 @@ def _write(read: Mapping[str, Plot], targets: Mapping[str, Path | None]) -> None
         except OSError as error:
             raise InputError(f"cannot make the directory {path.parent}: {error.strerror}. Name another.") from None
         plots.display(read[kind]).save(path)
-        talk(f"Wrote {path}: {read[kind].title}.")
+        talk(f"Wrote {path}: {read[kind].finding()}.")
 
 
 def _file_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.options import ReadOptions
     from fewlabels.understanding.words import Understood
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -32,7 +34,7 @@ any_size_option = click.option("--any-size", is_flag=True, help="Read a file tha
 def pool_options(command: Decorated) -> Decorated:
     """Add the options that name columns, models and classes, and say how numbers are to be read."""
     for option in reversed((
-        click.option("--id", "id_", metavar="NAME", help="Column of ids."),
+        click.option("--id", metavar="NAME", help="Column of ids."),
         click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', names with commas, or one of vectors."),
         click.option("--predicted", metavar="NAME", help="Column of predicted classes."),
         click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
@@ -53,9 +55,17 @@ def pool_options(command: Decorated) -> Decorated:
     return command
 
 
+def read_options(typed: Mapping[str, Any]) -> ReadOptions:
+    """What the options of `pool_options` say, and --groups, --verdict and --seed where a command has them."""
+    from fewlabels.understanding.options import ReadOptions
+
+    names = {field.name for field in fields(ReadOptions)}
+    return ReadOptions(**{name: value for name, value in typed.items() if name in names and value is not None})
+
+
 def read_predictions(
     file: str | Source | Sequence[str | Source],
-    options: dict[str, Any],
+    options: ReadOptions,
     *,
     content: Sequence[str] | None = None,
     columns: list[str] | None = None,
@@ -67,20 +77,21 @@ def read_predictions(
     """
     from fewlabels.io.source import Source
     from fewlabels.understanding.models import model_names
-    from fewlabels.understanding.predictions import split_names, understood_in, with_verdict
+    from fewlabels.understanding.options import split_names
+    from fewlabels.understanding.predictions import understood_in, with_verdict
 
     if not isinstance(file, (str, Source)) and len(file) == 1:
         file = file[0]
-    if options.get("sample"):
+    if options.sample:
         from fewlabels.cli.tables import drawn
 
         drawn_ones = drawn([file] if isinstance(file, (str, Source)) else file, options)
         file = drawn_ones[0] if len(drawn_ones) == 1 else drawn_ones
-    any_size = options["any_size"]
+    any_size = options.any_size
     if isinstance(file, Source):
         return understood_in(file, options, content=content, columns=columns)
     if not isinstance(file, str):
-        names = model_names([one if isinstance(one, str) else one.name for one in file], split_names(options["models"]))
+        names = model_names([one if isinstance(one, str) else one.name for one in file], split_names(options.models))
         sources = {
             name: opened(one, any_size=any_size) if isinstance(one, str) else one
             for name, one in zip(names, file, strict=True)
@@ -93,18 +104,18 @@ def read_predictions(
     return understood_in(opened(file, any_size=any_size), options, content=content, columns=columns)
 
 
-def stays_put(file: str, options: Mapping[str, Any]) -> bool:
+def stays_put(file: str, options: ReadOptions) -> bool:
     """Whether a file is left where it is, and asked what is needed: a pattern, folder or address, or a large file."""
     from importlib.util import find_spec
     from pathlib import Path
 
     from fewlabels.io.table_roles import is_table
 
-    if is_table(file, options.get("table")):
+    if is_table(file, options.table):
         return True
     path = Path(file)
     large = path.is_file() and path.name.endswith(_LARGE_ENDINGS) and path.stat().st_size > _LARGE
-    only_in_memory = any(options.get(name) for name in ("models", "scores", "normalize", "logits"))
+    only_in_memory = options.models or options.scores or options.normalize or options.logits
     return large and not only_in_memory and find_spec("duckdb") is not None
 
 

@@ -24,7 +24,8 @@ is how many of those the classifier got right (if labels show it). mean is the e
 low to high contains the true value with the probability --level. A note marks numbers with too few labels. With another
 --metric, other --groups or another --model, only the table is shown: labels that were asked about one model are about
 all models of the pool. Of a confusion matrix, a terminal and --top show the largest mistakes, those that labels showed
-first; seen is how many. NAME can be left out if there is only one assessment.
+first; seen is how many. So does a file if the matrix has more than 10,000 cells, and --json has all of them. NAME can
+be left out if there is only one assessment.
 
 \b
 Examples:
@@ -73,6 +74,7 @@ def show(
     """See `_HELP`."""
     from fewlabels.checks import check_guarantee
     from fewlabels.cli.common import emit, emit_json, open_assessment, progress, talk
+    from fewlabels.findings.confusions import is_too_large
     from fewlabels.findings.finding import find
     from fewlabels.findings.outlook import is_quick
     from fewlabels.findings.tables import mistakes_table, other_table, readable
@@ -89,7 +91,8 @@ def show(
     by = groups_from(groups, pool) if groups else audit.groups_of(model)
     check_guarantee(guarantee, together=together)
     # A headline goes by the posterior's intervals, so that it has no place above others.
-    most = top or (_SCREEN if sys.stdout.isatty() and not as_json else None)
+    short = not as_json and (sys.stdout.isatty() or is_too_large(measured, by, pool))
+    most = top or (_SCREEN if short else None)
     with progress(f"reading {counted(len(by), 'group')}"):
         finding = find(audit, level) if own and guarantee is None else None
         if measured.vector and most and sort is None:
@@ -125,16 +128,15 @@ def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) 
     """Print how good the judges are against people."""
     from fewlabels.cli.common import emit, emit_json, talk
     from fewlabels.errors import SpecError
-    from fewlabels.findings.judges import in_words, judge_rows
-    from fewlabels.named import groups_from
+    from fewlabels.findings.judges import in_words, judge_rows, judges_of
     from fewlabels.table import Table
 
-    table = audit.judges(level=level, groups=groups_from(groups, audit.pool) if groups else None)
-    if not len(table):
+    if not judges_of(audit):
         raise SpecError(
             f"{audit.name!r} has no judge: no evidence column holds two verdicts such as pass and fail. Begin another "
             "assessment, with --verdict NAME for the judge itself or --evidence NAME for one of the answers."
         )
+    table = audit.judges(level=level, groups=groups or None)
     if as_json:
         emit_json({"judges": list(table.rows()), "settings": dict(table.settings)})
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,7 @@ def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **option
 def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
     from fewlabels.cli.parsing import labels_from
-    from fewlabels.cli.predictions import opened, read_predictions, stays_put
+    from fewlabels.cli.predictions import opened, read_options, read_predictions, stays_put
     from fewlabels.cli.tables import drawn
     from fewlabels.errors import SpecError
     from fewlabels.simulation.kernels.jit import need_compiler
@@ -131,15 +132,16 @@ def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     from fewlabels.understanding.question import asked_about, question
 
     need_compiler()
-    if any(stays_put(file, options) for file in files):
-        options = options | {"sample": options["sample"] or _SAMPLED}
-    sources = drawn(files, options) if options["sample"] else [opened(files[0], any_size=options["any_size"])]
+    reading = read_options(options)
+    if any(stays_put(file, reading) for file in files):
+        reading = replace(reading, sample=reading.sample or _SAMPLED)
+    sources = drawn(files, reading) if reading.sample else [opened(files[0], any_size=reading.any_size)]
     source = sources[0]
-    if options["sample"]:
+    if reading.sample:
         talk(source.told)
-    columns = group_columns(options["groups"] or "", source)
-    given = source if len(files) == 1 else sources if options["sample"] else files
-    pool, _ = read_predictions(given, options | {"sample": None}, content=[], columns=columns)
+    columns = group_columns(reading, source)
+    given = source if len(files) == 1 else sources if reading.sample else files
+    pool, _ = read_predictions(given, replace(reading, sample=None), content=[], columns=columns)
     labels = labels_from(options["labels"], source)
     pool = asked_about(options, pool)
     groups, task = question(options, pool)

@@ -6,7 +6,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.options import ReadOptions
     from fewlabels.understanding.words import Understood
 
 # What only a pool in memory has, by the name of its option.
@@ -33,7 +34,7 @@ _IN_MEMORY = {
 
 
 def read_table_predictions(
-    address: str, options: dict[str, Any], *, content: Sequence[str] | None
+    address: str, options: ReadOptions, *, content: Sequence[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read the summary and the reserve of a table, and report how its columns were understood."""
     from fewlabels.engines.opening import open_table
@@ -41,21 +42,22 @@ def read_table_predictions(
     from fewlabels.io.finder import find_roles, guess
     from fewlabels.io.table_roles import columns_from, sample_of
     from fewlabels.io.tables import read_table
-    from fewlabels.understanding.predictions import NOTHING, class_list, group_columns, split_names
+    from fewlabels.understanding.options import class_list
+    from fewlabels.understanding.predictions import NOTHING, group_columns
     from fewlabels.understanding.words import unclear
 
     _refuse(options, content)
-    table = open_table(address, table=options.get("table"))
+    table = open_table(address, table=options.table)
     if context := click.get_current_context(silent=True):
         context.call_on_close(table.close)
     sample = sample_of(table)
-    groups = group_columns(options.get("groups") or "", sample)
-    evidence = list(dict.fromkeys(split_names(options["evidence"]) or []))
-    confidence = None if options["confidence"] == NOTHING else options["confidence"]
+    groups = group_columns(options, sample)
+    evidence = list(dict.fromkeys(options.evidence_columns))
+    confidence = None if options.confidence == NOTHING else options.confidence
     guessed = guess(
         sample,
-        id=options["id_"],
-        predicted=options["predicted"],
+        id=options.id,
+        predicted=options.predicted,
         confidence=confidence,
         content=content[0] if content else None,
         not_content=groups,
@@ -64,19 +66,19 @@ def read_table_predictions(
     if guessed.predicted is None:
         raise InputError(unclear(sample, guessed))
     shown = guessed.content if content is None or content else None
-    stated = None if options["confidence"] == NOTHING else guessed.confidence
+    stated = None if options.confidence == NOTHING else guessed.confidence
     roles = find_roles(
         sample,
         id=guessed.id,
         scores=None,
         predicted=guessed.predicted,
         confidence=stated,
-        classes=class_list(options["classes"]),
+        classes=class_list(options.classes),
         columns=groups,
         content=shown,
     )
     columns = columns_from(sample, roles, groups)
-    if options["confidence"] == NOTHING:
+    if options.confidence == NOTHING:
         columns = replace(columns, confidence=None)
     with _watched(table):
         pool = read_table(
@@ -84,13 +86,13 @@ def read_table_predictions(
             columns,
             classes=roles.classes,
             content=None if shown == columns.id else shown,
-            seed=options.get("seed", 0),
+            seed=options.seed,
             evidence=evidence,
         )
     return pool, _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
 
 
-def drawn(files: Sequence[str | Source], options: dict[str, Any]) -> list[Source]:
+def drawn(files: Sequence[str | Source], options: ReadOptions) -> list[Source]:
     """Items of tables, drawn at random, as sources in memory; of several tables the same items."""
     from fewlabels.io.source import Source
     from fewlabels.io.table_roles import sampled
@@ -101,23 +103,23 @@ def drawn(files: Sequence[str | Source], options: dict[str, Any]) -> list[Source
         if isinstance(file, Source):
             found.append(file)
             continue
-        seed, column = options.get("seed") or 0, options["id_"]
-        source, upto = sampled(file, options.get("table"), options["sample"], id=column, seed=seed, upto=upto)
+        assert options.sample is not None
+        source, upto = sampled(file, options.table, options.sample, id=options.id, seed=options.seed, upto=upto)
         found.append(source)
     return found
 
 
-def _refuse(options: dict[str, Any], content: Sequence[str] | None) -> None:
+def _refuse(options: ReadOptions, content: Sequence[str] | None) -> None:
     from fewlabels.errors import InputError
 
     for name, option in _IN_MEMORY.items():
-        if options.get(name):
+        if getattr(options, name):
             raise InputError(
                 f"a table that stays where it is cannot be read with {option}. Add --sample 100000 to read that many "
                 "items, drawn at random, into memory; or make a view that has the predicted class and a confidence "
                 "from 0 to 1, and name that."
             )
-    if options.get("unlisted") == "wrong":
+    if options.unlisted == "wrong":
         raise InputError(
             "--unlisted wrong is for what is read into memory. Add --sample 100000, or make a view with a class for "
             "the rest."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import threading
 from contextlib import contextmanager
@@ -130,10 +131,33 @@ class DuckDBTable(Table):
             yield
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
-        except (duckdb.HTTPException, duckdb.ConnectionException, duckdb.OutOfMemoryException) as error:
-            raise StoreError(f"{self.name}: {said(error)} Try again.") from error
         except duckdb.Error as error:
-            raise InputError(f"{self.name} cannot be read: {said(error)}") from error
+            raise self._plain(error) from error
+
+    def _plain(self, error: duckdb.Error) -> InputError | StoreError:
+        """Our error for one of DuckDB's."""
+        import duckdb
+
+        if name := extension_in(str(error)):
+            return StoreError(
+                f"{self.name} can only be read with DuckDB's extension {name!r}, which could not be downloaded. Where "
+                f"the network can be reached, do that once: python -c \"import duckdb; duckdb.sql('INSTALL {name}')\". "
+                "Or write the table to Parquet files in a folder."
+            )
+        if isinstance(error, duckdb.HTTPException | duckdb.ConnectionException | duckdb.OutOfMemoryException):
+            return StoreError(f"{self.name}: {said(error)} Try again.")
+        return InputError(f"{self.name} cannot be read: {said(error)}")
+
+
+def extension_in(words: str) -> str | None:
+    """The extension that DuckDB could not get, if that is what it says.
+
+    >>> extension_in("An error occurred while trying to automatically install the required extension 'delta'")
+    'delta'
+    >>> extension_in("IO Error: No files found that match the pattern")
+    """
+    found = re.search(r"install\w* the required extension '(\w+)", words)
+    return found[1] if found else None
 
 
 class RelationTable(DuckDBTable):

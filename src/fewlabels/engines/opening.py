@@ -59,20 +59,16 @@ def _by_address(address: str, table: str | None, dialect: str | None) -> Table:
     return SparkTable(name, url=address) if scheme == "sc" else DbapiTable(name, url=address, dialect=dialect)
 
 
-def open_again(described: str, source: object = None) -> Table:
+def open_again(described: str) -> Table:
     """Open the table that `Table.describe` described.
 
-    Passwords are not kept: they come from where the driver looks for them (PGPASSWORD, ~/.pgpass), or with `source`,
-    the whole address or a connection.
+    Passwords are not kept: they come from where the driver looks for them (PGPASSWORD, ~/.pgpass).
     """
     about: dict[str, Any] = json.loads(described)
-    if source is not None:
-        return open_table(source, table=about.get("table"), dialect=about.get("dialect"))
     if (address := about.get("address") or about.get("url")) is None:
         raise StoreError(
-            f"the table {about['table']} came with a connection of yours, which is needed again. Pass it with ",
-            Argument("source"),
-            ".",
+            f"the table {about['table']} came with a connection of yours, which is needed again. Read the predictions "
+            "with it, and load the assessment with that pool: load(..., pool=pool)."
         )
     return open_table(address, table=about.get("table"))
 

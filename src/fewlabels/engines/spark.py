@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -77,7 +78,7 @@ class SparkTable(Table):
 def _connect(name: str, url: str) -> Any:
     """A session of our own. Spark tries for ten minutes to reach a server that is not there; here it is seconds."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), with_main_file():
             warnings.simplefilter("ignore", FutureWarning)  # about versions of pandas, which is not used here
             from pyspark.sql import SparkSession
             from pyspark.sql.connect.client.retries import DefaultPolicy
@@ -89,6 +90,24 @@ def _connect(name: str, url: str) -> Any:
         session = SparkSession.builder.remote(url).create()
         session.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
         return session
+
+
+@contextmanager
+def with_main_file() -> Iterator[None]:
+    """Import Spark Connect here: the main module seems to have a file.
+
+    Where it has none, as in `python -c` or a worker of pytest-xdist, PySpark takes the process for its own doctests,
+    looks for an installation of Spark, and ends the process because there is none.
+    """
+    main = sys.modules["__main__"]
+    if main.__spec__ is not None or hasattr(main, "__file__"):
+        yield
+        return
+    main.__file__ = "fewlabels"
+    try:
+        yield
+    finally:
+        del main.__file__
 
 
 @contextmanager

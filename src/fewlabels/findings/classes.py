@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 RATIOS = ("precision", "recall", "f1")
 _WORDS = {
-    "precision": "when the classifier says this class, it is right less often than with any other",
-    "recall": "of the items truly of this class, it misses a larger part than of any other",
-    "f1": "by precision and recall together",
+    "precision": "When the classifier says this class, it is right less often than when it says any other",
+    "recall": "It misses a larger share of this class than of any other",
+    "f1": "Precision and recall together are worst for this class",
 }
 _DEFINED = 0.5  # a ratio that is 0/0 in more of the draws than this has no value
 
@@ -186,7 +186,7 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
         worst = int(chance.argmax())
         noun, group = name.replace("f1", "F1"), shortened(table["class"][worst], 60)
         sure = float(chance[worst])
-        among = "" if there.all() else f" Only the {int(there.sum())} classes with five labels or more are compared."
+        among = "" if there.all() else f" Only the {int(there.sum())} classes with at least five labels are compared."
         if sure < 0.5:
             sentences.append(
                 f"It is too early to say which class has the lowest {noun}. The most likely is {group}, with a "
@@ -195,8 +195,8 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
             continue
         value = Style(share=True).spread(*(table[f"{name}{end}"][worst] for end in ("", "_low", "_high")))
         sentences.append(
-            f"{group} {'has' if sure >= 0.95 else 'probably has'} the lowest {noun}, {value}: "
-            f"{_WORDS[name]}. The probability is {probability(sure)}.{among}"
+            f"{'Lowest' if sure >= 0.95 else 'Probably the lowest'} {noun}: {group}, {value}. "
+            f"{_WORDS[name]} (probability {probability(sure)}).{among}"
         )
     return sentences
 

@@ -19,10 +19,25 @@ if TYPE_CHECKING:
 
     from fewlabels.cells import Cells
     from fewlabels.estimates import Believed
+    from fewlabels.metrics import Metric
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
     from fewlabels.tasks.grounds import GroupRow
 
 MOST = 20
 """The largest number of pairs of classes to report."""
+_WHOLE = 10_000
+
+
+def is_too_large(metric: Metric, groups: Partition, pool: Pool) -> bool:
+    """Return whether the metric is a matrix of more than 10,000 cells, of which people are shown the largest mistakes.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8]])
+    >>> is_too_large(Confusion(), fl.by_predicted(pool), pool)
+    False
+    """
+    return metric.vector and len(groups) * len(pool.classes) > _WHOLE
 
 
 def read_confusions(
@@ -73,11 +88,9 @@ def _ends(
         values = value_draws(Confusion(), belief, cells, rng, used)
         return *interval(values[:, group, true], level), used
     # A group has one predicted class, so it is one cell.
-    named, row = np.unique(group, return_inverse=True)
-    classes, column = np.unique(true, return_inverse=True)
-    part = belief.rows(np.searchsorted(cells.group, named)).narrowed(classes)
-    low, high, used = share_ends(part, level, rng, draws)
-    return low[row, column], high[row, column], used or "exact"
+    pairs = belief.single(np.searchsorted(cells.group, group), true)
+    low, high, used = share_ends(pairs, level, rng, draws)
+    return low[:, 0], high[:, 0], used or "exact"
 
 
 def confused(table: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:

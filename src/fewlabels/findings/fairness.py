@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError, SpecError
+from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.estimates import check_level
 from fewlabels.findings.classes import summed_up
 from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.measures import FEW
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
-from fewlabels.named import class_named
+from fewlabels.named import class_named, groups_from
 from fewlabels.opposites import positive_of
 from fewlabels.table import Table
+from fewlabels.tasks.grounds import SAFE
 from fewlabels.wording import Style, counted, percent, probability, shortened
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.partition import Partition
+
+_CLEAR = 0.95  # from this probability on, a gap is stated without "probably"
 
 THE_REST = "the rest"
 """The name of the reference that is all items outside a group."""
@@ -104,7 +107,7 @@ def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[n
 
 def read_fairness(
     audit: Assessment,
-    groups: Partition | None = None,
+    groups: Partition | str | None = None,
     *,
     positive: str | None = None,
     reference: str | None = None,
@@ -121,11 +124,12 @@ def read_fairness(
     """
     check_level(level)
     pool = audit.pool_of(model)
-    groups = groups or audit.groups_of(model)
+    groups = audit.groups_of(model) if groups is None else groups_from(groups, pool)
     if (groups.sizes > 0).sum() < 2:
         raise SpecError(
-            "A fairness table needs at least two groups with items. Name a column that divides them, with "
-            "--groups column:NAME or by_column(pool, name)."
+            "A fairness table needs at least two groups with items. Name a column that divides them, as in ",
+            Argument("groups", "column:NAME"),
+            ".",
         )
     against = None if reference is None else groups.position(reference)
     reference = THE_REST if against is None else groups.names[against]
@@ -267,18 +271,28 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
     apart = Style(share=True).moved(gap["gap"], gap["low"], gap["high"])
     by, chance = f"by {apart.removeprefix('+')}", f"with a probability of {probability(sure)}"
     left = gap["left_out"]
-    without = f" Left out for fewer than five labels that count: {counted(left, 'group')}." if left else ""
+    without = f" {counted(left, 'group')} with fewer than five labels that count {_are(left)} left out." if left else ""
     if not apart.startswith("+"):  # not even the mean is above 0, as it is written
         found = f"The labels show no gap in {gap['measure']}"
         if gap["compared"] == 2:
             return f"{found} between {lower} and {higher}: the difference is {apart}.{without}"
         return f"{found}: that between {lower} and {higher}, the most probable one, is {apart}.{without}"
+    if sure < SAFE:
+        return (
+            f"It is too early to name a gap in {gap['measure']}: that of {lower} is lower than that of {higher} "
+            f"{chance}, {by}.{without}"
+        )
     if gap["compared"] == 2:
-        return f"The {gap['measure']} of {lower} is lower than that of {higher} {chance}, {by}.{without}"
+        is_lower = "is lower" if sure >= _CLEAR else "is probably lower"
+        return f"The {gap['measure']} of {lower} {is_lower} than that of {higher} {chance}, {by}.{without}"
     return (
         f"The largest gap in {gap['measure']} is probably between {lower} and {higher}: the first is lower {chance}, "
         f"{by}.{without}"
     )
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def readable_fairness(table: Table) -> dict[str, Table]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
-from fewlabels.findings.confusions import confused
+from fewlabels.findings.confusions import confused, is_too_large
 from fewlabels.findings.doubts import doubts
 from fewlabels.findings.groups import group_rows
 from fewlabels.findings.labels import Tally, tally
 from fewlabels.findings.overall import over_all
 from fewlabels.findings.reading import Reading
-from fewlabels.findings.tables import answer_table, estimates_table
+from fewlabels.findings.tables import answer_table, estimates_table, noted
 from fewlabels.metrics import Prevalence
 from fewlabels.priors import Learned
 from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall
@@ -37,10 +38,6 @@ class Finding:
         The name of the assessment, and the probability of each interval.
     question, headline, basis, doubts
         The task as a question, the answer in plain words, the labels it is based on, and the caveats.
-    answer
-        The task's own answer.
-    estimates
-        The estimates of the assessment's metric, each with its evidence: right, prior, evidence and note.
     groups
         A row for each group. Groups whose number is known come first, the most extreme or the worst at the top.
     named
@@ -49,6 +46,8 @@ class Finding:
         Accuracy over all items, and whether the labels support it.
     confusions
         The pairs of classes that are confused most often.
+    reading
+        The numbers that the finding is made from. A confusion matrix of 1,000 classes has a million; see `estimates`.
     items, labels
         The number of items, and the counts of labels.
     task, words
@@ -63,12 +62,11 @@ class Finding:
     headline: str
     basis: str
     doubts: tuple[str, ...]
-    answer: Answer
-    estimates: Table
     groups: tuple[GroupRow, ...]
     named: tuple[str, ...]
     overall: Overall
     confusions: tuple[Confused, ...]
+    reading: Reading
     items: int
     labels: Tally
     task: Task
@@ -77,6 +75,27 @@ class Finding:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {self.headline}>"
+
+    @property
+    def answer(self) -> Answer:
+        """The task's own answer."""
+        return self.grounds.answer
+
+    @cached_property
+    def estimates(self) -> Table:
+        """The estimates of the assessment's metric, each with its evidence: right, prior, evidence and note.
+
+        Those of a confusion matrix are computed here, and not before: most faces show only the largest mistakes.
+        """
+        return estimates_table(self.reading.estimates, self.groups)
+
+    @property
+    def table(self) -> Table:
+        """The estimates for people to read: of a confusion matrix with very many cells, the largest mistakes."""
+        audit = self.reading.audit
+        if is_too_large(audit.spec.task.metric, audit.groups, audit.pool):
+            return noted(self.reading.confusions, audit.spec.target)
+        return self.estimates
 
     @property
     def answer_table(self) -> Table:
@@ -141,12 +160,11 @@ def found_in(reading: Reading) -> Finding:
         headline=task.headline(grounds) if labels.labelled else _NOTHING,
         basis=_basis(audit, grounds.rows, labels.labelled) + _noise(audit) if labels.labelled else "",
         doubts=doubts(task, grounds, labels),
-        answer=grounds.answer,
-        estimates=estimates_table(reading.estimates, grounds.rows),
         groups=grounds.rows,
         named=reading.found,
         overall=grounds.overall,
         confusions=grounds.confusions,
+        reading=reading,
         items=len(audit.pool),
         labels=labels,
         task=task,
@@ -163,7 +181,7 @@ def grounds_of(reading: Reading) -> Grounds:
         noun=reading.noun,
         items=len(audit.pool),
         target=audit.spec.target,
-        answer=reading.answer,
+        read_answer=lambda: reading.answer,
         rows=rows,
         overall=over_all(reading, rows),
         said=_said(audit),

@@ -16,6 +16,7 @@ import pyarrow as pa
 from fewlabels.estimates import affordable, interval, value_draws
 from fewlabels.evidence import verdicts
 from fewlabels.metrics import Prevalence
+from fewlabels.named import groups_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.opposites import passing
 from fewlabels.partition import Partition, items_of, whole
@@ -36,6 +37,7 @@ PREDICTED = "predicted"
 """The name of the judge whose verdicts are the predictions."""
 _DRAWS = 4_000
 _STREAM = 0x6A7564  # the generator of these draws is apart from all others
+_ABREAST = 3  # judges that stand side by side
 _TITLES = {
     "says pass": "it passes",
     "true pass rate": "people would pass",
@@ -86,12 +88,12 @@ def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
     return _passed(said, words.index(good))
 
 
-def judge_table(audit: Assessment, level: float, groups: Partition | None = None, draws: int = _DRAWS) -> Table:
+def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None, draws: int = _DRAWS) -> Table:
     """Each judge against people, over all items and in each group: a row for each measure.
 
     Columns: judge, group, measure; k and of, the labels behind it; mean, low and high.
     """
-    groups = audit.groups if groups is None else groups
+    groups = audit.groups if groups is None else groups_from(groups, audit.pool)
     parts = [whole(audit.pool), *([groups] if len(groups) > 1 else [])]
     rows = [
         {"judge": judge.name, "group": group, **row}
@@ -276,6 +278,15 @@ def judge_rows(table: Table) -> list[list[str]]:
         counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}"
         cells.append(f"{write(row['mean'])}{range_}{counts}")
     return [head, *found.values()]
+
+
+def judge_sheet(table: Table) -> list[list[str]]:
+    """The table for pages: up to three judges stand side by side, with a row for each measure; more are rows."""
+    head, *rows = judge_rows(table)
+    if len(rows) > _ABREAST:
+        return [head, *rows]
+    names = [who if group == "all" else f"{who}, {group}" for who, group, *_ in rows]
+    return [["measure", *names], *([title, *(row[i] for row in rows)] for i, title in enumerate(head) if i > 1)]
 
 
 def _kappa(value: float) -> str:

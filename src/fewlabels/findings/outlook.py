@@ -70,7 +70,7 @@ def is_quick(audit: Assessment) -> bool:
     contested = int((answers != answers[:, :1]).any(axis=1).sum())
     if audit.spec.noisy:
         return contested <= fitting(answers.shape[1])
-    asks = int(audit.spec.task.asks(audit.spec.cells(audit.pool, audit.groups)).sum())
+    asks = int(audit.spec.task.asks(audit.cells).sum())
     return has_room(contested, asks, answers.shape[1], audit.labelled)
 
 

@@ -195,7 +195,7 @@ def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> di
 
 def words(reading: Reading) -> Words:
     """Gather the phrases of an assessment."""
-    audit, guaranteed = reading.audit, bool(reading.answer.settings.get("guarantee"))
+    audit, guaranteed = reading.audit, bool(reading.guarantee)
     shown = measure(Accuracy() if audit.spec.task.metric.vector else audit.spec.task.metric)
     return Words(
         noun=reading.noun,

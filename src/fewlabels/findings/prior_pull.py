@@ -108,7 +108,7 @@ def swayed_bins(audit: Assessment) -> tuple[Partition, NDArray[np.bool_]]:
 
 def asks_everywhere(audit: Assessment) -> bool:
     """Return whether the task asks in every group that has items."""
-    askable = audit.spec.task.askable(audit.spec.cells(audit.pool, audit.groups))
+    askable = audit.spec.task.askable(audit.cells)
     return bool(askable[audit.groups.sizes > 0].all())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -54,11 +54,11 @@ class Row:
 class Reading:
     """The numbers that all views of an assessment share, each computed when it is first needed.
 
-    A reading is a snapshot: make another when labels have come in.
+    It reads a snapshot, so its numbers belong together: make another when labels have come in.
     """
 
     def __init__(self, audit: Assessment, level: float = 0.95, draws: int = 10_000) -> None:
-        self.audit = audit
+        self.audit = audit.snapshot()
         self.level = level
         self.draws = draws
         self.measure: Measure = measure(audit.spec.task.metric)
@@ -76,7 +76,7 @@ class Reading:
     @cached_property
     def cells(self) -> Cells:
         """The cells of the assessment's own metric and groups."""
-        return self.audit.spec.cells(self.audit.pool, self.audit.groups)
+        return self.audit.cells
 
     @cached_property
     def history(self) -> list[Event]:
@@ -86,8 +86,12 @@ class Reading:
     @cached_property
     def estimates(self) -> Table:
         """The estimates of the assessment's own metric and groups; with the guarantee, if the answer has it."""
-        guarantee = self.answer.settings.get("guarantee")
-        return self.audit.estimates(level=self.level, draws=self.draws, guarantee=guarantee)
+        return self.audit.estimates(level=self.level, draws=self.draws, guarantee=self.guarantee)
+
+    @property
+    def guarantee(self) -> Literal["anytime"] | None:
+        """What the answer promises of its intervals; of a confusion matrix there is no such promise."""
+        return None if self.audit.spec.task.metric.vector else self.answer.settings.get("guarantee")
 
     @cached_property
     def answer(self) -> Answer:
@@ -109,6 +113,8 @@ class Reading:
     @cached_property
     def ranked(self) -> Mapping[str, Mapping[str, Any]]:
         """The rows of the answer by group, in its order; empty if the answer says nothing of each group."""
+        if self.audit.spec.task.metric.vector:  # the answer is about true classes
+            return {}
         table = self.answer.table
         if "group" not in table.columns or not {"chance", "verdict"} & set(table.columns):
             return {}

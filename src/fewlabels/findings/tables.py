@@ -76,8 +76,12 @@ def other_table(
 
 def mistakes_table(audit: Assessment, groups: Partition, level: float, most: int, *, model: str | None = None) -> Table:
     """The largest mistakes of a confusion matrix, with a note where labels are few."""
-    table = audit.confusions(most, groups=groups, level=level, model=model)
-    few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table]
+    return noted(audit.confusions(most, groups=groups, level=level, model=model), audit.spec.target)
+
+
+def noted(table: Table, target: str) -> Table:
+    """Add a note where labels are few to a table of mistakes."""
+    few = [is_thin(row["labelled"], row["n"], target) for row in table.rows()]
     return table.with_column("note", [NOTES["few"] if is_few else "" for is_few in few])
 
 

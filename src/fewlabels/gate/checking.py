@@ -167,7 +167,7 @@ def _steered(audit: Assessment) -> str:
         return ""
     nouns = plural(noun_of(audit.groups))
     steered = f"Labels were steered to some {nouns}, so this can be off."
-    return f" {steered} To be sure, ask for items at random (--policy items)."
+    return f" {steered} To be sure, ask for items at random (the policy 'items')."
 
 
 def _deciding(table: Table, verdict: Verdict) -> str:

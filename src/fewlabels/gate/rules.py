@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from fewlabels.partition import Partition
     from fewlabels.pool import Pool
 
 _RULE = re.compile(r"\s*(?P<metric>.+?)\s*(?P<side>>=|<=|≥|≤)\s*(?P<line>[-+0-9.eE]+)\s*(?P<percent>%?)\s*")
@@ -37,7 +38,7 @@ class Rule:
     name
         What it is called in reports; its own words if empty.
     groups
-        Other groups than those of the assessment, as the command line writes them: "column:sex".
+        Other groups than those of the assessment: a partition, or as the command line writes them, "column:sex".
     only
         The groups that must reach the line; all of them if none are named.
     sure
@@ -52,7 +53,7 @@ class Rule:
     line: str
     overall: bool = False
     name: str = ""
-    groups: str | None = None
+    groups: Partition | str | None = None
     only: tuple[str, ...] = ()
     sure: float = 0.95
     guarantee: Literal["anytime"] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from fewlabels.errors import LabelError
+from fewlabels.errors import InputError, LabelError, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,6 +48,11 @@ def tell_annotations(
     (2, 0)
     """
     annotations = list(annotations)
+    if strangers := [one for one in annotations if not isinstance(one, Annotation)]:
+        raise InputError(
+            "tell_annotations() takes what read_annotations() returns, or a list such as "
+            f"[Annotation('item-7', 'cat', 'ann')]. Got {described(strangers[0])} instead."
+        )
     if audit.spec.overlap == 1:
         _check_agreement(annotations)
     labels: dict[str | None, dict[str, str]] = {}

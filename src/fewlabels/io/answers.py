@@ -163,7 +163,7 @@ def in_order(classes: Iterable[str]) -> tuple[str, ...]:
     (('9', '10'), ('10', 'a', 'b'))
     """
     names = list(classes)
-    return tuple(sorted(names, key=int if all(map(_is_whole, names)) else str))
+    return tuple(sorted(names, key=int if all(map(is_whole, names)) else str))
 
 
 def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | None:
@@ -242,17 +242,18 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
     """Map each value of the column, a class name or a position, to its position."""
     names = {name: k for k, name in enumerate(classes)}
-    if all(map(_is_whole, values)) and _are_positions(classes) and not all(value in names for value in values):
+    if all(map(is_whole, values)) and _are_positions(classes) and not all(value in names for value in values):
         return {value: int(value) for value in values if 0 <= int(value) < len(classes)}
     return {value: names[value] for value in values if value in names}
 
 
 def _are_positions(classes: tuple[str, ...]) -> bool:
     """Whether whole numbers can only be positions: no class is named by a number, or each by its own ("000", "001")."""
-    return not any(map(_is_whole, classes)) or all(_is_whole(name) and int(name) == k for k, name in enumerate(classes))
+    return not any(map(is_whole, classes)) or all(is_whole(name) and int(name) == k for k, name in enumerate(classes))
 
 
-def _is_whole(text: str) -> bool:
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number, such as "7" or "-1"."""
     return text.removeprefix("-").isdecimal()
 
 
@@ -268,7 +269,7 @@ def _is_same_number(one: str, other: str) -> bool:
 
 
 def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputError:
-    if _is_whole(value) and _are_positions(classes):
+    if is_whole(value) and _are_positions(classes):
         return InputError(
             f"{value} is not a position in the list of classes, which has 0 to {len(classes) - 1:,}. "
             "Correct it, or complete ",

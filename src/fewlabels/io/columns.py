@@ -16,6 +16,7 @@ from fewlabels.io.source import NO_ANSWER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fewlabels.errors import Part
     from fewlabels.io.source import Source
 
 ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
@@ -72,7 +73,7 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
             if wrong is None:  # Python knows more spellings of numbers than Arrow
                 raise InputError(f"{error}. Write numbers as 0.746.", at=source.at(column=name)) from None
             rows = [row for row, one in enumerate(found, 1) if one and one.what == wrong.what]
-            raise InputError(str(wrong), at=source.at(rows, name)) from None
+            raise InputError(*wrong.message, at=source.at(rows, name)) from None
     if is_number(kind):
         with contextlib.suppress(*ARROW_ERRORS):  # decimals beyond the range of floats
             return column.cast(pa.float64(), safe=False).to_numpy()
@@ -125,10 +126,12 @@ class NotANumber:
 
     value: str
     what: str
-    fix: str
+    fix: tuple[Part, ...]
 
-    def __str__(self) -> str:
-        return f"{quoted(self.value)} {self.what}. {self.fix}."
+    @property
+    def message(self) -> tuple[Part, ...]:
+        """The parts of a message."""
+        return f"{quoted(self.value)} {self.what}. ", *self.fix, "."
 
 
 def not_a_number(value: str, comma: bool = False, percent: bool = False) -> NotANumber | None:
@@ -140,12 +143,16 @@ def not_a_number(value: str, comma: bool = False, percent: bool = False) -> NotA
         float((plain.replace(",", ".") if comma else plain) or "nan")
     except ValueError:
         if text.casefold() in _MISSING:
-            fix = f"Fill in the number, or do without confidences (--confidence none). {NO_ANSWER}"
+            fix = (
+                "Fill in the number, or do without confidences, with ",
+                Argument("confidence", "none"),
+                f". {NO_ANSWER}",
+            )
             return NotANumber(value, "seems to stand for a missing value", fix)
         point = plain.replace(",", ".")
         if point.count(".") == 1 and point.replace(".", "").isdigit():
-            return NotANumber(value, "has a decimal comma", f"Write {point}, with a decimal point")
-        return NotANumber(value, "is not a number", "Correct it")
+            return NotANumber(value, "has a decimal comma", (f"Write {point}, with a decimal point",))
+        return NotANumber(value, "is not a number", ("Correct it",))
     if not text or signed == percent:
         return None
     what = (
@@ -153,7 +160,7 @@ def not_a_number(value: str, comma: bool = False, percent: bool = False) -> NotA
         if signed
         else "has no percent sign and others in the column have one"
     )
-    return NotANumber(value, what, "Write the whole column one way, as 0.746 or as 74.6%")
+    return NotANumber(value, what, ("Write the whole column one way, as 0.746 or as 74.6%",))
 
 
 def kept(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:

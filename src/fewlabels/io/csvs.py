@@ -111,7 +111,7 @@ class _CsvFile:
                         rows.append((row, line))
             if first is not None:
                 at = Place(self.name, tuple(row for row, _ in rows), tuple(line for _, line in rows), (first[0],))
-                return InputError(str(first[1]), at=at)
+                return InputError(*first[1].message, at=at)
         except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
             return not_unpacked(self.name, broken)
         except csv.Error:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import normalize
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Part, Place, sentence
@@ -76,7 +76,8 @@ def read_labels(
     Parameters
     ----------
     source
-        A path, frame or mapping of columns, as for `read_pool`; or a plain mapping of ids to labels.
+        A path, frame or mapping of columns, as for `read_pool`; or a plain mapping of ids to labels, or a pandas
+        Series of labels whose index has the ids.
     id, label
         The names of the two columns.
     any_size
@@ -115,8 +116,10 @@ def said(source: object, *, id: str = "id", label: str = "label") -> list[LabelR
             f"labels need the id of each item. Got a {type(source).__name__}; "
             "pass {id: label, ...}, a file or a frame."
         )
-    from fewlabels.io.opening import open_source
+    from fewlabels.io.opening import is_series, open_source
 
+    if is_series(source):
+        source = _from_series(source, id, label)
     return [row for row in label_rows(open_source(source), id=id, label=label) if row.label]
 
 
@@ -218,7 +221,7 @@ def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]
     if both := [item for item, before in plain.items() if item in known and before in known]:
         raise LabelError(
             f"{both[0]!r} and {plain[both[0]]!r} are two items, and a spreadsheet shows them alike. "
-            "Nothing was changed. Use a file that was written without --excel.",
+            "Nothing was changed. Use a file that was not written for a spreadsheet.",
             items=both,
         )
     items = {item: before for item, before in plain.items() if before in known}
@@ -295,6 +298,18 @@ def _has_columns(source: Mapping[object, object], *names: str) -> bool:
     return all(
         name in source and hasattr(source[name], "__len__") and not isinstance(source[name], str) for name in names
     )
+
+
+def _from_series(series: Any, id: str, label: str) -> Any:  # noqa: A002
+    """The frame of a pandas Series of labels whose index has the ids."""
+    index = getattr(series, "index", None)
+    # Row numbers are what a column has that was taken from a frame with the ids in another column.
+    if index is None or type(index).__name__ == "RangeIndex":
+        raise InputError(
+            "labels need the id of each item, and this Series has none as its index. Pass the frame with both columns; "
+            "or, with pandas, frame.set_index('id')['label']."
+        )
+    return series.rename(label).rename_axis(id).reset_index()
 
 
 def _from_mapping(source: Mapping[object, object]) -> dict[str, str]:

@@ -143,8 +143,9 @@ def _confidence(
         if np.isnan(value):
             at = source.at((np.flatnonzero(np.isnan(values)) + 1).tolist(), name)
             raise InputError(
-                "the confidence is missing (empty or NaN). Fill it in, or read without that column "
-                f"(--confidence none). {NO_ANSWER}.",
+                "the confidence is missing (empty or NaN). Fill it in, or read without that column, with ",
+                Argument("confidence", "none"),
+                f". {NO_ANSWER}.",
                 at=at,
             )
         fix: tuple[Part, ...] = (f"{value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column.",)
@@ -165,7 +166,9 @@ def _check_of_answer(source: Source, name: str, p: NDArray[np.float64], answers:
             f"with two classes, the confidence of the answer is at least 0.5. This is rather the probability of "
             f"{positive!r}, whatever the answer. If so, add ",
             Argument("positive", positive),
-            "; otherwise read without that column (--confidence none).",
+            "; otherwise read without that column, with ",
+            Argument("confidence", "none"),
+            ".",
             at=source.at(column=name),
         )
 

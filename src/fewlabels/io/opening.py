@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, described
 from fewlabels.io.arrays import from_arrays, matrix
 from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.files import open_file
@@ -55,6 +55,11 @@ def open_source(source: object, *, any_size: bool = False) -> Source:
         return open_file(Path(source).expanduser(), str(source), limits(any_size))
     if isinstance(source, Mapping):
         return from_arrays("arrays", source, strict=True)
+    if is_series(source):
+        raise InputError(
+            f"{described(source)} is one column, and no ids stand beside it. Pass a frame, or the columns by name, as "
+            'in {"id": ids, "predicted": series}.'
+        )
     if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
         return _from_frame(source)
     if hasattr(source, "__array__") or isinstance(source, Sequence):
@@ -65,6 +70,12 @@ def open_source(source: object, *, any_size: bool = False) -> Source:
         else "Pass a path, a frame, arrays by name or a 2-D array."
     )
     raise InputError(f"cannot read {type(source).__name__} objects. {advice}")
+
+
+def is_series(source: object) -> bool:
+    """Whether it is one column of a frame, of pandas or Polars."""
+    library = type(source).__module__.partition(".")[0]
+    return library in ("pandas", "polars") and type(source).__name__ == "Series"
 
 
 def _is_frame(source: object) -> bool:

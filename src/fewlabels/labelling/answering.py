@@ -33,7 +33,7 @@ class Answering(Choosing):
         own: bool = False,
         key: str | None = None,
     ) -> int:
-        """Take labels: a mapping from id to class name, a file, or a frame with the columns id and label.
+        """Take labels: a mapping from id to class name, a file, a frame with the columns id and label, or a Series.
 
         They are on disk when this returns. A second label by the same person replaces the first, which stays in the
         log; with `overlap=1`, a label by anybody else replaces it too. If one label cannot be taken, none is.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.errors import FewlabelsError
+from fewlabels.labelling.twin import twin
 from fewlabels.policies.anchors import is_anchor
 from fewlabels.spec import Spec
 
@@ -54,6 +55,11 @@ class Asker:
         """Which of the groups of asking it asks in, shape (groups,)."""
         return self.spec.task.asks(self.cells)
 
+    @property
+    def steers(self) -> bool:
+        """Whether labels go to some groups more than to others, by what is believed of them."""
+        return self.spec.policy.uses_belief and int((self.asking.sizes > 0).sum()) > 1
+
     @cached_property
     def is_random(self) -> bool:
         """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""
@@ -88,6 +94,10 @@ class Askers:
         self._opened: Store | Transaction = store
         self._name, self._own = name, own
         self._found: dict[str, Asker | None] = {name: own}
+
+    def copy(self) -> Askers:
+        """The same assessments, found apart from this one: another thread may read while this one writes."""
+        return twin(self, _found=dict(self._found))
 
     def __getitem__(self, name: str) -> Asker:
         found = self.find(name)

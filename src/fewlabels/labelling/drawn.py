@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fewlabels.labelling.twin import twin
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,6 +42,10 @@ class Drawn:
         self.elsewhere: dict[int, str] = {}
         """The items that count here and that other assessments have drawn, and which."""
         self._readable: dict[str | None, bool] = {name: True}
+
+    def copy(self) -> Drawn:
+        """The same draws, which stay as they are."""
+        return twin(self, elsewhere=dict(self.elsewhere), _readable=dict(self._readable))
 
     def reads(self, asker: str | None) -> bool:
         """Whether an item counts here that this assessment has drawn."""

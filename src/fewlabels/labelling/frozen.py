@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewlabels.labelling.twin import twin
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.store.chain import microseconds
 
@@ -82,6 +83,11 @@ class VoteBook:
         """The votes about an item; None if it is free."""
         votes = self._warm.get(item)
         return self[item] if votes is None and item in self._row else votes
+
+    def copy(self) -> VoteBook:
+        """A book with the same votes. Columns never change, so both can have them."""
+        warm = {item: votes.copy() for item, votes in self._warm.items()}
+        return twin(self, _warm=warm, _row=dict(self._row))
 
     def freeze(self) -> None:
         """Turn all votes into columns."""

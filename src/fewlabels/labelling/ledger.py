@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.labelling.drawn import Drawn
 from fewlabels.labelling.frozen import VoteBook
+from fewlabels.labelling.twin import twin
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.outcomes import Outcomes
 from fewlabels.reserve import RunsLow
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.store import Event
+
+
+# The parts that change as the log is read, and those that have a part for each person.
+_CHANGING = {"true", "pending", "asked", "strange", "withdrawn", "counts", "waiting", "room", "seen", "disputed"}
+_CHANGING |= {"skips", "decisions", "shared", "queue", "_passed", "votes", "drawn"}
+_BY_PERSON = ("held", "answered", "lost")
 
 
 class Ledger:
@@ -98,6 +105,12 @@ class Ledger:
         """Items in the order in which they began to lack votes; some no longer do."""
         self._passed: dict[Who, int] = {}
         self._order, self._starts = _lined_up(pool, cells.asking)
+
+    def copy(self) -> Ledger:
+        """A ledger that stays as it is while this one reads on."""
+        flat = {name: part.copy() for name, part in vars(self).items() if name in _CHANGING}
+        nested = {name: {who: part.copy() for who, part in getattr(self, name).items()} for name in _BY_PERSON}
+        return twin(self, **flat, **nested)
 
     @property
     def grows(self) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fewlabels.cells import Cells
     from fewlabels.labelling.agreement import Agreement
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.labelling.progress import Dispute
@@ -106,6 +107,12 @@ class Record(Labelling):
         return self._cells.partition
 
     @property
+    def cells(self) -> Cells:
+        """The cells of the assessment's own metric and groups."""
+        asked_so = not self.spec.strips and not self.spec.task.of_models
+        return self._cells if asked_so else self.spec.cells(self.pool, self.groups)
+
+    @property
     def seq(self) -> int:
         """The number of events in the logs of all assessments of the pool: it grows whenever anything happens."""
         with self._current() as ledger:
@@ -122,7 +129,11 @@ class Record(Labelling):
 
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
-        return self._store.shared(self.name, {})
+        events = self._store.shared(self.name, {})
+        if not self._is_snapshot:
+            return events
+        seen = {name: mark.seq for name, mark in self._ledger.seen.items()}
+        return [event for event in events if event.seq <= seen.get(event.assessment or self.name, 0)]
 
     def others(self) -> dict[str, int]:
         """How many labels count here of items that other assessments of the pool have drawn, by assessment."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.io.tables import Named
     from fewlabels.pool import Pool
 
-_REMEMBERED = 2_000  # items whose content is kept in memory
+_REMEMBERED = 2_000  # values that are kept in memory, one for each column of an item that was shown
 _AHEAD = 200  # items that are probably shown next, read in one go: a query takes as long for one as for many
 
 
@@ -47,17 +47,9 @@ class Supply:
 
     @contextmanager
     def _reading(self, pool: Pool) -> Iterator[Table]:
-        """Give the table to one thread at a time; if it cannot be read, say what can be done without it."""
-        with self._lock:
-            try:
-                yield self.table(pool)
-            except PoolChangedError:
-                raise
-            except (InputError, StoreError) as error:
-                raise StoreError(
-                    f"the items stay in a table, and it cannot be read now: {error} What the labels so far show can be "
-                    "read without it."
-                ) from error
+        """Give the table to one thread at a time."""
+        with self._lock, _plain_errors():
+            yield self.table(pool)
 
     def more(self, pool: Pool, units: NDArray[np.int64], items: int) -> Named:
         """Items to name so that the queue of a group, which is made of some units, has this many."""
@@ -80,11 +72,11 @@ class Supply:
         here = pool.columns.column_names if pool.columns is not None else []
         fetched = [name for name in names if name not in here]
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
-        if any((item, name) not in self._seen for item in ids for name in fetched):
-            others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
-            with self._reading(pool) as table:
-                self._fetch(pool, table, [*dict.fromkeys([*ids, *others])], fetched)
         with self._lock:
+            if any((item, name) not in self._seen for item in ids for name in fetched):
+                others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
+                with _plain_errors():
+                    self._fetch(pool, self.table(pool), [*dict.fromkeys([*ids, *others])], fetched)
             found = [{name: self._seen[item, name] for name in fetched} for item in ids]
         return [
             {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
@@ -113,3 +105,17 @@ class Supply:
         if self._table is not None:
             self._table.close()
             self._table = None
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """If the table cannot be read, say what can be done without it."""
+    try:
+        yield
+    except PoolChangedError:
+        raise
+    except (InputError, StoreError) as error:
+        raise StoreError(
+            f"the items stay in a table, and it cannot be read now: {error} What the labels so far show can be read "
+            "without it."
+        ) from error

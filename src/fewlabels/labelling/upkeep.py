@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Upkeep:
     The store's log is the truth. The ledger adds it up and is brought up to date before each call. Threads may share
     this object.
     """
+
+    _is_snapshot = False
 
     def __init__(
         self,
@@ -81,10 +83,26 @@ class Upkeep:
         metric, overlap = self.spec.task.metric, self.spec.overlap
         return Ledger(self.pool, metric, cells or self._cells, overlap, self.name, self._askers.reads)
 
+    # --- open and closed
+
+    def close(self) -> None:
+        """Close the database, unless it was passed in open. `with load("audit.db") as audit:` does it at the end."""
+        self._supply.close()
+        if not self._shared:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     # --- reading and writing
 
     def _catch_up(self) -> None:
         """Bring the ledger up to date. If somebody else has named items since, the pool is read again."""
+        if self._is_snapshot:
+            return
         try:
             catch_up(self._ledger, self._store, self.name)
         except LabelError:
@@ -104,6 +122,7 @@ class Upkeep:
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
+        assert not self._is_snapshot, "a snapshot is only read"
         with self._lock:
             if not self._ledger.seen or self._ledger.grows:
                 self._catch_up()

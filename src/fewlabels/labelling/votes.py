@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -78,6 +79,12 @@ class Votes:
         """How many people were asked beyond the k, because one more opinion was worth it."""
         self.queued = False
         """Whether it waits in the ledger's queue of items that lack votes."""
+
+    def copy(self) -> Votes:
+        """The same state, which stays as it is."""
+        twin = copy(self)
+        twin.given, twin.held, twin.handed = dict(self.given), dict(self.held), set(self.handed)
+        return twin
 
     def true(self, overlap: int) -> int:
         """The class that is valid now, −1 if there is none yet."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from fewlabels.belief import dirichlet_draws
 from fewlabels.labelling.progress import called
+from fewlabels.labelling.twin import twin
 from fewlabels.learned.items import TrustBelief
 from fewlabels.metrics import Accuracy
 from fewlabels.noise import Ballots, Imputed, Usual, Worth, impute, worth
@@ -17,7 +18,7 @@ from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, cross
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -71,6 +72,10 @@ class Voting:
         known = spec.gold or {}
         items, classes = pool.positions(known).tolist(), pool.class_positions(known.values()).tolist()
         self.gold: dict[int, int] = dict(zip(items, classes, strict=True))
+
+    def copy(self, prepared: Callable[[Cells], Prepared]) -> Voting:
+        """The same votes and what is known of them, for a reader who does not read on."""
+        return twin(self, _prepared=prepared)
 
     def ballots(self, ledger: Ledger) -> Ballots:
         """The votes about items that count, and about gold items."""
@@ -189,10 +194,3 @@ class Chance:
 def _handed(ledger: Ledger, item: int, who: Who) -> bool:
     votes = ledger.votes.get(item)
     return votes is not None and (who in votes.handed or votes.seen_by(who))
-
-
-def checked_gold(gold: Mapping[str, str], pool: Pool) -> dict[str, str]:
-    """Gold items as they are stored; an error names an item or a class that the pool does not have."""
-    pool.positions(gold)
-    pool.class_positions(gold.values())
-    return {str(item): str(name) for item, name in gold.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class ClassBelief(TrustBelief):
     part
         Which of the model's rows the belief is about.
     """
+
+    averaging: ClassVar[bool] = True
 
     mistakes: Mistakes = field(kw_only=True)
     cell: NDArray[np.int64] = field(kw_only=True)
@@ -122,21 +124,26 @@ class ClassBelief(TrustBelief):
             part=np.arange(len(self.model.strips.by_cell(self.free)))[self.part][some],
         )
 
-    def narrowed(self, outcomes: NDArray[np.intp]) -> ClassBelief:
-        """The belief about some of the outcomes, with all others as one more behind them."""
-        place = np.full(self.counts.shape[1], len(outcomes))
-        place[outcomes] = np.arange(len(outcomes))
+    def single(self, cells: NDArray[np.intp], outcomes: NDArray[np.intp]) -> ClassBelief:
+        """The belief about single shares: an outcome of a cell and all its others, for each of several pairs."""
+        first, last = (np.searchsorted(self.cell, cells, side) for side in ("left", "right"))
+        pair = np.repeat(np.arange(len(cells)), last - first)
+        some = np.arange(len(pair)) - np.repeat(np.cumsum(last - first) - last, last - first)
         return replace(
             self,
-            prior=with_rest(self.prior, outcomes),
-            counts=with_rest(self.counts, outcomes),
-            mistakes=self.mistakes.narrowed(outcomes),
-            right=place[self.right],
+            prior=with_rest(self.prior[cells], outcomes),
+            counts=with_rest(self.counts[cells], outcomes),
+            size=self.size[cells],
+            mistakes=self.mistakes.rows(some).single(outcomes[pair]),
+            cell=pair,
+            right=(self.right[some] != outcomes[pair]).astype(np.int64),
+            rows_size=self.rows_size[some],
+            part=np.arange(len(self.model.strips.by_cell(self.free)))[self.part][some],
         )
 
     def shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the shares in the population, shape (n, cells, outcomes)."""
-        right = self.right_shares(rng, n)[:, self.part]
+        right = self.right_shares(rng, n, self.part)
         theta = self.mistakes.draws(rng, n)
         theta *= (1 - right)[..., None]
         theta[:, np.arange(len(self.right)), self.right] += right
@@ -152,3 +159,21 @@ class ClassBelief(TrustBelief):
         shown[:, np.arange(len(self.right)), self.right] += rights
         unlabelled = np.moveaxis(self._by_cell(np.moveaxis(shown, -2, -1)), -1, -2)
         return (self.counts + unlabelled) / self.size[:, None]
+
+    def averages(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the share of each outcome among all items, each by itself, shape (n, outcomes).
+
+        R of all rows is drawn together; what the mistakes of all rows add to an outcome is one draw (`Mistakes.sums`)
+        and not one for each row.
+        """
+        right: NDArray[Any]
+        if self.target == "population":
+            right = self.right_shares(rng, n, self.part) * self.rows_size
+            total = self.mistakes.sums(rng, self.rows_size - right)
+        else:
+            rights = self.model.rights(rng, n, self.free)
+            right = (rights if self.answered is None else rights * (self.answered > 0))[:, self.part]
+            total = self.counts.sum(axis=0) + self.mistakes.tallies(rng, self._unlabelled - right)
+        outcomes, place = np.unique(self.right, return_inverse=True)
+        total[:, outcomes] += Sums(place)(right)
+        return np.minimum(total / self.size.sum(), 1.0)

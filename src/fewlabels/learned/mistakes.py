@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.belief import dirichlet_draws, with_rest
+from fewlabels.belief import dirichlet_draws, gamma_draws, with_rest
 from fewlabels.special import gammaln
 
 if TYPE_CHECKING:
@@ -59,11 +59,18 @@ class Expected:
         return power
 
     @cached_property
-    def _log_norms(self) -> NDArray[np.float64]:
-        """log Σ_j e_j^b at all powers, shape (powers, cells)."""
-        possible = np.isfinite(self.log_share)
-        finite = np.where(possible, self.log_share, 0.0)
-        return np.log([(np.exp(b * finite) * possible).sum(axis=1) for b in POWERS.tolist()])
+    def _known_norms(self) -> NDArray[np.float64]:
+        return np.full((len(POWERS), len(self.log_share)), np.nan)
+
+    def _log_norms(self, cells: NDArray[np.intp]) -> NDArray[np.float64]:
+        """log Σ_j e_j^b at all powers, shape (powers, cells), computed once for each cell that has mistakes."""
+        new = np.unique(cells[np.isnan(self._known_norms[0, cells])])
+        if len(new):
+            possible = np.isfinite(self.log_share[new])
+            finite = np.where(possible, self.log_share[new], 0.0)
+            norms = [(np.exp(b * finite) * possible).sum(axis=1) for b in POWERS.tolist()]
+            self._known_norms[:, new] = np.log(norms)
+        return self._known_norms[:, cells]
 
     def learn(self, counts: NDArray[np.float64]) -> Mistakes:
         """The posterior after mistakes that showed these outcomes, shape (cells, outcomes).
@@ -73,7 +80,7 @@ class Expected:
         cell, outcome = np.nonzero(counts)
         n, total = counts[cell, outcome], counts.sum(axis=1)
         total = total[total > 0]
-        log_m = POWERS[:, None] * self.log_share[cell, outcome] - self._log_norms[:, cell]
+        log_m = POWERS[:, None] * self.log_share[cell, outcome] - self._log_norms(cell)
         alpha = KAPPAS[:, None, None] * np.exp(log_m)
         fits = (gammaln(alpha + n) - gammaln(alpha)).sum(axis=-1)
         fits -= (gammaln(KAPPAS[:, None] + total) - gammaln(KAPPAS)[:, None]).sum(axis=1)[:, None]
@@ -96,8 +103,8 @@ class Mistakes:
     weight
         The probability of each point, shape (κs, powers).
     named
-        The outcomes that are told apart, with the others as one more; None if all are. A Dirichlet whose outcomes are
-        put together is one again, but expected shares have their power before that.
+        The one outcome of each cell that is told from all others, shape (cells,); None if all are told apart. A
+        Dirichlet whose outcomes are put together is one again, but expected shares have their power before that.
     """
 
     expected: Expected
@@ -105,34 +112,82 @@ class Mistakes:
     weight: NDArray[np.float64]
     named: NDArray[np.intp] | None = None
 
-    def _points(self) -> Iterator[tuple[float, float, NDArray[np.float64]]]:
-        """Weight, κ and m of each point; m is made once for all points of a power."""
-        for b, column in zip(POWERS.tolist(), self.weight.T, strict=True):
-            if column.any():
+    def _powers(self) -> Iterator[tuple[NDArray[np.float64], list[tuple[float, float]]]]:
+        """m of each power, with the weight and κ of its points."""
+        for b, column in zip(POWERS.tolist(), self.weight.T.tolist(), strict=True):
+            if any(column):
                 m = self.expected.powered(b)
                 m = m if self.named is None else with_rest(m, self.named)
-                yield from ((float(w), float(kappa), m) for w, kappa in zip(column, KAPPAS, strict=True) if w)
+                yield m, [(weight, kappa) for weight, kappa in zip(column, KAPPAS.tolist(), strict=True) if weight]
+
+    def _points(self) -> Iterator[tuple[float, float, NDArray[np.float64]]]:
+        """Weight, κ and m of each point; m is made once for all points of a power."""
+        for m, points in self._powers():
+            yield from ((weight, kappa, m) for weight, kappa in points)
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """E q, shape (cells, outcomes), and E Σ_j q_j², shape (cells,)."""
         total = self.counts.sum(axis=1)
-        mean, square = np.zeros_like(self.counts), np.zeros(len(total))
-        for weight, kappa, m in self._points():
-            s = kappa + total
-            q = (kappa * m + self.counts) / s[:, None]
-            mean += weight * q
-            squares = (q**2).sum(axis=1)
-            square += weight * (squares + (1 - squares) / (s + 1))
-        return mean, square
+        own, square, counts2 = np.zeros(len(total)), np.zeros(len(total)), (self.counts**2).sum(axis=1)
+        mean = np.zeros_like(self.counts)
+        for m, points in self._powers():
+            # E q = (κm + n)/s: the sums over outcomes are needed once for each m.
+            m2, mn, times = (m**2).sum(axis=1), (m * self.counts).sum(axis=1), np.zeros(len(total))
+            for weight, kappa in points:
+                s = kappa + total
+                times += weight * kappa / s
+                own += weight / s
+                squares = (kappa**2 * m2 + 2 * kappa * mn + counts2) / s**2
+                square += weight * (squares + (1 - squares) / (s + 1))
+            mean += times[:, None] * m
+        return mean + own[:, None] * self.counts, square
 
     def rows(self, cells: slice | NDArray[np.intp]) -> Mistakes:
         """The posterior of some cells, with the weights that all of them gave to the points."""
         part = Expected(self.expected.log_share[cells], self.expected.scored)
-        return Mistakes(part, self.counts[cells], self.weight, self.named)
+        return Mistakes(part, self.counts[cells], self.weight, None if self.named is None else self.named[cells])
 
-    def narrowed(self, outcomes: NDArray[np.intp]) -> Mistakes:
-        """The posterior of some outcomes, with all others as one more behind them."""
+    def single(self, outcomes: NDArray[np.intp]) -> Mistakes:
+        """The posterior of one outcome of each cell, with all others as one more behind it."""
         return Mistakes(self.expected, with_rest(self.counts, outcomes), self.weight, outcomes)
+
+    def sums(self, rng: np.random.Generator, items: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Draws of Σ_c items_c q_cj for each outcome j by itself: (n, cells) to (n, outcomes).
+
+        Given a point, cells are independent and the sum has the mean Σ items·E q and the variance Σ items²·Var q. It is
+        drawn from the Gamma that has them: a sum of Gammas is nearly one, and a Dirichlet is Gammas over their sum.
+        """
+        drawn = np.empty((len(items), self.counts.shape[1]))
+        for some, q, s in self._chosen(rng, len(items)):
+            variance = items[some] ** 2 @ (q * (1 - q) / (s + 1)[:, None])
+            drawn[some] = gamma_draws(rng, items[some] @ q, variance)
+        return drawn
+
+    def tallies(self, rng: np.random.Generator, items: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Draws of how many of these items of each cell show each outcome: (n, cells) to (n, outcomes).
+
+        As `sums`, but of whole items: of k of them, Dirichlet-multinomial, the variance is k(k + s) Var q. What it has
+        beyond that of Poisson counts is that of their mean.
+        """
+        drawn = np.empty((len(items), self.counts.shape[1]))
+        for some, q, s in self._chosen(rng, len(items)):
+            k = items[some].astype(float)
+            mean, one = k @ q, q * (1 - q) / (s + 1)[:, None]
+            variance = k**2 @ one + k @ (one * s[:, None])
+            drawn[some] = rng.poisson(gamma_draws(rng, mean, np.maximum(variance - mean, 0.0)))
+        return drawn
+
+    def _chosen(
+        self, rng: np.random.Generator, n: int
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]]:
+        """The points of n draws: the draws of each, its E q, shape (cells, outcomes), and its s, shape (cells,)."""
+        points, total = list(self._points()), self.counts.sum(axis=1)
+        point = rng.choice(len(points), size=n, p=[weight for weight, _, _ in points])
+        for k, (_, kappa, m) in enumerate(points):
+            some = np.flatnonzero(point == k)
+            if len(some):
+                s = kappa + total
+                yield some, (kappa * m + self.counts) / s[:, None], s
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of q, shape (n, cells, outcomes)."""

@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.cells import cell_means
 from fewlabels.errors import InputError
 from fewlabels.learned.classes import ClassBelief
-from fewlabels.learned.items import ItemBelief, LearnedBelief, learn, learn_several, strips
+from fewlabels.learned.items import Factors, ItemBelief, LearnedBelief, learn, learn_several, strips
 from fewlabels.learned.mistakes import expected
 from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.partition import by_columns_alone, items_of, numbered
@@ -28,20 +28,27 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
 
 
-def factors(cells: Cells, *asked: Partition | None) -> list[NDArray[np.int64]]:
-    """What items differ by beyond their confidences: the level of each item, shape (items,), of each factor.
+def factors(cells: Cells, *asked: Partition | None) -> Factors:
+    """What items differ by beyond their confidences.
 
     These are the groups of asking, the groups of the cells, and what else a cell stands for (a predicted class, or a
     bin of confidence). What is put together from the levels of an earlier factor has no effects of its own: so the same
     quantity is the same number by every route.
     """
+    groupings = [groups for groups in (*asked, cells.partition) if groups is not None]
+    candidates: list[tuple[NDArray[Any], bool]] = [(made.group, made.recipe["by"] == "score") for made in groupings]
+    # Where labels show right and wrong, it is only bins of confidence that groups are split by.
+    candidates.append((cells.key[cells.cell], cells.right is None))
     found: list[NDArray[np.int64]] = []
-    all_levels: list[NDArray[Any]] = [groups.group for groups in asked if groups is not None]
-    for levels in (*all_levels, cells.partition.group, cells.key[cells.cell]):
+    bins: list[bool] = []
+    for levels, is_bins in candidates:
         codes = numbered(levels.astype(np.int64))[1]
         if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
             found.append(codes)
-    return found or [np.zeros(len(cells.cell), dtype=np.int64)]
+            bins.append(is_bins)
+    named = [made.recipe for made in groupings if made.recipe["by"] != "whole"]
+    columns = bool(named) and by_columns_alone(named[0])
+    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns)
 
 
 def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
@@ -50,25 +57,18 @@ def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     return len(numbered(fine * count + levels)[0]) == int(fine.max()) + 1
 
 
-def are_columns(cells: Cells, *asked: Partition | None) -> bool:
-    """Whether the first of the factors is groups that are told apart by columns of the pool alone."""
-    recipes = [made.recipe for made in (*asked, cells.partition) if made is not None]
-    some = [recipe for recipe in recipes if recipe.get("by") != "whole"]
-    return bool(some) and by_columns_alone(some[0])
-
-
-def answered_strips(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -> Strips:
+def answered_strips(cells: Cells, factors: Factors) -> Strips:
     """The items of cells sorted by confidence, without those that were not answered; their strip is -1.
 
     In a cell without answers all items are kept: a cell needs a strip, and its share right is set to 0 afterwards.
     """
     if cells.answered is None:
-        return strips(cells.scores, cells.cell, factors, cells.evidence, cells.partition.count, columns=columns)
+        return strips(cells.scores, cells.cell, factors, cells.evidence, cells.partition.count)
     some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
     kept = cells.answered | ~some[cells.cell]
     scores, evidence = (None if one is None else one[kept] for one in (cells.scores, cells.evidence))
     count = None if cells.partition.count is None else cells.partition.count[kept]
-    made = strips(scores, cells.cell[kept], [levels[kept] for levels in factors], evidence, count, columns=columns)
+    made = strips(scores, cells.cell[kept], factors.of(kept), evidence, count)
     strip = np.full(len(kept), -1, dtype=np.int64)
     strip[kept & cells.answered] = made.strip[cells.answered[kept]]
     return replace(made, strip=strip)
@@ -160,7 +160,7 @@ class Rows(NamedTuple):
     answered: NDArray[np.float64] | None = None
 
 
-def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -> Rows:
+def rows_of(cells: Cells, factors: Factors) -> Rows:
     """Make the rows of cells whose outcomes are classes."""
     assert cells.right is not None
     assert cells.mistaken is not None
@@ -168,7 +168,7 @@ def rows_of(cells: Cells, factors: Sequence[NDArray[np.int64]], columns: bool) -
     classes = cells.mistaken.shape[1]
     used, row = numbered(cells.cell.astype(np.int64) * classes + cells.predicted)
     cell, predicted = used // classes, used % classes
-    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count, columns=columns)
+    made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count)
     mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
     answered = None if cells.silent is None else (predicted != cells.silent).astype(float)
     items = items_of(row, len(cell), cells.partition.count)

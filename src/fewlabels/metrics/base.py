@@ -183,9 +183,9 @@ def true_classes(
     wrong = 1 - np.eye(k)
 
     def by_class(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        out = np.zeros((k, len(outcomes)))
-        np.add.at(out, (np.arange(k)[:, None], merged), rows)
-        return out
+        place = np.arange(k)[:, None] * len(outcomes) + merged
+        sums = np.bincount(place.ravel(), rows.ravel(), minlength=k * len(outcomes))
+        return sums.astype(np.float64, copy=False).reshape(k, len(outcomes))
 
     def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         out = by_class(rows)

@@ -70,9 +70,9 @@ class NoisyBelief(LearnedBelief):
         """The belief about some of the cells."""
         return NoisyBelief.of([part.rows(cells) for part in self.parts])  # type: ignore[union-attr]
 
-    def narrowed(self, outcomes: NDArray[np.intp]) -> NoisyBelief:
-        """The belief about some of the outcomes, with all others as one more behind them."""
-        return NoisyBelief.of([part.narrowed(outcomes) for part in self.parts])  # type: ignore[union-attr]
+    def single(self, cells: NDArray[np.intp], outcomes: NDArray[np.intp]) -> NoisyBelief:
+        """The belief about single shares: an outcome of a cell and all its others, for each of several pairs."""
+        return NoisyBelief.of([part.single(cells, outcomes) for part in self.parts])  # type: ignore[union-attr]
 
     def mean(self) -> NDArray[np.float64]:
         """E θ, shape (cells, outcomes)."""
@@ -92,6 +92,15 @@ class NoisyBelief(LearnedBelief):
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of θ, shape (n, cells, outcomes)."""
         return self._mixed(rng, n, "draws")
+
+    @property
+    def averaging(self) -> bool:  # type: ignore[override]
+        """Whether all parts have `averages`."""
+        return all(getattr(part, "averaging", False) for part in self.parts)
+
+    def averages(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        """n draws of the share of each outcome among all items, each by itself, shape (n, outcomes)."""
+        return self._mixed(rng, n, "averages")
 
     def _mixed(self, rng: np.random.Generator, n: int, what: str) -> NDArray[np.float64]:
         """Take as many draws of each part, as nearly as can be, in any order."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from fewlabels.belief import Strata
 from fewlabels.outcomes import Outcomes, no_items
 from fewlabels.policies.step import Queue, anywhere, ask_step
+from fewlabels.rectified import Sample, rectified
 from fewlabels.tasks import Rewards
+from fewlabels.tasks.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.estimates import Believed
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prepared
     from fewlabels.spec import Spec
@@ -46,17 +50,22 @@ class Game:
     Parameters
     ----------
     spec, cells
-        The assessment, and the cells of its metric.
+        The assessment, and the cells of its metric in the groups in which it asks.
     known
         The labels so far.
     pending
         Items that are asked for and not answered, shape (pending,): they are answered first.
+    drawn, everything
+        The items asked for so far, and the cells of all items as one group, where the number over all items is held
+        against those that were drawn at random from all; else None.
     """
 
     spec: Spec
     cells: Cells
     known: Outcomes
     pending: NDArray[np.int64] = field(default_factory=no_items)
+    drawn: Sample | None = None
+    everything: Cells | None = None
 
     @cached_property
     def prior(self) -> Prepared:
@@ -99,20 +108,18 @@ class Game:
         run.tell(np.concatenate([self.pending, np.flatnonzero(self.free.room)]))
         return run.belief()
 
-    def play(
-        self, world: World, rng: np.random.Generator, most: int, at: Sequence[int] = ()
-    ) -> Iterator[tuple[int, Belief]]:
-        """Ask until there are `most` labels in all or no items; yields label count and belief now and at every look.
+    def play(self, world: World, rng: np.random.Generator, most: int, at: Sequence[int] = ()) -> Iterator[Look]:
+        """Ask until there are `most` labels in all or no items; yields what is known now and at every look.
 
         There is a look at each of the label counts `at`, and after every step, later at every twelfth label more.
         """
         run = _Run(self, world)
         belief = run.belief()
-        yield run.labels, belief
+        yield run.look(belief)
         if len(self.pending):
             run.tell(self.pending.tolist())
             belief = run.belief()
-            yield run.labels, belief
+            yield run.look(belief)
         last = max(at, default=most)
         while run.labels < most and run.free.room.any():
             beyond = run.labels >= last
@@ -121,7 +128,38 @@ class Game:
             while run.labels < goal and run.free.room.any():
                 run.ask_round(belief, goal, rng, beyond=beyond)
                 belief = run.belief()
-            yield run.labels, belief
+            yield run.look(belief)
+
+    def snapshot(self, look: Look, rng: np.random.Generator, draws: int) -> Snapshot:
+        """The main numbers at a look, as the assessment shows them."""
+        task, drawn = self.spec.task, look.drawn
+        if drawn is None:
+            return Snapshot(task, self.cells, look.belief, rng, draws)
+
+        def everything() -> tuple[Believed, Cells]:
+            """The belief about all items, held against those that were drawn at random from them."""
+            cells = self.everything
+            assert cells is not None
+            together = Strata(look.belief, np.zeros(len(self.cells), dtype=np.int64), cells.size)
+            return rectified(together, cells.scores, drawn, rng, cells.partition.count, draws), cells
+
+        if self.spec.strips:  # readers see one group of all items
+            belief, cells = everything()
+            return Snapshot(task, cells, cast("Belief", belief), rng, draws)
+        return Snapshot(task, self.cells, look.belief, rng, draws, everything)
+
+    def truth(self, world: World) -> NDArray[np.float64]:
+        """The true values of the groups that readers see."""
+        values = world.value(self.spec.task.metric, self.cells, self.spec.target)
+        return np.atleast_1d(self.cells.partition.shares @ values) if self.spec.strips else values
+
+
+class Look(NamedTuple):
+    """What is known at one time of a game: how many labels, the belief, and how the items were drawn (or None)."""
+
+    labels: int
+    belief: Belief
+    drawn: Sample | None
 
 
 class _Run:
@@ -131,6 +169,8 @@ class _Run:
         self._game, self._world = game, world
         self.free = game.free.copy()
         self._asked: NDArray[np.int64] = game.known.items
+        # Items in the order in which they were asked for, pending ones too, and whether each was drawn from all.
+        self._drawn = [] if game.drawn is None else [(game.drawn.items, game.drawn.anchor)]
 
     @property
     def labels(self) -> int:
@@ -140,9 +180,21 @@ class _Run:
         self._asked = np.concatenate([self._asked, np.asarray(items, dtype=np.int64)])
 
     def belief(self) -> Belief:
+        return self._game.prior.belief(self._world.outcomes(self._game.cells, self._told))
+
+    def look(self, belief: Belief) -> Look:
+        if not self._drawn:
+            return Look(self.labels, belief, None)
+        items, anchor = (np.concatenate(parts) for parts in zip(*self._drawn, strict=True))
+        right = np.full(len(self._world.is_right), np.nan)
+        right[self._told] = self._world.is_right[self._told]
+        return Look(self.labels, belief, Sample(items, right[items], anchor))
+
+    @property
+    def _told(self) -> NDArray[np.int64]:
+        """The items whose label tells something."""
         heard = self._world.heard
-        told = self._asked if heard is None else self._asked[heard[self._asked]]
-        return self._game.prior.belief(self._world.outcomes(self._game.cells, told))
+        return self._asked if heard is None else self._asked[heard[self._asked]]
 
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator, *, beyond: bool) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""
@@ -152,6 +204,7 @@ class _Run:
         steps = -(-wanted // (spec.task.plays * times))
         rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64), kept={})
         chosen: list[int] = []
+        random: list[bool] = []
         while len(chosen) < wanted:
             anchor = spec.anchor > 0 and rng.random() < spec.anchor
             items = ask_step(spec.policy, rewards, self.free, rng, wanted - len(chosen), best_first=True, anchor=anchor)
@@ -161,8 +214,11 @@ class _Run:
                 more = min((times - 1) * len(items), wanted - len(chosen) - len(items))
                 items += self._more(items, more, rng, anchor=anchor)
             chosen += items
+            random += [anchor] * len(items)
             np.add.at(rewards.waiting, cells.cell[items], 1)
         self.tell(chosen)
+        if self._drawn:
+            self._drawn.append((np.array(chosen, dtype=np.int64), np.array(random, dtype=bool)))
 
     def _more(self, items: Sequence[int], count: int, rng: np.random.Generator, *, anchor: bool) -> list[int]:
         """More items in the groups of these; after an anchor, from all that are free."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.checks import number_in, whole_number
+from fewlabels.checks import number_in, of_kind, whole_number
 from fewlabels.errors import InputError, SpecError
+from fewlabels.labelling.askers import Asker
 from fewlabels.metrics import Accuracy
+from fewlabels.named import groups_from
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
@@ -18,22 +21,24 @@ from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual
 from fewlabels.planning.words import alike, buys, never, recommendation, rounded, several, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
-from fewlabels.policies.anchors import default_anchor
+from fewlabels.policies.anchors import default_anchor, default_strips
+from fewlabels.pool import Pool
 from fewlabels.priors import Learned, Prior
+from fewlabels.rectified import Sample
 from fewlabels.spec import Spec, to_json
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
-from fewlabels.tasks.snapshot import LEVEL, Snapshot
+from fewlabels.tasks.snapshot import LEVEL
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from fewlabels.belief import Target
     from fewlabels.partition import Partition
     from fewlabels.planning.worlds import World
-    from fewlabels.pool import Pool
+    from fewlabels.tasks.snapshot import Snapshot
 
 # Draws at a look, and the worlds that are played: fewer where one draw has many numbers.
 _DRAWS = 300
@@ -117,7 +122,7 @@ class _Course:
 
 def plan(
     pool: Pool,
-    groups: Partition | None = None,
+    groups: Partition | str | None = None,
     *,
     task: Task | None = None,
     prior: Prior | None = None,
@@ -167,17 +172,17 @@ def plan(
     >>> made.table["labels"], made.recommended is not None
     ([20, 80], True)
     """
+    of_kind(pool, Pool, "The 'pool' of plan()")
     task, prior = task or Estimate(Accuracy()), prior or Learned()
+    groups = None if groups is None else groups_from(groups, pool)
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
     if len(partition.group) != pool.rows:
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
-    cells = spec.cells(pool, partition)
-    if policy is None and not task.of_models:
-        spec = replace(spec, anchor=default_anchor(task, prior, spec.policy, cells))
-    game = Game(spec, cells, Outcomes.none(cells))
+    game = _game(spec, pool, partition, usual=policy is None)
+    spec, cells = game.spec, game.cells
     at = _budgets(budgets, spec.stop, game.open)
     source = worlds or Learned()
     source.check(cells)
@@ -203,6 +208,19 @@ def plan(
     return replace(made, words=f"{made.words} {note}", table=made.table.with_settings(labels_right=1 - wrong))
 
 
+def _game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
+    """The assessment before its first label; `usual` is whether it asks as it does where nobody names a policy."""
+    cells, task = spec.cells(pool, partition), spec.task
+    if usual and not task.of_models:
+        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, spec.prior, cells))
+        cells = spec.cells(pool, spec.asking(pool, partition))
+        spec = replace(spec, anchor=default_anchor(task, spec.prior, spec.policy, cells))
+    one_share = task.averages and task.metric.marginal and cells.right is None
+    if not (one_share and spec.prior.uses_items and Asker(spec, pool).steers):
+        return Game(spec, cells, Outcomes.none(cells))
+    return Game(spec, cells, Outcomes.none(cells), drawn=Sample.none(), everything=spec.cells(pool, whole(pool)))
+
+
 def runs_of_plan(game: Game) -> int:
     """The number of worlds that take some seconds: fewer for many groups, and for a prior that is fitted."""
     return int(np.clip(_WORK // (game.prior.blank().numbers + 20), _FEWEST, _MOST))
@@ -217,6 +235,8 @@ def _check(expect: float | None, labels_right: float | None) -> None:
 
 def _budgets(given: Iterable[int], stop: Stop, room: int) -> list[int]:
     """Label counts, ascending, none above the number of items; the budget of the rule is one of them."""
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise InputError(f"The 'budgets' of plan() are a list, such as [50, 200]. Got {given!r} instead.")
     counts = [*given, *([] if stop.labels is None else [stop.labels])]
     counts = [whole_number(count, "Each of the 'budgets' of plan()") for count in counts]
     if not counts:
@@ -228,19 +248,19 @@ def _budgets(given: Iterable[int], stop: Stop, room: int) -> list[int]:
 
 def _course(game: Game, world: World, goal: Stop, budgets: Sequence[int], rng: np.random.Generator) -> _Course:
     """Play one world."""
-    spec, cells = game.spec, game.cells
-    truth = world.value(spec.task.metric, cells, spec.target)
+    cells = game.cells
+    truth = game.truth(world)
     watch, met = Watch(game, goal), None
     at: list[dict[str, float]] = []
     farthest = budgets[-1] if watch.is_vain(world, rng) else min(_FARTHER * budgets[-1], game.open)
-    for labels, belief in game.play(world, rng, farthest, budgets):
+    for look in game.play(world, rng, farthest, budgets):
         snapshot = None
-        if labels in budgets:
-            snapshot = Snapshot(spec.task, cells, belief, rng, sharp(belief, _DRAWS))
+        if look.labels in budgets:
+            snapshot = game.snapshot(look, rng, sharp(look.belief, _DRAWS))
             at.append(_numbers(snapshot, truth))
         if met is None:
-            met = watch.met(labels, belief, rng, snapshot)
-        if labels >= budgets[-1] and met is not None:
+            met = watch.met(look, rng, snapshot)
+        if look.labels >= budgets[-1] and met is not None:
             break
     if met is None:
         return _Course(at, np.inf, np.nan, np.nan, world.right(cells))

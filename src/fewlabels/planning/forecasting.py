@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.checks import whole_number
+from fewlabels.assessment import Assessment
+from fewlabels.checks import of_kind, whole_number
+from fewlabels.partition import whole
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import Doubtful, heard
 from fewlabels.planning.thinned import thinned
@@ -21,7 +23,6 @@ from fewlabels.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fewlabels.assessment import Assessment
     from fewlabels.planning.worlds import World
     from fewlabels.priors import Prepared, Prior
     from fewlabels.spec import Spec
@@ -127,7 +128,8 @@ def forecast(
     >>> print(forecast(audit, runs=20).words)
     Probably ... more labels until the interval of the average is at most 10 points wide (80%: ... to ...).
     """
-    game = _game(audit, task)
+    of_kind(audit, Assessment, "The first argument of forecast()")
+    game = game_of(audit, task)
     doubtful = Doubtful.of(audit, game) if audit.spec.noisy else None
     game = game if doubtful is None else doubtful.game
     goal, is_set, now = _goal(audit, game, stop, seed, doubtful)
@@ -173,20 +175,22 @@ def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Ge
         return np.inf
     looks = game.play(world, rng, most)
     next(looks)  # the belief now, which is known
-    for labels, belief in looks:
-        met = watch.met(labels, belief, rng)
+    for look in looks:
+        met = watch.met(look, rng)
         if met is not None:
             return met.labels
     return np.inf
 
 
-def _game(audit: Assessment, task: Task | None) -> Game:
-    """The assessment as it is now."""
+def game_of(audit: Assessment, task: Task | None = None) -> Game:
+    """The assessment as it is now, to be played on; with another question if a task is given."""
     spec, pool = audit.spec, audit.pool
-    spec = spec if task is None else replace(spec, task=task, stop=Stop())
-    cells = spec.cells(pool, audit.groups)
+    spec = spec if task is None else replace(spec, task=task, stop=Stop(), strips=0)
+    cells = spec.cells(pool, spec.asking(pool, audit.groups))
     known = spec.task.metric.outcomes(pool, cells, *audit.labelled_items())
-    return Game(spec, cells, known, pool.positions(audit.pending()))
+    drawn = audit.drawn_from_all() if task is None else None
+    everything = None if drawn is None else spec.cells(pool, whole(pool))
+    return Game(spec, cells, known, pool.positions(audit.pending()), drawn, everything)
 
 
 def _prepared(prior: Prior, game: Game) -> Prepared:
@@ -199,12 +203,15 @@ def _goal(
     audit: Assessment, game: Game, stop: Stop | None, seed: int, doubtful: Doubtful | None
 ) -> tuple[Stop, bool, Standing]:
     """The rule, whether it was set, and the progress towards it."""
-    task, rule = game.spec.task, audit.spec.stop if stop is None else stop
+    own, rule = game.spec.task == audit.spec.task, audit.spec.stop if stop is None else stop
+    task = game.spec.task
     rule.check(task)
     if stop is None and rule.rules:
         return rule, True, audit.standing()
 
     def at(goal: Stop) -> Standing:
+        if own:
+            return audit.standing(stop=goal, draws=_DRAWS)
         belief = game.prior.belief(game.known) if doubtful is None else doubtful.belief
         return standing(goal, task, belief, game.cells, lambda: generator(seed, 0), draws=_DRAWS)
 

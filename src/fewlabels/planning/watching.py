@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.stopping import Stop, is_reached, wanted_by
-from fewlabels.tasks.snapshot import Snapshot
+from fewlabels.tasks.snapshot import Snapshot, promised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fewlabels.belief import Belief
-    from fewlabels.planning.asking import Game
+    from fewlabels.planning.asking import Game, Look
     from fewlabels.planning.worlds import World
     from fewlabels.stopping import Standing
     from fewlabels.tasks import Task
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Draws at a look, and where a rule may be met; fewer, to the last number, where a draw has many numbers. From
 # 200 draws a width has a standard error of 5%, and it takes a tenth more or fewer labels to reach.
 _QUICK, _SHARP, _NUMBERS, _FEWEST = 60, 1_000, 2**20, 200
-# The target widths if no rule is set, in parts of the range of the metric.
 _LEAST = 1e-9
+# The target widths if no rule is set, in parts of the range of the metric.
 _WIDTHS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
@@ -68,18 +68,19 @@ class Watch:
         self._labels = labels
         self._last = {} if now is None else {rule.rule: rule.now for rule in now.rules}
 
-    def met(self, labels: int, belief: Belief, rng: np.random.Generator, known: Snapshot | None = None) -> Met | None:
+    def met(self, look: Look, rng: np.random.Generator, known: Snapshot | None = None) -> Met | None:
         """The rule that is met first, if one is at this look; the label count is interpolated between two looks.
 
         `known` is a snapshot of the same belief that was made for something else.
         """
-        is_sharp = known is not None and known.draws >= sharp(belief)
-        snapshot = known if is_sharp else Snapshot(self._game.spec.task, self._game.cells, belief, rng, _QUICK)
+        labels, most = look.labels, sharp(look.belief)
+        is_sharp = known is not None and known.draws >= most
+        snapshot = known if is_sharp else self._game.snapshot(look, rng, _QUICK)
         assert snapshot is not None
         now = self._read(snapshot)
         if not is_sharp and any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items()):
             # Few draws find 0.95 where it is 0.94 too often, and many looks make many chances for it.
-            snapshot = Snapshot(self._game.spec.task, self._game.cells, belief, rng, sharp(belief))
+            snapshot = self._game.snapshot(look, rng, most)
             now = self._read(snapshot)
         reached = [
             Met(self._crossing(name, now[name], wanted, labels), name, snapshot)
@@ -101,8 +102,10 @@ class Watch:
         return not any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items())
 
     def _read(self, snapshot: Snapshot) -> dict[str, float]:
-        prefix = "promised_" if self._guarantee else ""
-        return {name: float(getattr(snapshot, prefix + name)) for name in self._rules}
+        """What each rule is about, in the numbers of this snapshot; with a guarantee, those that hold at every look."""
+        if self._guarantee:
+            return {name: promised(name, snapshot.task, snapshot.belief, snapshot.cells) for name in self._rules}
+        return {name: float(getattr(snapshot, name)) for name in self._rules}
 
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
         """The label count at which the value wanted was crossed between the last look and this one.

@@ -22,8 +22,8 @@ _AIMS = {
     "overall": "the interval of the average is at most {} wide",
 }
 ONLY_THESE = (
-    "The numbers are about items like these. If only exactly these items matter, begin with --target pool: then labels "
-    "of all of them make every number exact."
+    "The numbers are about items like these. If only exactly these items matter, begin with the target 'pool': then "
+    "labels of all of them make every number exact."
 )
 """What to do where all items are not enough."""
 HOPEFUL = "Labels may be wrong here, and second votes are not counted: it can take twice as many, or more."

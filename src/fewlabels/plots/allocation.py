@@ -63,15 +63,16 @@ class Allocation(Plot):
         ]
         # A comparison never asks in other groups.
         rows = [row for row in rows if reading.pair is None or row.group in reading.pair or row.labelled]
-        return cls(total, tuple(sorted(rows, key=lambda row: (-row.labelled, -row.n))))
+        rows.sort(key=lambda row: (-row.labelled, -row.n))
+        return cls(total, tuple(rows), noun=reading.noun)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
         asked = sum(row.labelled > 0 for row in self.rows)
         return (
-            f"{counted(self.labels, 'label')} in {asked:,} of {counted(len(self.rows), 'group')}. The stroke marks the "
-            "average for a random sample of the same size. A bar that goes beyond it is a group whose labels were "
-            "worth more to the question."
+            f"{counted(self.labels, 'label')} in {asked:,} of {counted(len(self.rows), self.noun)}. The stroke marks "
+            "the average for a random sample of that size. Where a bar goes beyond it, labels were worth more to the "
+            "question."
         )
 
     def finding(self) -> str:

@@ -81,17 +81,19 @@ class Chances(Plot):
             rows = [Chance(name, row["labelled"], row["chance"]) for name, row in reading.ranked.items()]
             end = f"the {task.sought} {metric}"
             end = f"is among the {task.plays} with {end}" if task.plays > 1 else f"has {end}"
-            return cls((_side(end, rows),), reading.found)
+            return cls((_side(end, rows),), reading.found, noun=reading.noun)
         sides = tuple(
             _side(f"has the {word} {metric}", _extreme(reading, sign))
             for word, sign in (("lowest", 1), ("highest", -1))
         )
-        return cls(sides if not reading.measure.high_is_bad else sides[::-1], ())
+        return cls(sides if not reading.measure.high_is_bad else sides[::-1], (), noun=reading.noun)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
         return (
-            "The probability, given the labels so far, that a group " + " or ".join(s.end for s in self.sides) + ". "
+            f"The probability, given the labels so far, that a {self.noun} "
+            + " or ".join(s.end for s in self.sides)
+            + ". "
             "A long bar is a high chance; many short bars mean that the labels do not show it yet."
         )
 
@@ -118,7 +120,7 @@ class Chances(Plot):
         if rest:
             total, most = sum(row.chance for row in rest), probability(rest[0].chance)
             most = most if rest[0].chance < 0.01 else f"at most {most}"
-            tip = f"{counted(len(rest), 'other group')}: {most} each, {total:.2f} of them expected"
+            tip = f"{counted(len(rest), f'other {self.noun}')}: {most} each, {total:.2f} of them expected"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
         x = replace(axis, label=f"probability that it {side.end}")
         few = any(entry.tone == "muted" for entry in entries)

@@ -80,7 +80,8 @@ class Curve(Plot):
         """Read the log again in up to 32 parts."""
         moments = replay(reading)
         words = (
-            "What was known after each number of labels, from the log. Where a line is flat, more labels bought little."
+            "What was known after each number of labels, from the log. Where a line is flat, more labels bought "
+            f"little. A band is the {chosen(reading.level)} range."
         )
         return cls(tuple(_charts(reading, moments)), words)
 
@@ -145,12 +146,12 @@ def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
     if complete and (compares or reading.is_grounded):
         what = "difference" if compares else "average"
         mean, low, high = zip(*((m.mean or 0.0, m.low or 0.0, m.high or 0.0) for m in moments), strict=True)
-        words = f"{what} of the {name}, with {chosen(reading.level)} interval"
+        words = f"{what}, with its {chosen(reading.level)} range" if compares else f"average {name}"
         yield Chart(words, share=share, full=False, traces=(Trace(what, labels, mean, low, high),))
     if not compares:
         error = Trace("error", labels, tuple(m.error for m in moments))
-        what = "a row" if reading.audit.spec.task.metric.vector else "a group"
-        words = f"expected error of {what}: {name}, weighted by size"
+        what = "row" if reading.audit.spec.task.metric.vector else reading.noun
+        words = f"expected error of a {what}, weighted by size"
         yield Chart(words, share=share, full=False, traces=(error,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.plots.drawing.picture import Box, Key, Picture, scale
+from fewlabels.plots.drawing.picture import Box, Key, Picture, in_points, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
 from fewlabels.tasks.compare import REGIONS
@@ -105,8 +105,8 @@ class Differences(Plot):
         """Draw a row for all items and for each group, over the rope."""
         ends = [end for row in self.rows for end in (row.low, row.high)]
         low, high = min(*ends, -1.4 * self.rope, 0.0), max(*ends, 1.4 * self.rope, 0.0)
-        label = f"right more often: {shortened(self.a, 30)} − {shortened(self.b, 30)}"
-        x = scale(low, high, share=True, label=label, within=(-1.0, 1.0))
+        label = f"share right: {shortened(self.a, 30)} − {shortened(self.b, 30)}, points"
+        x = in_points(scale(low, high, share=True, label=label, within=(-1.0, 1.0)))
         keys = [Key(f"{shortened(self.a, 24)} is better", "accent"), Key("not clear, or no difference", "muted")]
         keys.append(Key(f"{shortened(self.b, 24)} is better"))
         panel = rows_panel([self._entry(row) for row in self.rows], x, keys=tuple(keys), rules=[(0.0, "no difference")])

@@ -75,21 +75,20 @@ class Forest(Plot):
         named = reading.found
         first = ordered(rows, named, highest=task.leading == "highest")
         end = f"{task.leading} {reading.measure.name}"
-        return cls(reading.measure, end, reading.level, first, named, reading.found_words, average)
+        means = reading.found_words
+        return cls(reading.measure, end, reading.level, first, named, means, average, noun=reading.noun)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
         thin = sum(row.thin and row.mean is not None for row in self.rows)
         empty = sum(row.mean is None for row in self.rows)
-        words = f"Each line contains the {self.measure.name} of a group with probability {chosen(self.level)}; "
-        words += "the dot is its mean."
-        words += (
-            f" {counted(thin, 'hollow dot')}: hardly any labels of {'its' if thin == 1 else 'their'} own."
-            if thin
-            else ""
-        )
-        words += " The dashed line is the average of the groups, weighted by size." if self._has_average else ""
-        return words + (f" {counted(empty, 'group')} without items." if empty else "")
+        line = f"Each line is the {chosen(self.level)} range of a {self.noun}" if len(self.rows) > 1 else ""
+        words = f"{line or f'The line is the {chosen(self.level)} range'}; the dot is the best guess."
+        if thin:
+            which = f"s: the {counted(thin, self.noun)} with hardly any labels of their own."
+            words += f" Hollow dot{which if thin > 1 else f': a {self.noun} with hardly any labels of its own.'}"
+        words += f" The dashed line is the average of the {self.nouns}, weighted by size." if self._has_average else ""
+        return words + (f" {counted(empty, self.noun)} without items." if empty else "")
 
     def finding(self) -> str:
         """The groups that were found; otherwise the lowest and the highest best guess, of groups with labels."""
@@ -102,8 +101,11 @@ class Forest(Plot):
         if len(known) < 2:
             return self.title
         style, ((low, first), *_, (high, last)) = self._style, known
-        begin = f"Best guesses of {self.measure.name} run from {style.value(low)} ({shortened(first, 40)})"
-        return f"{begin} to {style.value(high)} ({shortened(last, 40)})"
+        begin = f"Best guesses of {self.measure.name} run"
+        if len(known) < sum(row.mean is not None for row in self.rows):
+            begin = f"In the {counted(len(known), self.noun)} with enough labels, {self.measure.name} runs"
+        ends = f"from {style.value(low)} ({shortened(first, 40)}) to {style.value(high)} ({shortened(last, 40)})"
+        return f"{begin} {ends}"
 
     def _found(self, found: Sequence[Row]) -> str:
         """The groups that were found with their best guesses, beside the average."""
@@ -145,7 +147,7 @@ class Forest(Plot):
     def _keys(self) -> tuple[Key, ...]:
         named = len(self.named)
         keys = [Key(self.means, "accent")] if named else []
-        keys += [Key("other groups")] if named else []
+        keys += [Key(f"other {self.nouns}")] if named else []
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
         keys += [Key("average", "muted", "dash")] if self._has_average else []
         return tuple(keys)

@@ -112,7 +112,9 @@ class Models(Plot):
 
     def picture(self) -> Picture:
         """Draw a row for each model."""
-        x = scale(min(row.low for row in self.rows), max(row.high for row in self.rows), share=True, label="right")
+        x = scale(
+            min(row.low for row in self.rows), max(row.high for row in self.rows), share=True, label="share right"
+        )
         keys = (
             Key("the best so far", "accent"),
             Key("other models"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from fewlabels.errors import SpecError
 from fewlabels.findings.reading import Reading
+from fewlabels.wording import plural
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
@@ -33,6 +34,13 @@ class Plot(ABC):
     """Whether it is about several models; the others are about groups of one."""
     about: ClassVar[tuple[type[Metric], ...]] = ()
     """The metrics whose questions it helps to answer; all if none is named."""
+    noun: str = field(default="group", kw_only=True)
+    """The word for a group: "class" if the groups are the predicted classes."""
+
+    @property
+    def nouns(self) -> str:
+        """The word for several groups."""
+        return plural(self.noun)
 
     @classmethod
     @abstractmethod

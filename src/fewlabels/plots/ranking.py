@@ -79,13 +79,13 @@ class Ranking(Plot):
         end = f"{task.leading} {reading.measure.name}"
         first = set(named)
         rows.sort(key=lambda row: (row.rank, row.group not in first))
-        return cls(end, reading.level, tuple(rows), named, reading.found_words)
+        return cls(end, reading.level, tuple(rows), named, reading.found_words, noun=reading.noun)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
         return (
-            f"Rank 1 has the {self.end}. Each line contains the rank of a group with probability {chosen(self.level)}. "
-            "Groups whose lines overlap cannot be told apart yet."
+            f"Rank 1 has the {self.end}. Each line is the {chosen(self.level)} range of a {self.noun}. "
+            f"{self.nouns.capitalize()} whose lines overlap cannot be told apart yet."
         )
 
     def finding(self) -> str:
@@ -94,8 +94,8 @@ class Ranking(Plot):
         if first is None or first is not self.rows[0]:
             return self.title
         low, high = round(first.low), round(first.high)
-        place = f"place {low}" if low == high else f"a place from {low} to {high}"
-        return f"{shortened(first.group, 40)} has {place} of {len(self.rows):,}, counted from the {self.end}"
+        place = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
+        return f"{shortened(first.group, 40)} ranks {place} of {len(self.rows):,} by {self.end}"
 
     def picture(self) -> Picture:
         """Draw a row for each group."""
@@ -105,7 +105,7 @@ class Ranking(Plot):
         x = replace(axis, low=0.5, high=len(self.rows) + 0.5, ticks=ticks)
         entries = [self._entry(row) for row in self.rows]
         keys = [Key(self.means, "accent")] if self.named else []
-        keys += [Key("other groups")] if self.named else []
+        keys += [Key(f"other {self.nouns}")] if self.named else []
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in self.rows) else []
         return Picture((rows_panel(entries, x, keys=tuple(keys)),))
 

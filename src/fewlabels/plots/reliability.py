@@ -99,7 +99,8 @@ class Reliability(Plot):
             if not b.low <= b.confidence <= b.high
         ]
         if not off:
-            return self.title
+            known = any(b.n and not b.thin for b in self.bins)
+            return "No clear gap between confidence and accuracy" if known else self.title
         _, claimed, mean, low, high = max(off)
         return f"Where it claims {percent(claimed)}, it is right in {Style(share=True).spread(mean, low, high)}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.plots.drawing.densities import curve_panel, density
-from fewlabels.plots.drawing.picture import Box, Key, Line, Picture
+from fewlabels.plots.drawing.picture import Box, Key, Line, Picture, in_points
 from fewlabels.plots.plot import Plot
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.wording import Style, chosen, probability, shortened
@@ -120,6 +120,5 @@ class Rope(Plot):
             holds=(-reach, reach),
         )
         if share:  # a difference between shares is in points
-            ticks = tuple(replace(tick, text=tick.text.removesuffix("%")) for tick in panel.x.ticks)
-            panel = replace(panel, x=replace(panel.x, ticks=ticks))
+            panel = replace(panel, x=in_points(panel.x))
         return Picture((panel,))

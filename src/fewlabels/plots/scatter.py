@@ -74,14 +74,15 @@ class Scatter(Plot):
                 ends = (right["low"], right["high"])
                 thin = is_vague(right["labelled"], right["n"], audit.spec.target, ends, reading.level)
                 rows.append(Both(right["group"], right["n"], right["labelled"], first, second, thin))
-        return cls(reading.level, tuple(sorted(rows, key=lambda row: row.accuracy[0])))
+        rows.sort(key=lambda row: row.accuracy[0])
+        return cls(reading.level, tuple(rows), noun=reading.noun)
 
     def caption(self) -> str:
         """Explain how to read the plot."""
         return (
-            "Each point is a group. Points further right are more accurate, and points further up have confidences "
-            "that are less reliable. The lines through a point contain each value with probability "
-            f"{chosen(self.level)}. The least accurate groups are orange."
+            f"Each point is a {self.noun}. Points further right are more accurate, and points further up have "
+            "confidences that are less reliable. The lines through a point contain each value with probability "
+            f"{chosen(self.level)}. The least accurate {self.nouns} are orange."
         )
 
     def finding(self) -> str:
@@ -105,10 +106,10 @@ class Scatter(Plot):
         marks: list[Mark] = [self._point(row) for row in reversed(others)]
         if crowd:
             dots = tuple((row.accuracy[0], row.error[0]) for row in others)
-            marks = [Cloud(dots, f"{counted(len(others), 'other group')}, each at its best guess")]
+            marks = [Cloud(dots, f"{counted(len(others), f'other {self.noun}')}, each at its best guess")]
         marks += [self._point(row, worst=True) for row in worst]
         marks += self._names(worst, y)
-        keys = [Key("least accurate groups", "accent"), Key("others")]
+        keys = [Key(f"least accurate {self.nouns}", "accent"), Key("others")]
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in full) else []
         return Picture((Panel(x, y, tuple(marks), height=360, keys=tuple(keys)),))
 
@@ -130,5 +131,5 @@ class Scatter(Plot):
             height = row.error[0] / (y.high - y.low)
             if all(abs(height - other) > 0.07 for other in taken):
                 taken.append(height)
-                notes.append(Note(row.accuracy[0], row.error[0], row.group, "above", tip=row.group))
+                notes.append(Note(row.accuracy[0], row.error[0], row.group, "corner", tip=row.group))
         return notes

@@ -85,10 +85,12 @@ class Verdicts(Plot):
     def read(cls, reading: Reading) -> Self:
         """Read the answer."""
         metric = reading.audit.spec.task.metric
-        return cls.of_table(reading.answer.table, metric.name, metric.in_percent, reading.right)
+        return cls.of_table(reading.answer.table, metric.name, metric.in_percent, reading.right, reading.noun)
 
     @classmethod
-    def of_table(cls, table: Table, measure: str, share: bool, right: Mapping[str, int] | None = None) -> Self:
+    def of_table(
+        cls, table: Table, measure: str, share: bool, right: Mapping[str, int] | None = None, noun: str = "group"
+    ) -> Self:
         """Read the table of a verdict; the labels that are right are taken from it if it has them."""
         settings = table.settings
         return cls(
@@ -99,21 +101,24 @@ class Verdicts(Plot):
             settings["level"],
             settings["guarantee"],
             tuple(_judged(row, right) for row in table.rows()),
+            noun=noun,
         )
 
     def caption(self) -> str:
         """Explain how to read the plot."""
         side = "at least" if self.at_least else "at most"
-        holds = f"with probability {chosen(self.level)}" + (", however often you look" if self.guarantee else "")
-        words = f"Each line contains the {self.measure} of a group {holds}; the mark is its estimate. "
+        holds = ", valid however often you look" if self.guarantee else ""
+        words = f"Each line is the {chosen(self.level)} range of a {self.noun}{holds}; the mark is the best guess. "
         words += f"The dashed line is what must be reached: {side} {self._style.stated(self.line)}. "
-        return f"{words}{self.finding()}."
+        return words.rstrip()
 
     def finding(self) -> str:
         """How many groups pass, fail and are open."""
         counts = [(kind, sum(row.verdict == kind for row in self.rows)) for kind in SHORT]
-        said = ", ".join(f"{counted(n, 'group')} {_verb(kind, n)}" for kind, n in counts if n)
-        return said or self.title
+        shown = [(kind, n) for kind, n in counts if n]
+        # The noun stands once: "1 class fails, 9 are open".
+        said = [f"{f'{n:,}' if i else counted(n, self.noun)} {_verb(kind, n)}" for i, (kind, n) in enumerate(shown)]
+        return ", ".join(said) or self.title
 
     def picture(self) -> Picture:
         """Draw a row for each group, and the line."""

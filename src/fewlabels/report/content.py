@@ -165,6 +165,7 @@ def read(
     """
     check_level(level)
     reading = Reading(audit, level, draws)
+    audit = reading.audit
     finding = found_in(reading)
     labels = count_labels(audit, reading.history)
     more = more_labels(audit, draws, foresee=foresee, progress=progress)

@@ -16,7 +16,7 @@ from fewlabels.findings.classes import readable_averages, readable_classes
 from fewlabels.findings.evidence import HEADINGS
 from fewlabels.findings.fairness import readable_fairness
 from fewlabels.findings.groups import place
-from fewlabels.findings.judges import in_words, judge_rows
+from fewlabels.findings.judges import in_words, judge_sheet
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.plots.verdicts import Verdicts
@@ -76,7 +76,7 @@ def html(report: Report) -> str:
         settings=settings(report),
         **_drawings(report),
         judges=in_words(report.judges),
-        judge_rows=judge_rows(report.judges) if len(report.judges) else (),
+        judge_rows=judge_sheet(report.judges) if len(report.judges) else (),
         fold=FOLD,
         version=report.version,
         css=Markup(style),  # noqa: S704  (a file of the package)

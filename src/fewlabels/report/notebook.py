@@ -23,5 +23,5 @@ def notebook(audit: Assessment) -> str:
     finding = find(audit)
     sentences = [finding.headline, finding.basis, *finding.doubts]
     paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
-    table = readable(finding.estimates, finding.task)._repr_html_()
+    table = readable(finding.table, finding.task)._repr_html_()
     return f"<p><b>{escape(finding.name)}</b>: {escape(finding.question)}</p>{paragraphs}{table}"

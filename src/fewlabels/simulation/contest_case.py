@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import SpecError
+from fewlabels.errors import Argument, SpecError
 from fewlabels.tasks import CompareModels
 from fewlabels.tasks.models import surest, surest_best
 
@@ -51,7 +51,11 @@ class Contest:
         groups = self.cells.groups
         assert groups is not None
         if len(np.unique(groups.group[pick])) < (groups.sizes > 0).sum():
-            raise SpecError("some groups have no items among those drawn. Use more --items, or fewer groups.")
+            raise SpecError(
+                "some groups have no items among those drawn. Draw more, with ",
+                Argument("items"),
+                ", or use fewer groups.",
+            )
         return Contest(self.task, self.cells.some(pick), self.true[pick])
 
     @property

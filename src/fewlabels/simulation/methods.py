@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.checks import number_in
-from fewlabels.errors import InputError, SpecError
+from fewlabels.errors import InputError, SpecError, described
 from fewlabels.parts import build, listed, registered
 from fewlabels.policies.anchors import ANCHOR
 
@@ -71,16 +71,21 @@ def _anchor(name: str, word: str) -> float:
 def methods_from(given: Sequence[str | Method] | str) -> tuple[Method, ...]:
     """Methods from names (a list, or a text with commas) and methods; each name once."""
     listed = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else list(given)
-    made = tuple(
-        method(name_or_method.strip()) if isinstance(name_or_method, str) else name_or_method
-        for name_or_method in listed
-    )
+    made = tuple(_method(name_or_method) for name_or_method in listed)
     names = [name_or_method.name for name_or_method in made]
     if not names:
         raise SpecError(f"no method was named. {_known()}")
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:
         raise SpecError(f"the method {twice[0]!r} is named twice. Name each once.")
     return made
+
+
+def _method(given: object) -> Method:
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, str):
+        return method(given.strip())
+    raise SpecError(f"a method is a name such as 'learned+thompson', or a Method. Got {described(given)}. {_known()}")
 
 
 def _part(name: str, family: Literal["prior", "policy"], word: str) -> Any:

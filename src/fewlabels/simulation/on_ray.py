@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class RayExecutor(Executor):
     """Work on a Ray cluster: `simulate(..., executor=RayExecutor())` after `ray.init()`.
 
-    Ray must be installed (`pip install ray`), and fewlabels on every node.
+    Ray must be installed (the extra `ray`), and fewlabels on every node.
     """
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.checks import whole_number
+from fewlabels.checks import of_kind, whole_number
 from fewlabels.errors import SpecError
-from fewlabels.partition import by_predicted
+from fewlabels.named import groups_from
+from fewlabels.pool import Pool
 from fewlabels.simulation.judge import IdentifyJudge, Judge, judge
 from fewlabels.simulation.kernels.jit import need_compiler
 from fewlabels.simulation.methods import methods_from
@@ -20,6 +21,7 @@ from fewlabels.simulation.significance import against_best
 from fewlabels.simulation.truth import truth as truth_of
 from fewlabels.spec import to_json
 from fewlabels.table import Table
+from fewlabels.tasks import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,11 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.partition import Partition
-    from fewlabels.pool import Pool
     from fewlabels.simulation.judge import Better
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Labels, Truth
-    from fewlabels.tasks import Task
 
 _REACHED = 0.99  # of the MRR, or of its maximum where that is below 1: the paper's "identified"
 
@@ -40,7 +40,7 @@ _REACHED = 0.99  # of the MRR, or of its maximum where that is below 1: the pape
 def simulate(
     pool: Pool,
     labels: Labels,
-    groups: Partition | None = None,
+    groups: Partition | str | None = None,
     *,
     task: Task,
     methods: Sequence[str | Method] | str,
@@ -101,7 +101,9 @@ def simulate(
     runs = whole_number(runs, "The 'runs' of simulate()")
     seed = whole_number(seed, "The 'seed' of simulate()", least=0)
     tried = methods_from(methods)
-    partition = by_predicted(pool) if groups is None else groups
+    of_kind(pool, Pool, "The 'pool' of simulate()")
+    of_kind(task, Task, "The 'task' of simulate()", error=SpecError)
+    partition = groups_from("predicted" if groups is None else groups, pool)
     case = truth_of(pool, labels, partition, task, tried)
     at = _budgets(budgets, int(case.room.sum()))
     work = [partial(run_chunk, case, tried_method, at, seed, chunk) for tried_method in tried for chunk in chunks(runs)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fewlabels.errors import InputError, LabelError, SpecError
+from fewlabels.io.answers import is_whole
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
 from fewlabels.spec import Spec
@@ -163,7 +164,7 @@ def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     if empty:
         raise _missing(len(empty), len(pool), f"such as {pool.ids[empty[0]].as_py()!r}")
     text = [str(name) for name in names]
-    if all(map(_is_whole, text)) and not set(text) & set(pool.choices):
+    if all(map(is_whole, text)) and not set(text) & set(pool.choices):
         return _positions(pool, text)
     return pool.class_positions(text)
 
@@ -176,10 +177,6 @@ def _positions(pool: Pool, text: Sequence[str]) -> NDArray[np.int32]:
             f"label {text[wrong[0]]} is not a position in the list of classes, from 0 to {len(pool.choices) - 1:,}."
         )
     return position.astype(np.int32)
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
 
 
 def _missing(number: int, items: int, words: str) -> LabelError:

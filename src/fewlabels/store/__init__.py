@@ -3,6 +3,7 @@
 from fewlabels.store.chain import DamagedError, Mark
 from fewlabels.store.event import Event, Kind, Record
 from fewlabels.store.log import Store
+from fewlabels.store.rows import check_new_name
 from fewlabels.store.transaction import Transaction, UnsureError
 
-__all__ = ["DamagedError", "Event", "Kind", "Mark", "Record", "Store", "Transaction", "UnsureError"]
+__all__ = ["DamagedError", "Event", "Kind", "Mark", "Record", "Store", "Transaction", "UnsureError", "check_new_name"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
-from fewlabels.errors import StoreError
+from fewlabels.errors import StoreError, described
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -23,6 +23,8 @@ class NoFileError(StoreError):
 
 def url_of(address: str | os.PathLike[str] | None) -> URL:
     """The address as a URL: None is memory, a path that ends in .db or .sqlite is that file."""
+    if not isinstance(address, (str, os.PathLike, type(None))):
+        raise StoreError(f"The address of a database comes first. {_ADDRESSES} Got {described(address)} instead.")
     text = "sqlite://" if address is None else os.fspath(address)
     if "://" not in text and Path(text).suffix.lower() in {".db", ".sqlite", ".sqlite3"}:
         return sa.URL.create("sqlite", database=text)
@@ -34,6 +36,8 @@ def url_of(address: str | os.PathLike[str] | None) -> URL:
                 f"{text} is not a fewlabels database. The database comes first, and its name ends in .db, as in "
                 "'audit.db'; a file of predictions comes after it."
             ) from None
+        if "://" not in text and Path(text).is_dir():
+            raise StoreError(f"{text} is a folder. Name a file in it, as in '{Path(text) / 'audit.db'}'.") from None
         # Not shown and not chained: the address may contain a password.
         raise StoreError(f"the address of the database cannot be understood. {_ADDRESSES}") from None
     driver = {

@@ -150,6 +150,11 @@ class Database:
         if not self.is_sqlite:  # BEGIN IMMEDIATE has done it already
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return not self._closing.alive
+
     def close(self) -> None:
         """Close all connections. Closing twice is fine."""
         if (late := self._late) is not None:
@@ -162,7 +167,7 @@ class Database:
     @contextmanager
     def _turn(self, needed: bool) -> Iterator[None]:
         """Make the threads of this process take turns where needed: SQLite would poll, or has one connection."""
-        if not self._closing.alive:
+        if self.is_closed:
             raise StoreError(f"the database {self.shown} was closed. Load the assessment again.")
         if os.getpid() != self._pid:
             raise StoreError(

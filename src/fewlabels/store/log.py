@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -18,7 +18,7 @@ from fewlabels.store.chain import Mark, founded
 from fewlabels.store.database import Database
 from fewlabels.store.pools import keep_named, keep_pool
 from fewlabels.store.reading import Reading
-from fewlabels.store.rows import has_event, storable
+from fewlabels.store.rows import check_new_name, has_event
 from fewlabels.store.schema import assessments, checkpoints, heads
 from fewlabels.store.transaction import Transaction, UnsureError
 from fewlabels.table import Table
@@ -55,7 +55,7 @@ class Store(Reading):
     >>> from fewlabels.store import Event, Store
     >>> store = Store(None)
     >>> store.create("pets", {"task": "estimate"}, fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
-    >>> with store.transaction("pets", after=0) as log:
+    >>> with store.transaction("pets") as log:
     ...     _ = log.append([Event("request", "1"), Event("label", "1", label="0")])
     >>> [(event.seq, event.kind, event.item) for event in store.events("pets")]
     [(1, 'request', '1'), (2, 'label', '1')]
@@ -69,10 +69,8 @@ class Store(Reading):
 
     def create(self, name: str, spec: Mapping[str, object], pool: Pool) -> None:
         """Store a new assessment and its pool in one transaction. Each name can be used once."""
-        if not name:
-            raise StoreError("an assessment needs a name, such as 'worst-classes'.")
         row: dict[str, Any] = {
-            "name": storable(name, "the name"),
+            "name": check_new_name(name),
             "spec": json.dumps(dict(spec), allow_nan=False),
             "fingerprint": pool.fingerprint,
             "created_at": datetime.now(UTC),
@@ -120,17 +118,13 @@ class Store(Reading):
             keep_named(connection, before, after)
         return after
 
-    def events(self, name: str, after: int = 0, *, known: bytes | None = None) -> list[Event]:
-        """The log of an assessment, or the new events in it: those with `seq` above `after`.
-
-        Their chain is checked. With `known`, the hash of event number `after`, a log that is no longer the one that
-        was read before is noticed as well.
-        """
+    def events(self, name: str, after: int = 0) -> list[Event]:
+        """The log of an assessment, or the new events in it: those with `seq` above `after`. Their chain is checked."""
         with self.database.reading() as connection:
             first, head = self.ends(connection, name)
-            if known is None and after > head.seq:
+            if after > head.seq:
                 return []
-            return self.since(connection, name, Mark(after, first if after == 0 else known or b""), head)
+            return self.since(connection, name, Mark(after, first if after == 0 else b""), head)
 
     def shared(self, name: str, seen: Mapping[str, Mark]) -> list[Event]:
         """What is new in the logs of all assessments of a pool, in one order; `seen` are the places read before.
@@ -165,15 +159,13 @@ class Store(Reading):
         return settled_labels(self, name)
 
     @contextmanager
-    def transaction(
-        self, name: str, after: int = 0, *, known: bytes | None = None, seen: Mapping[str, Mark] | None = None
-    ) -> Iterator[Transaction]:
+    def transaction(self, name: str, seen: Mapping[str, Mark] | None = None) -> Iterator[Transaction]:
         """Read the log and add to it, while nobody else can add to it, nor to the log of another one of its pool.
 
         All events that the `with` block appends are on disk when the block has ended, or none if it raised.
-        `Transaction.events` are those with `seq` above `after`, which others added in the meantime. `known` is as in
-        `events`. With `seen` they are those of all logs of the pool, as in `shared`. If the connection is lost at the
-        end, the log is looked at again before anything is said; if even that is impossible, an UnsureError says so.
+        `Transaction.events` are those of its log; with `seen`, as in `shared`, those that are new in all logs of the
+        pool. If the connection is lost at the end, the log is looked at again before anything is said; if even that is
+        impossible, an UnsureError says so.
         """
         log = None
         try:
@@ -181,11 +173,7 @@ class Store(Reading):
                 # On PostgreSQL the rows are the lock; assessments of different pools do not keep each other waiting.
                 ends = self.ends_of_pool(connection, name, lock=True)
                 own = ends[name]
-                if seen is None:
-                    before = Mark(after, own.first if after == 0 else known or b"")
-                    new = self.since(connection, name, before, own.head)
-                else:
-                    new = self.since_all(connection, ends, seen)
+                new = self.since_all(connection, {name: own} if seen is None else ends, seen or {})
                 log = Transaction(self, connection, name, new, own.head, max(end.place for end in ends.values()))
                 yield log
                 log.write()
@@ -290,8 +278,14 @@ class Store(Reading):
         return verifying.verify(self, head, progress)
 
     def close(self) -> None:
-        """Close the connections; a store in memory is lost."""
+        """Close the connections; a store in memory is lost. `with Store("audit.db") as store:` does it at the end."""
         self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def _digest(first: bytes, mark: Mark, data: bytes) -> bytes:

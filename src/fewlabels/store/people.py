@@ -6,15 +6,14 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import sqlalchemy as sa
 
+from fewlabels.checks import of_kind
 from fewlabels.errors import InputError, StoreError
+from fewlabels.store.log import Store
 from fewlabels.store.schema import people
-
-if TYPE_CHECKING:
-    from fewlabels.store import Store
 
 Role = Literal["annotator", "owner"]
 _LONGEST_NAME = 100
@@ -62,7 +61,7 @@ class People:
     """
 
     def __init__(self, store: Store) -> None:
-        self._database = store.database
+        self._database = of_kind(store, Store, "The 'store' of People()").database
 
     def __repr__(self) -> str:
         return f"<People of {self._database.shown}>"

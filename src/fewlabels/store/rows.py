@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fewlabels.errors import StoreError
+from fewlabels.checks import of_kind
+from fewlabels.errors import InputError, StoreError
 from fewlabels.store.event import Event
 from fewlabels.store.schema import events
 
@@ -51,10 +52,21 @@ def row_of(name: str, event: Event) -> dict[str, object]:
     }
 
 
+def check_new_name(name: str) -> str:
+    """Return the name if an assessment can be called so."""
+    of_kind(name, str, "The name of an assessment")
+    if not name:
+        raise InputError("an assessment needs a name, such as 'worst-classes'.")
+    if name in (".", ".."):  # a browser takes them for folders, and would never ask for their pages
+        raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
+    storable(name, "the name")
+    return name
+
+
 def storable(value: str | None, what: str) -> str | None:
     """Return the text if both databases can store it: one refuses NUL, both refuse half a character."""
     if value is not None and ("\0" in value or _halved(value)):
-        raise StoreError(f"{what} cannot be stored: {value[:40]!r} contains an invalid character. Remove it.")
+        raise InputError(f"{what} cannot be stored: {value[:40]!r} contains an invalid character. Remove it.")
     return value
 
 

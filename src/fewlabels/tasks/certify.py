@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from fewlabels.anytime import Bets, evidence_above
-from fewlabels.checks import check_guarantee, number_field
+from fewlabels.checks import check_guarantee, number_field, several
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, expected_right, guaranteed, value_draws
 from fewlabels.parts import register
@@ -85,7 +85,7 @@ class Certify(Task):
             raise SpecError(f"The line of Certify() must be a number. Got {self.line!r} instead.")
         number_field(self, "sure", "The 'sure' of Certify()", high=1, hint="such as 0.95")
         check_guarantee(self.guarantee, what="The 'guarantee' of Certify()")
-        object.__setattr__(self, "only", tuple(self.only))
+        object.__setattr__(self, "only", several(self.only, "The 'only' of Certify()", error=SpecError))
 
     @classmethod
     def examples(cls, metric: Metric, groups: Sequence[str]) -> tuple[Self, ...]:

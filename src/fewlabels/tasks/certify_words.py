@@ -91,7 +91,7 @@ def headline(task: Certify, grounds: Grounds) -> str:
     if len(rows) == 1 or grounds.answer.groups == (first["group"],):
         return f"{words} The estimate is {shown}."
     if is_open and len(open_ones) < len(rows):
-        which = "That is" if len(open_ones) == 1 else "Of these, the least likely to reach it is"
+        which = "That is" if len(open_ones) == 1 else "The least likely to reach it is"
         return f"{words} {which} {worst.short} ({shown})."
     return f"{words} The {grounds.noun} least likely to reach the line is {worst.short} ({shown})."
 
@@ -101,7 +101,7 @@ def certainty(task: Certify, given: Answer) -> tuple[str, str, str]:
     verdicts = given.table.columns["verdict"]
     counts = [f"{verdicts.count(kind):,} {SHORT[kind]}" for kind in SHORT if kind in verdicts]
     about = ", ".join(counts) if len(verdicts) > 1 else goal(task)
-    return "Verdict", NAMES[given.settings["verdict"]], about
+    return "Verdict", SHORT[given.settings["verdict"]], about
 
 
 def legend(task: Certify) -> str:

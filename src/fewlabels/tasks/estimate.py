@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fewlabels.estimates import affordable, average_draws, holding, interval, unfolded
+from fewlabels.estimates import average_draws, holding, interval, unfolded
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import estimate_words
@@ -50,15 +50,14 @@ class Estimate(Task):
         Where the metric is not linear the table has the median too, and the words give the median: the mean of a
         calibration error is pulled upwards by everything that is not settled.
         """
-        used = affordable(draws, belief)
-        average = average_draws(self.metric, belief, cells, rng, used)
+        average = average_draws(self.metric, belief, cells, rng, draws)
         at_means = np.tensordot(cells.partition.shares, self.metric.value(belief.mean(), cells), axes=(0, 0))
         low, high = unfolded(average, level, at_means) if self.metric.folded else interval(average, level)
         mean = at_means if self.metric.linear else average.mean(axis=0)
         low, high = holding(mean, low, high)
         middle = {} if self.metric.linear else {"median": np.median(average, axis=0)}
         numbers = {"mean": mean, **middle, "low": low, "high": high}
-        settings = {"level": level, "target": belief.target, "draws": used}
+        settings = {"level": level, "target": belief.target, "draws": len(average)}
         if self.metric.vector:
             table = Table({"true": list(cells.outcomes)} | {k: v.tolist() for k, v in numbers.items()}, settings)
             return Answer("The share of each true class, over all groups.", None, table)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Prevalence
 from fewlabels.tasks.grounds import LONGEST
-from fewlabels.wording import Style, percent, plain, plural, shortened
+from fewlabels.wording import Style, counted, percent, plain, plural, shortened
 
 if TYPE_CHECKING:
     from fewlabels.tasks.estimate import Estimate
@@ -104,9 +104,11 @@ def _worst(task: Estimate, grounds: Grounds) -> str:
     worst = (max if bad else min)(known, key=lambda row: row.mean or 0.0)
     style = Style(task.metric.in_percent)
     mean = style.value(worst.mean, worst.low, worst.high)
-    which = "all" if len(known) == len(grounds.rows) else f"the {len(known):,} with enough labels"
+    which = f"The {grounds.noun} with"
+    if len(known) < len(grounds.rows):
+        which = f"Among the {counted(len(known), grounds.noun)} with enough labels, the one with"
     value = f"{worst.short} ({mean}, {style.between(worst.low, worst.high)}; {worst.labels})"
-    return f"Of {which}, the {grounds.noun} with the {task.leading} estimate is {value}."
+    return f"{which} the {task.leading} estimate is {value}."
 
 
 def _mixed_up(grounds: Grounds) -> str:

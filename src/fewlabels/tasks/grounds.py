@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from fewlabels.wording import Style, counted, plural, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fewlabels.belief import Target
     from fewlabels.tasks.base import Answer
 
@@ -146,7 +149,7 @@ class Overall:
     @property
     def name(self) -> str:
         """What it is a number of."""
-        return f"{self.of}, over all items" if self.target == "pool" else f"{self.of}, over all items like these"
+        return f"{self.of} overall" if self.of == "Right" else f"{self.of}, overall"
 
     @property
     def value(self) -> str:
@@ -207,8 +210,8 @@ class Grounds:
         The noun for a group: "class" if the groups are the predicted classes.
     items, target
         The number of items in the pool, and whether the numbers are about exactly these.
-    answer
-        The task's own answer.
+    read_answer
+        A function that makes the task's own answer, when it is first needed.
     rows
         The groups.
     overall
@@ -224,12 +227,17 @@ class Grounds:
     noun: str
     items: int
     target: Target
-    answer: Answer
+    read_answer: Callable[[], Answer]
     rows: tuple[GroupRow, ...]
     overall: Overall
     confusions: tuple[Confused, ...] = ()
     unanswered: int = 0
     said: float | None = None
+
+    @cached_property
+    def answer(self) -> Answer:
+        """The task's own answer."""
+        return self.read_answer()
 
     @property
     def nouns(self) -> str:

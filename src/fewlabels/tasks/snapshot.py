@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.estimates import affordable, sequences, value_draws
+from fewlabels.estimates import affordable, interval, sequences, value_draws
 from fewlabels.special import betaincinv, ndtri
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.estimates import Believed
     from fewlabels.tasks.base import Conclusion, Task
 
 LEVEL = 0.95
@@ -30,6 +33,12 @@ class Snapshot:
     Intervals are those of Betas with the same mean and variance (of normals for values that are not shares). They are
     exact for the accuracy of a population, and elsewhere within some percent of those that `estimates` computes from
     10,000 draws, at a fraction of its cost.
+
+    Parameters
+    ----------
+    everything
+        Gives the belief about all items as one group, and its cells, where that is another than the average of the
+        groups.
     """
 
     task: Task
@@ -37,6 +46,7 @@ class Snapshot:
     belief: Belief
     rng: np.random.Generator
     draws: int
+    everything: Callable[[], tuple[Believed, Cells]] | None = None
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -79,21 +89,15 @@ class Snapshot:
         """The widest interval of a group."""
         return float(self.widths.max())
 
-    @property
-    def promised_width(self) -> float:
-        """The widest interval of a group that holds at every look."""
-        low, high = sequences(self.task.metric, self.belief, self.cells, LEVEL)
-        return float((high - low)[self.task.askable(self.cells)].max())
-
-    @property
-    def promised_probability(self) -> float:
-        """The probability with which the answer is guaranteed at every look."""
-        return self.task.assurance(self.belief, self.cells) or 0.0
-
     @cached_property
     def _average(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Low and high of the average over the pool, shape () or (outcomes,)."""
         shares = self.cells.partition.shares
+        if self.everything is not None:
+            belief, cells = self.everything()
+            value = value_draws(self.task.metric, belief, cells, self.rng, affordable(self.draws, belief))[:, 0]
+            # What anchors say is mixed of two corrections, and long in the tails: no variance tells its interval.
+            return interval(value, LEVEL)
         if self._share and self.belief.conjugate:
             return self._interval(shares @ self.mean, shares**2 @ self.variance)
         average = np.tensordot(self.values, shares, axes=(1, 0))
@@ -148,3 +152,14 @@ class Snapshot:
     def found(self, truth: NDArray[np.float64]) -> float:
         """The share of the right answer that is named, if these are the true values."""
         return float(np.isin(self.task.right(truth[None], self.cells, self.rng)[0], self.conclusion.named).mean())
+
+
+def promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
+    """The widest interval of a group that holds at every look, or the probability that is guaranteed at every look.
+
+    The name is that of the rule: "width" or "probability".
+    """
+    if name == "probability":
+        return task.assurance(belief, cells) or 0.0
+    low, high = sequences(task.metric, belief, cells, LEVEL)
+    return float((high - low)[task.askable(cells)].max())

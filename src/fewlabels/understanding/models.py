@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, quoted
 from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
-from fewlabels.io.finder.models import roles_by_model
+from fewlabels.io.finder.models import roles_by_model, stated_by
 from fewlabels.io.joining import join
 from fewlabels.io.one_model import Manner, check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.io.source import listed, listed_pieces
-from fewlabels.understanding.predictions import score_names
+from fewlabels.understanding.options import class_list, score_names
 from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words
 from fewlabels.wording import counted
 
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from fewlabels.io.finder import Roles
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.options import ReadOptions
 
 _MOST_MODELS = 6  # models that are described one by one
+_FEW_CLASSES = 50  # of more classes, some are named by one model only, and that is nothing to mention
 
 
 def model_names(files: Sequence[str], given: Sequence[str] | None) -> list[str]:
@@ -55,20 +57,19 @@ def model_names(files: Sequence[str], given: Sequence[str] | None) -> list[str]:
 
 def read_files(
     sources: Mapping[str, Source],
-    options: dict[str, Any],
+    options: ReadOptions,
     *,
-    classes: list[str] | None,
     content: str | None,
     columns: Sequence[str] | None,
-    groups: Sequence[str],
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read a file for each model, each with guesses of its own where there are no options; join them by id.
 
     Also how they were understood, and the columns that are not used.
     """
+    classes, groups = class_list(options.classes), options.columns_for_groups
     asked, guesses = {}, {}
     for name, source in sources.items():
-        own = {role: _there(options[option], role, source, sources) for role, option in _ROLES.items()}
+        own: dict[str, Any] = {role: _there(getattr(options, role), role, source, sources) for role in _ROLES}
         own["scores"] = score_names(own["scores"], source)
         if own["predicted"] is None and own["scores"] is None:
             own["predicted"] = _answer(name, source)
@@ -78,7 +79,9 @@ def read_files(
         if found.truth is not None and found.truth not in (found.predicted, *groups):
             source = _without(source, found.truth)  # noqa: PLW2901  (a pool never holds labels)
         guesses[name] = found
-        asked[name] = (source, _asked(found, classes, columns, source), _manner(found, options))
+        says = options if options.normalize or options.logits else found
+        manner = _manner(options, normalize=bool(says.normalize), logits=bool(says.logits))
+        asked[name] = (source, _asked(found, classes, columns, source), manner)
     pool = read_models(asked)
     used = {name for one in guesses.values() for name in _used(one)}
     unused = dict.fromkeys(name for source in sources.values() for name in source.columns if name not in used)
@@ -92,7 +95,7 @@ def read_files(
     return pool, lines, [name for name in unused if name not in groups]
 
 
-_ROLES = {"id": "id_", "scores": "scores", "predicted": "predicted", "confidence": "confidence"}
+_ROLES = ("id", "scores", "predicted", "confidence")
 
 
 def _answer(model: str, source: Source) -> str | None:
@@ -124,14 +127,13 @@ def _asked(found: Guess, classes: list[str] | None, columns: Sequence[str] | Non
     }
 
 
-def _manner(found: Guess, options: dict[str, Any]) -> Manner:
-    given = options["normalize"] or options["logits"]
+def _manner(options: ReadOptions, *, normalize: bool, logits: bool) -> Manner:
     return Manner(
-        normalize=bool(options["normalize"] if given else found.normalize),
-        logits=bool(options["logits"] if given else found.logits),
-        unlisted=options["unlisted"] == "wrong",
-        any_spelling=bool(options.get("any_spelling")),
-        never=tuple(options["never_right"]),
+        normalize=normalize,
+        logits=logits,
+        unlisted=options.unlisted == "wrong",
+        any_spelling=options.any_spelling,
+        never=options.never_right,
     )
 
 
@@ -170,14 +172,13 @@ def _by_model(guesses: Mapping[str, Guess], role: str, nothing: str) -> str:
 def read_wide(
     source: Source,
     models: Sequence[str] | None,
-    options: dict[str, Any],
+    options: ReadOptions,
     found: Guess,
     *,
-    classes: list[str] | None,
     columns: Sequence[str] | None,
-    groups: Sequence[str],
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read one file with the answers of several models; also how, and the columns that are not used."""
+    classes, groups = class_list(options.classes), options.columns_for_groups
     if found.truth is not None and found.truth not in (*(models or ()), *groups):
         source = _without(source, found.truth)  # a pool never holds labels
     asked = {"id": found.id, "scores": None, "predicted": None, "confidence": None, "classes": classes}
@@ -186,13 +187,7 @@ def read_wide(
     pools = {}
     for name, one in roles.items():
         percent = one.confidence is not None and look.unit(None, one.confidence) == "percent"
-        manner = Manner(
-            normalize=bool(options["normalize"]) or percent,
-            logits=bool(options["logits"]),
-            unlisted=options["unlisted"] == "wrong",
-            any_spelling=bool(options.get("any_spelling")),
-            never=tuple(options["never_right"]),
-        )
+        manner = _manner(options, normalize=bool(options.normalize) or percent, logits=bool(options.logits))
         check_spelling(manner, roles.values())
         pools[name] = read_one(source, one, found.content, manner, gaps=True)
     pool = join(pools, named=next(iter(roles.values())).classes is not None)
@@ -201,7 +196,11 @@ def read_wide(
         Understood("predicted", _columns(roles, "predicted"), "--models NAMES"),
         Understood("confidence", _columns(roles, "confidence"), ""),
     ]
-    used = {found.id, found.content, found.truth, *groups}
+    stated = [stated_by(source, name) for name, one in roles.items() if one.confidence is None and not one.scores]
+    if words := [name for name in stated if name is not None]:
+        verb = "is" if len(words) == 1 else "are"
+        lines.append(Understood("", f"{listed(words, _MOST_MODELS)} {verb} in words: kept for grouping", ""))
+    used = {found.id, found.content, found.truth, *words, *groups}
     for one in roles.values():
         used |= {one.predicted, one.confidence, *one.scores}
     lines = _lines(pool, lines, found.truth, named=classes is not None)
@@ -230,7 +229,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: boo
         lines.append(Understood("", words, ""))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    lines += [] if named else alike_line(pool)
+    lines += [] if named else [*alike_line(pool), *_alone_line(pool)]
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
         have = "has" if blank == 1 else "have"
@@ -239,3 +238,19 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: boo
     if truth is not None:
         lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
     return lines
+
+
+def _alone_line(pool: Pool) -> list[Understood]:
+    """The line about answers that one model alone gives: what a language model says instead of a class, perhaps."""
+    named = np.zeros((len(pool.choices), len(pool.models)), dtype=np.int64)
+    for h in range(len(pool.models)):
+        named[:, h] = np.bincount(pool.answers[pool.answers[:, h] >= 0, h], minlength=len(named))
+    alone = np.flatnonzero((named > 0).sum(axis=1) == 1)
+    if not len(alone) or len(named) - len(alone) not in range(1, _FEW_CLASSES + 1):
+        return []
+    often = int(alone[named[alone].sum(axis=1).argmax()])
+    model, count = pool.models[int(named[often].argmax())], counted(int(named[often].sum()), "item")
+    rest = len(alone) - 1
+    more = f"; {counted(rest, 'more answer')} {'is' if rest == 1 else 'are'} of one model" if rest else ""
+    words = f"only {model!r} says {quoted(pool.choices[often], 24)}: {count}{more}"
+    return [Understood("", words, "--classes A,B --unlisted wrong")]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
 from fewlabels.io.source import listed
+from fewlabels.understanding.options import ReadOptions, class_list, score_names, split_names
 from fewlabels.understanding.words import (
     content_words,
     formats,
@@ -31,7 +32,7 @@ NOTHING = "none"  # the word for "no such column, whatever it looks like"
 
 def understood_in(
     source: Source | Mapping[str, Source],
-    options: dict[str, Any],
+    options: ReadOptions,
     *,
     content: Sequence[str] | None = None,
     columns: list[str] | None = None,
@@ -42,61 +43,100 @@ def understood_in(
 
     >>> from fewlabels.io.opening import open_source
     >>> source = open_source({"ticket": ["t1", "t2"], "pred": ["cat", "dog"]})
-    >>> said = dict.fromkeys(("id_", "scores", "predicted", "confidence", "classes", "models", "positive", "evidence"))
-    >>> said |= {"normalize": None, "logits": None, "unlisted": "refuse", "never_right": (), "verdict": None}
-    >>> pool, lines = understood_in(source, said)
+    >>> pool, lines = understood_in(source, ReadOptions())
     >>> len(pool), lines[0].what, lines[0].text
     (2, 'id', "column 'ticket'")
     """
     from fewlabels.io.source import Source
 
     options = with_verdict(options)
+    if options.confidence == NOTHING:
+        options = replace(options, confidence=None)
+        if isinstance(source, Source):
+            source = _without_confidence(source)
+        else:
+            source = {name: _without_confidence(one) for name, one in source.items()}
     if isinstance(source, Source):
-        return _one(source, options, content, columns)
-    if options["confidence"] == NOTHING:
-        options = options | {"confidence": None}
-        source = {name: _without_confidence(one) for name, one in source.items()}
+        return _one_source(source, options, content, columns)
     return _several_sources(source, options, content, columns)
 
 
-def _one(
-    source: Source, options: dict[str, Any], content: Sequence[str] | None, columns: list[str] | None
+def with_verdict(options: ReadOptions) -> ReadOptions:
+    """The options with the first column of --verdict as the predictions, and the others as evidence."""
+    from fewlabels.errors import SpecError
+    from fewlabels.understanding.question import verdict_columns
+
+    names, _ = verdict_columns(options.verdict)
+    if not names:
+        return options
+    if options.predicted is not None or options.scores is not None or options.models is not None:
+        raise SpecError("--verdict names the predictions itself. Leave out --predicted, --scores and --models.")
+    evidence = ",".join([*names[1:], *options.evidence_columns])
+    return replace(options, predicted=names[0], evidence=evidence or None)
+
+
+def _one_source(
+    source: Source, options: ReadOptions, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read one file, perhaps with the answers of several models."""
-    from fewlabels.io import read_pool
-    from fewlabels.io.cards import with_card
-    from fewlabels.io.finder import guess
     from fewlabels.io.finder.models import has_several, split_by
-    from fewlabels.io.finder.names import PREFERENCE, compared, judged, plain
 
-    if options["confidence"] == NOTHING:
-        options, source = options | {"confidence": None}, _without_confidence(source)
-    groups, evidence = group_columns(options.get("groups") or "", source), split_names(options["evidence"]) or []
-    if content is None and options.get("verdict"):
-        content = judged([name for name in source.columns if name != options["predicted"]]) or None
-    elif content is None and plain(options["predicted"] or PREFERENCE[0]) in PREFERENCE:
-        content = compared(source.columns) or None
-    single = content[0] if content and len(content) == 1 else None
-    models = split_names(options["models"])
-    guessed = guess(
-        source,
-        id=options["id_"],
-        scores=score_names(options["scores"], source),
-        predicted=options["predicted"],
-        confidence=options["confidence"],
-        content=single,
-        not_content=groups,
-        evidence=evidence,
-    )
-    if content is not None and single is None:
-        guessed = dataclasses.replace(guessed, content=None)
+    groups = group_columns(options, source)
+    if content is None:
+        content = _usual_content(source, options)
+    guessed = _guessed(source, options, content, groups)
+    models = split_names(options.models)
     if models is not None and len(models) == 1 and guessed.predicted not in (None, models[0]):
         parts = split_by(source, models[0])  # a row for each item and model
         return _several_sources(parts, options, content, columns)
     if has_several(source, models) or guessed.models:
         models = models or (None if has_several(source, None) else guessed.models)
         return _wide(source, models, options, guessed, content, columns)
-    positive = options["positive"] or guessed.positive
+    return _one_model(source, options, guessed, content, columns)
+
+
+def _usual_content(source: Source, options: ReadOptions) -> list[str] | None:
+    """What annotators see of verdicts and of preferences, whose columns have usual names; None where it is guessed."""
+    from fewlabels.io.finder.names import PREFERENCE, compared, judged, plain
+
+    if options.verdict:
+        return judged([name for name in source.columns if name != options.predicted]) or None
+    if plain(options.predicted or PREFERENCE[0]) in PREFERENCE:
+        return compared(source.columns) or None
+    return None
+
+
+def _guessed(source: Source, options: ReadOptions, content: Sequence[str] | None, groups: Sequence[str]) -> Guess:
+    """What the columns are, where the options do not say it."""
+    from fewlabels.io.finder import guess
+
+    single = _single(content)
+    guessed = guess(
+        source,
+        id=options.id,
+        scores=score_names(options.scores, source),
+        predicted=options.predicted,
+        confidence=options.confidence,
+        content=single,
+        not_content=groups,
+        evidence=options.evidence_columns,
+    )
+    return guessed if content is None or single is not None else replace(guessed, content=None)
+
+
+def _one_model(
+    source: Source,
+    options: ReadOptions,
+    guessed: Guess,
+    content: Sequence[str] | None,
+    columns: list[str] | None,
+) -> tuple[Pool, list[Understood]]:
+    """Read one file with the answers of one model."""
+    from fewlabels.io import read_pool
+    from fewlabels.io.cards import with_card
+
+    groups, evidence = options.columns_for_groups, options.evidence_columns
+    positive = options.positive or guessed.positive
     if guessed.scores is None and guessed.predicted is None and positive is None:
         raise InputError(unclear(source, guessed))
     pool = read_pool(
@@ -105,43 +145,34 @@ def _one(
         scores=guessed.scores,
         predicted=guessed.predicted,
         confidence=guessed.confidence,
-        classes=class_list(options["classes"]),
+        classes=class_list(options.classes),
         content=guessed.content,
         columns=columns,
-        normalize=guessed.normalize if options["normalize"] is None and not options["logits"] else options["normalize"],
-        logits=guessed.logits if options["logits"] is None and not options["normalize"] else options["logits"],
-        unlisted=options["unlisted"],
-        any_spelling=bool(options.get("any_spelling")),
+        normalize=guessed.normalize if options.normalize is None and not options.logits else bool(options.normalize),
+        logits=guessed.logits if options.logits is None and not options.normalize else bool(options.logits),
+        unlisted=options.unlisted,
+        any_spelling=options.any_spelling,
         positive=positive,
-        never_right=options["never_right"],
+        never_right=options.never_right,
         evidence=evidence,
     )
-    if content and single is None:
+    if content and _single(content) is None:
         pool = with_card(pool, content)
     if guessed.truth not in (None, guessed.predicted, *groups, *evidence):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = unused_columns(source, guessed, [*groups, *evidence, *(content or ())])
-    understood = understood_lines(dataclasses.replace(guessed, positive=positive), pool, options)
+    understood = understood_lines(replace(guessed, positive=positive), pool, options)
     return pool, [*formats([source]), *understood, *never_line(source, guessed, pool, options), *left_over(unused)]
 
 
-def with_verdict(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with the first column of --verdict as the predictions, and the others as evidence."""
-    from fewlabels.errors import SpecError
-    from fewlabels.understanding.question import verdict_columns
-
-    names, _ = verdict_columns(options)
-    if not names:
-        return options
-    if options["predicted"] is not None or options["scores"] is not None or options["models"] is not None:
-        raise SpecError("--verdict names the predictions itself. Leave out --predicted, --scores and --models.")
-    evidence = ",".join([*names[1:], *(split_names(options["evidence"]) or [])])
-    return options | {"predicted": names[0], "evidence": evidence or None}
+def _single(content: Sequence[str] | None) -> str | None:
+    """The only column that annotators see; None if there are several, or none is named."""
+    return content[0] if content and len(content) == 1 else None
 
 
 def _several_sources(
     sources: Mapping[str, Source],
-    options: dict[str, Any],
+    options: ReadOptions,
     content: Sequence[str] | None,
     columns: list[str] | None,
 ) -> tuple[Pool, list[Understood]]:
@@ -149,25 +180,15 @@ def _several_sources(
     from fewlabels.io.predictions import check_one_model
     from fewlabels.understanding.models import read_files
 
-    check_one_model(split_names(options["evidence"]) or ())
-
-    groups = columns_for_groups(options.get("groups") or "")
-    single = content[0] if content and len(content) == 1 else None
-    pool, lines, unused = read_files(
-        sources,
-        options,
-        classes=class_list(options["classes"]),
-        content=single,
-        columns=columns,
-        groups=groups,
-    )
+    check_one_model(options.evidence_columns)
+    pool, lines, unused = read_files(sources, options, content=_single(content), columns=columns)
     return _shown(pool, [*formats(sources.values()), *lines], unused, content)
 
 
 def _wide(
     source: Source,
     models: Sequence[str] | None,
-    options: dict[str, Any],
+    options: ReadOptions,
     guessed: Guess,
     content: Sequence[str] | None,
     columns: list[str] | None,
@@ -176,16 +197,8 @@ def _wide(
     from fewlabels.io.predictions import check_one_model
     from fewlabels.understanding.models import read_wide
 
-    check_one_model(split_names(options["evidence"]) or ())
-    pool, lines, unused = read_wide(
-        source,
-        models,
-        options,
-        guessed,
-        classes=class_list(options["classes"]),
-        columns=columns,
-        groups=columns_for_groups(options.get("groups") or ""),
-    )
+    check_one_model(options.evidence_columns)
+    pool, lines, unused = read_wide(source, models, options, guessed, columns=columns)
     return _shown(pool, [*formats([source]), *lines], unused, content)
 
 
@@ -196,15 +209,10 @@ def _shown(
     from fewlabels.io.cards import with_card
 
     if content is not None and len(content) != 1:
-        pool = with_card(pool, content) if content else dataclasses.replace(pool, content=None)
+        pool = with_card(pool, content) if content else replace(pool, content=None)
         shown = content_words(pool)
-        lines = [dataclasses.replace(line, words=shown) if line.what == "content" else line for line in lines]
+        lines = [replace(line, words=shown) if line.what == "content" else line for line in lines]
     return pool, [*lines, *left_over([name for name in unused if name not in (content or ())])]
-
-
-def split_names(text: str | None) -> list[str] | None:
-    """Names separated by commas; None if there are none."""
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _without_confidence(source: Source) -> Source:
@@ -212,45 +220,20 @@ def _without_confidence(source: Source) -> Source:
     from fewlabels.io.finder import guess
 
     while (name := guess(source).confidence) is not None:
-        source = dataclasses.replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
+        source = replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
     return source
-
-
-def score_names(text: str | None, source: Source) -> str | list[str] | None:
-    """Split a text into names of columns, unless it is a pattern or one column."""
-    if text is None or text in source.columns or "," not in text:
-        return text
-    return [part.strip() for part in text.split(",")]
-
-
-def class_list(text: str | list[str] | None) -> list[str] | None:
-    """Read names of classes, separated by commas or from the lines of a file; a list is one already."""
-    from pathlib import Path
-
-    if text is None or isinstance(text, list):
-        return text
-    if "," not in text and Path(text).is_file():
-        try:
-            lines = Path(text).read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"cannot read the classes in {text}: {error}. Save them as UTF-8, one on a line."
-            ) from None
-        return [line.strip() for line in lines if line.strip()]
-    return [part.strip() for part in text.split(",")]
 
 
 def _without(pool: Pool, name: str | None) -> Pool:
     """Remove one of the further columns from a pool."""
     if name is None or pool.columns is None or name not in pool.columns.column_names:
         return pool
-    return dataclasses.replace(pool, columns=pool.columns.drop_columns([name]))
+    return replace(pool, columns=pool.columns.drop_columns([name]))
 
 
-def group_columns(groups: str, source: Source) -> list[str]:
+def group_columns(options: ReadOptions, source: Source) -> list[str]:
     """Return the columns of a file that `--groups` needs; an error if one is missing."""
-    wanted = columns_for_groups(groups)
-    for name in wanted:
+    for name in options.columns_for_groups:
         if name not in source.columns:
             near = difflib.get_close_matches(name, source.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
@@ -258,14 +241,4 @@ def group_columns(groups: str, source: Source) -> list[str]:
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
                 f"The columns are {listed(source.columns)}."
             )
-    return wanted
-
-
-def columns_for_groups(groups: str) -> list[str]:
-    """Return the columns that `--groups` names.
-
-    >>> columns_for_groups("column:sex, column:race,predicted")
-    ['sex', 'race']
-    """
-    wanted = (part.strip()[7:] for part in groups.split(",") if part.strip().startswith("column:"))
-    return [name for name in wanted if name]
+    return options.columns_for_groups

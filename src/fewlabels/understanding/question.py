@@ -31,27 +31,26 @@ def asked_about(options: dict[str, Any], pool: Pool) -> Pool:
     return pool
 
 
-def verdict_columns(options: dict[str, Any]) -> tuple[list[str], str | None]:
+def verdict_columns(verdict: str | None) -> tuple[list[str], str | None]:
     """The columns that --verdict names, and the verdict that passes if it says so."""
-    names, _, word = (options.get("verdict") or "").partition("=")
+    names, _, word = (verdict or "").partition("=")
     return [name.strip() for name in names.split(",") if name.strip()], word.strip() or None
 
 
-def about_verdicts(options: dict[str, Any], pool: Pool) -> dict[str, Any]:
-    """The metric and the groups of a question about verdicts, where the options do not name others."""
+def pass_rate(verdict: str, pool: Pool) -> str:
+    """The name of the metric that says how many items people would pass."""
     from fewlabels.errors import SpecError
     from fewlabels.io.source import listed
     from fewlabels.opposites import passing
 
-    _, word = verdict_columns(options)
+    _, word = verdict_columns(verdict)
     good = passing(pool.choices) if word is None else word
     if good is None or good not in pool.choices:
         raise SpecError(
             f"it is not clear which of the verdicts {listed(pool.choices)} means pass. Say so, as in: --verdict "
-            f"{(options['verdict'] or '').partition('=')[0]}={pool.choices[-1]}"
+            f"{verdict.partition('=')[0]}={pool.choices[-1]}"
         )
-    metric = f"prevalence:{good}" if options["metric"] == "accuracy" else options["metric"]
-    return {"metric": metric, "groups": options["groups"] or "whole"}
+    return f"prevalence:{good}"
 
 
 def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
@@ -60,7 +59,9 @@ def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
     from fewlabels.named import groups_from, metric_from
 
     if options["verdict"] is not None:
-        options = options | about_verdicts(options, pool)
+        passed = pass_rate(options["verdict"], pool)
+        metric_asked = passed if options["metric"] == "accuracy" else options["metric"]
+        options = options | {"metric": metric_asked, "groups": options["groups"] or "whole"}
     metric = metric_from(options["metric"], pool)
     if pool.models or options["best"] or options["compare_models"] is not None or options["task"] in OF_MODELS:
         task = tasks.task_of_models(options, metric, pool)

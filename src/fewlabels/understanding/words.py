@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.options import ReadOptions
 
 MOST_NAMES = 30  # classes that are listed; there may be thousands
 
@@ -83,7 +84,7 @@ def unused_columns(source: Source, guessed: Guess, others: Sequence[str]) -> lis
     return [name for name in source.columns if name not in used]
 
 
-def never_line(source: Source, guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
+def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions) -> list[Understood]:
     """The line about answers that are never right, with the most frequent of them."""
     from collections import Counter
 
@@ -91,13 +92,13 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: dict[str, An
     from fewlabels.io.source import listed_pieces
     from fewlabels.wording import counted, shortened
 
-    if not (options["never_right"] or pool.unanswered):
+    if not (options.never_right or pool.unanswered):
         return []
     count = int((pool.predicted >= len(pool.choices)).sum())
     words = f"{counted(count, 'item')}, counted as wrong" if count else "none of these answers occurs"
     examples: tuple[str, ...] = ()
-    if guessed.predicted is not None and guessed.scores is None and options["never_right"]:
-        is_never, answers = never_right(options["never_right"]), source.table([guessed.predicted]).column(0).to_pylist()
+    if guessed.predicted is not None and guessed.scores is None and options.never_right:
+        is_never, answers = never_right(options.never_right), source.table([guessed.predicted]).column(0).to_pylist()
         said = Counter(str(answer).strip() for answer in answers if answer is not None)
         found = {answer: n for answer, n in said.most_common() if is_never(answer)}
         said_so = [f"{shortened(answer, 40)} ({n:,}×)" for answer, n in found.items()]
@@ -113,10 +114,10 @@ def left_over(unused: Sequence[str]) -> list[Understood]:
     return [Understood("not used", "", how, tuple(listed_pieces(unused)))] if unused else []
 
 
-def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> list[Understood]:
+def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[Understood]:
     from fewlabels.io.source import listed_pieces
 
-    unit = "logits" if guessed.logits or options["logits"] else "percentages" if guessed.normalize else "probabilities"
+    unit = "logits" if guessed.logits or options.logits else "percentages" if guessed.normalize else "probabilities"
     lines = [
         Understood(
             "id", f"column {guessed.id!r}" if guessed.id else "none: rows are numbered 0, 1, 2, ...", "--id NAME"
@@ -147,7 +148,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: dict[str, Any]) -> lis
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(listed_pieces(pool.evidence))))
     classes = tuple(listed_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    lines += [] if options["classes"] else alike_line(pool)
+    lines += [] if options.classes else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:
         words = f"column {guessed.truth!r} looks like labels: not used"

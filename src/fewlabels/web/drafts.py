@@ -27,12 +27,13 @@ from fewlabels.io.holding import TemporaryFolder, remove_left_behind
 from fewlabels.io.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     import pyarrow as pa
 
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
+    from fewlabels.understanding.options import ReadOptions
     from fewlabels.understanding.words import Understood
 
 _LIFE = 3600.0  # seconds since somebody used it last
@@ -101,30 +102,30 @@ class Draft:
         """All columns, those of the first file first."""
         return list(dict.fromkeys(name for source in self.sources for name in source.columns))
 
-    def read(self, options: Mapping[str, Any], content: list[str] | None) -> tuple[Pool, list[Understood]]:
+    def read(self, options: ReadOptions, content: list[str] | None) -> tuple[Pool, list[Understood]]:
         """Read the pool as the options say, and how it was understood; once for the same options."""
         from fewlabels.understanding.predictions import understood_in
 
-        key = (sorted(options.items(), key=lambda item: item[0]), content)
+        key = (options, content)
         with self._lock:
             if self._read is None or self._read[0] != key:
                 self._read = None
                 try:
-                    self._read = (key, *understood_in(self._by_model(options), dict(options), content=content))
+                    self._read = (key, *understood_in(self._by_model(options), options, content=content))
                 except (OSError, FewlabelsError):
                     if self.ended:  # the file was removed while it was read
                         raise DraftGoneError from None
                     raise
             return self._read[1], self._read[2]
 
-    def _by_model(self, options: Mapping[str, Any]) -> Source | dict[str, Source]:
+    def _by_model(self, options: ReadOptions) -> Source | dict[str, Source]:
         """The file, or the files by the names of their models."""
         from fewlabels.understanding.models import model_names
-        from fewlabels.understanding.predictions import split_names
+        from fewlabels.understanding.options import split_names
 
         if len(self.sources) == 1:
             return self.sources[0]
-        names = model_names([source.name for source in self.sources], split_names(options["models"]))
+        names = model_names([source.name for source in self.sources], split_names(options.models))
         return dict(zip(names, self.sources, strict=True))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from fewlabels.pool import Pool
+    from fewlabels.understanding.options import ReadOptions
 
 NOTHING = "none"
 COLUMNS = {
@@ -84,7 +85,7 @@ METRICS_OF_VERDICTS = {
     "accuracy": "agreement: how often the judge says what people say",
 }
 OF_A_CLASS = ("precision", "recall", "f1", "fpr")
-_OTHER_NAMES = {"id_": "id", "stop_labels": "labels", "stop_probability": "sure", "stop_overall": "overall"}
+_OTHER_NAMES = {"stop_labels": "labels", "stop_probability": "sure", "stop_overall": "overall"}
 _OTHER_NAMES |= {"compare": "a", "compare_models": "a", "certify": "line", "normalize": "unit", "logits": "unit"}
 _OTHER_NAMES |= {"highest": "lowest", "stop_width": "overall", "only": "groups"}
 _OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =]([A-Z][A-Z,]*\b|'[^']*'|\"[^\"]*\"))?")
@@ -100,8 +101,9 @@ class WrongFieldError(Exception):
         self.words = words
 
 
-def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tuple[dict[str, Any], list[str] | None]:
+def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tuple[ReadOptions, list[str] | None]:
     """The options of a file of predictions, and the columns that people see (None: as found)."""
+    from fewlabels.understanding.options import ReadOptions
 
     def text(name: str) -> str | None:
         return str(typed.get(name) or "").strip() or None
@@ -109,36 +111,34 @@ def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tupl
     unit, verdict, positive = typed.get("unit"), text("verdict"), text("positive")
     if verdict and positive:  # the verdict that passes
         verdict, positive = f"{verdict}={positive}", None
-    options = {
-        "id_": text("id"),
-        "scores": text("scores"),
-        "predicted": text("predicted"),
-        "confidence": text("confidence"),
-        "classes": lines(typed.get("classes")) or None,
-        "models": text("models"),
-        "table": None,
-        "unlisted": "wrong" if typed.get("unlisted") == "wrong" else "refuse",
-        "positive": positive,
-        "never_right": tuple(lines(typed.get("never_right"))),
-        "evidence": text("evidence"),
-        "normalize": None if not unit else unit == "percent",
-        "logits": None if not unit else unit == "logits",
-        "any_size": False,
-        "groups": groups,
-        "verdict": verdict,
-    }
+    options = ReadOptions(
+        id=text("id"),
+        scores=text("scores"),
+        predicted=text("predicted"),
+        confidence=text("confidence"),
+        classes=lines(typed.get("classes")) or None,
+        models=text("models"),
+        unlisted="wrong" if typed.get("unlisted") == "wrong" else "refuse",
+        positive=positive,
+        never_right=tuple(lines(typed.get("never_right"))),
+        evidence=text("evidence"),
+        normalize=None if not unit else unit == "percent",
+        logits=None if not unit else unit == "logits",
+        groups=groups,
+        verdict=verdict,
+    )
     return options, list(typed["content"]) if typed.get("content") is not None else None
 
 
-def passed(options: Mapping[str, Any], pool: Pool) -> str | None:
+def passed(options: ReadOptions, pool: Pool) -> str | None:
     """The metric of a question about a judge's verdicts, the share of items that people would pass; None without."""
     from fewlabels.io.source import listed
-    from fewlabels.understanding.question import about_verdicts
+    from fewlabels.understanding.question import pass_rate
 
-    if options["verdict"] is None:
+    if options.verdict is None:
         return None
     try:
-        return str(about_verdicts({**options, "metric": "accuracy", "groups": None}, pool)["metric"])
+        return pass_rate(options.verdict, pool)
     except SpecError:
         words = f"it is not clear which of the verdicts {listed(pool.choices)} means pass. Write that one here."
         raise WrongFieldError("positive", words) from None

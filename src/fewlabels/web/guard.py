@@ -207,6 +207,7 @@ class Remembered:
         self._seconds = seconds
         self._most = most
         self._known: dict[tuple[bool, bytes], tuple[Person, float]] = {}
+        self._forgotten = 0
 
     def glance(self, credential: str, *, is_session: bool) -> Person | None:
         """Return who holds a credential, if that is remembered."""
@@ -215,11 +216,11 @@ class Remembered:
 
     def who(self, credential: str, *, is_session: bool) -> Person | None:
         """Return who holds a token, or a session, from the database."""
+        before, place = self._forgotten, _place(credential, is_session)
         person = (self._sessions if is_session else self._people).who(credential)
-        place = _place(credential, is_session)
         if person is None:
             self._known.pop(place, None)
-        elif self._seconds > 0:
+        elif self._seconds > 0 and self._forgotten == before:  # otherwise they may have been locked out meanwhile
             if len(self._known) >= self._most:
                 self._known.clear()
             self._known[place] = person, time.monotonic() + self._seconds
@@ -227,6 +228,7 @@ class Remembered:
 
     def forget(self) -> None:
         """Look everybody up again: somebody was invited, locked out or signed out."""
+        self._forgotten += 1
         self._known.clear()
 
 

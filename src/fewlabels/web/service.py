@@ -14,7 +14,7 @@ from fewlabels.errors import InputError
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
 from fewlabels.pool import NO_ANSWER
-from fewlabels.special import gammaln
+from fewlabels.special import warm_up
 from fewlabels.store.guides import Guide, Guides
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
@@ -54,7 +54,7 @@ class Service:
     """The shared state of the routes: the store's assessments by name, its people, and the settings."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        gammaln(1.0)  # it loads scipy.special: otherwise the first person who asks would wait for that
+        warm_up()  # otherwise the first person who asks would wait for it
         self.store = store
         self.settings = settings
         self.people = People(store)
@@ -83,12 +83,17 @@ class Service:
         """Return an assessment by name, loaded when it is first needed."""
         if name in self._open:
             return self._open[name]
-        with self._lock:
+        if name not in self.store.names():
+            raise UnknownAssessmentError(f"there is no assessment {name!r} here.")
+        with self._one_at_a_time(name, "load"):
             if name not in self._open:
-                if name not in self.store.names():
-                    raise UnknownAssessmentError(f"there is no assessment {name!r} here.")
                 self._open[name] = load(self.store, name)
             return self._open[name]
+
+    def _one_at_a_time(self, name: str, what: str) -> threading.Lock:
+        """Return the lock of something slow about an assessment: others go on with everything else."""
+        with self._lock:
+            return self._busy.setdefault((name, what), threading.Lock())
 
     def kept(self, name: str, what: str, make: Callable[[Assessment], T], given: object = None) -> T:
         """Return a costly result about an assessment, computed once for each state of its log, by one thread.
@@ -96,9 +101,7 @@ class Service:
         Only the last result of each kind is kept, so that memory is bounded.
         """
         audit, key = self.audit(name), (name, what)
-        with self._lock:
-            busy = self._busy.setdefault(key, threading.Lock())
-        with busy:
+        with self._one_at_a_time(name, what):
             state = audit.seq, given
             if key not in self._kept or self._kept[key][0] != state:
                 self._kept[key] = (state, make(audit))

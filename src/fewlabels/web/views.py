@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
-from fewlabels.findings.judges import in_words, judge_rows, judge_table
+from fewlabels.findings.judges import in_words, judge_sheet, judge_table
 from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
 _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are higher than the column beside them
-_MOST_ROWS = 30  # groups that the dashboard lists; a page of its own has all of them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model"}
 _TEXTS = ("where", "group", "model", "a", "b", "note")
@@ -115,13 +114,14 @@ def _judged(audit: Assessment, level: float) -> Judged | None:
     table = judge_table(audit, level, None if len(audit.groups) <= _MOST_JUDGED else whole(audit.pool))
     if not len(table):
         return None
-    head, *rows = judge_rows(table)
+    head, *rows = judge_sheet(table)
     return Judged(in_words(table), head, rows)
 
 
 def dashboard(audit: Assessment) -> Dashboard:
     """Compute the dashboard of an assessment."""
     reading = Reading(audit)
+    audit = reading.audit
     finding, progress = found_in(reading), audit.by_group()
 
     def drawn(names: Sequence[str]) -> tuple[Plot, ...]:
@@ -131,7 +131,7 @@ def dashboard(audit: Assessment) -> Dashboard:
     sought = audit.spec.task.sought is not None
     groups = _columns(finding)
     rows = len(groups[0].cells) if groups else 0
-    beside, folded = drawn([name for name in _SHOWN if name != "chances" or sought]), drawn(_FOLDED)
+    beside, folded = drawn([name for name in _SHOWN if name != "chances" or sought]), drawn(_FOLDED if rows > 1 else ())
     below: tuple[Plot, ...] = ()
     if rows > _TALL and len(beside) > 1:  # high plots stand side by side, and none alone in its row
         beside, below = beside[:1], beside[1:]
@@ -146,9 +146,9 @@ def dashboard(audit: Assessment) -> Dashboard:
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
-        groups=groups,
+        groups=groups if rows > 1 else (),  # the plot says the same of one group
         rows=rows,
-        rows_title="The numbers" if rows == 1 else "All models" if audit.spec.task.of_models else "All groups",
+        rows_title=f"All {finding.words.nouns}",
         judged=_judged(audit, reading.level),
         plots=beside,
         below=below,
@@ -158,7 +158,7 @@ def dashboard(audit: Assessment) -> Dashboard:
 
 def _columns(finding: Finding) -> tuple[Column, ...]:
     """The table of the groups, as people read it: an interval is one column, and so are labels and right ones."""
-    table = finding.answer_table if finding.task.surety else finding.estimates
+    table = finding.answer_table if finding.task.surety else finding.table
     if "mean" in table.columns:  # the groups that matter come first
         sign, means = -1 if finding.task.leading == "highest" else 1, table["mean"]
         order = sorted(range(len(means)), key=lambda i: (means[i] is None, sign * (means[i] or 0.0)))
@@ -172,12 +172,12 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
     if "low" in values and "high" in values:
         ends = zip(values.pop("low"), values.pop("high"), strict=True)
         values["range"] = [NONE if low is None else f"{low} – {high}" for low, high in ends]
-    title = f"{chosen(table.settings.get('level', 0.95))} interval"
+    title = f"{chosen(table.settings.get('level', 0.95))} range"
     places = {name: place for place, name in enumerate(_ORDER)}
     for name in sorted(values, key=lambda one: (one == "note", places.get(one, len(places)))):
         named = title if name == "range" else _TITLES.get(name, name.replace("_", " ").capitalize())
         named = "Right" if name == "labelled" and "right" in table.columns else named
-        named = "Model" if name == "group" and finding.task.of_models else named
+        named = finding.words.noun.capitalize() if name == "group" else named
         cells = tuple(_cell(value) for value in values[name])
         columns.append(Column(named, cells, number=name not in _TEXTS, minor=name in _MINOR))
     return tuple(columns)

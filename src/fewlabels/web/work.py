@@ -34,7 +34,10 @@ _UNITS = ((31536000, "year"), (2592000, "month"), (604800, "week"), (86400, "day
 
 
 class Pace:
-    """When each person answered, read from the log of an assessment: only what is new since the last look."""
+    """When each person answered, read from the log of an assessment: only what is new since the last look.
+
+    Threads may share it.
+    """
 
     def __init__(self) -> None:
         self._seq = 0
@@ -71,8 +74,9 @@ class Pace:
         here = self.present(now)
         if not here or (who is not None and who not in here):
             return 0
-        kept = [self._of[who]] if who in self._of else list(self._of.values()) if who is None else []
-        recent = [at for times in kept for at in times[bisect_left(times, now - _WINDOW) :]]
+        with self._lock:
+            kept = [self._of[who]] if who in self._of else list(self._of.values()) if who is None else []
+            recent = [at for times in kept for at in times[bisect_left(times, now - _WINDOW) :]]
         if not recent:
             return 0
         # Whoever began five minutes ago is measured by these five minutes.
@@ -80,7 +84,8 @@ class Pace:
 
     def present(self, now: float) -> set[str]:
         """Who did something in the last minutes."""
-        return {who for who, at in self._seen.items() if now - at < _PRESENT}
+        with self._lock:
+            return {who for who, at in self._seen.items() if now - at < _PRESENT}
 
     def seen(self, who: str) -> float | None:
         """When somebody did something the last time."""
@@ -89,7 +94,7 @@ class Pace:
     def over_time(self, now: float) -> OverTime:
         """The answers so far as a chart."""
         total, points = 0, []
-        for at, change in self._all:
+        for at, change in self._all[:]:  # while it is read, another thread may add to it
             total += change
             points.append((min(at - now, 0.0), float(total)))  # the clock of another server may be ahead
         every = max(1, len(points) // _MOST_POINTS)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
-from fewlabels.io.columns import as_text, is_list
+from fewlabels.io.columns import as_text, is_list, looks_numeric
 from fewlabels.io.finder.names import ANSWER, CONFIDENCE, DOCUMENTED, matching, plain
 from fewlabels.io.finder.roles import Roles, find_roles, kept_columns
 from fewlabels.io.source import Source, listed, table_source
@@ -102,8 +102,9 @@ def _columns_of(source: Source, model: str, models: Sequence[str]) -> tuple[str 
     me = plain(model)
     pairs = [(me + word, word + me) for word in ANSWER]
     predicted = model if model in source.columns else next((columns[n] for p in pairs for n in p if n in columns), None)
-    sure = [name for word in CONFIDENCE for name in (me + word, word + me)]
-    confidence = next((columns[name] for name in sure if name in columns), None)
+    confidence = stated_by(source, model)
+    if confidence is not None and _in_words(source, confidence):
+        confidence = None
     patterns = [f"{model}_{pattern}" for pattern in DOCUMENTED]
     scores = next((pattern for pattern in patterns if len(matching(pattern, source.columns)) >= 2), None)
     if predicted is None and scores is None:
@@ -112,6 +113,19 @@ def _columns_of(source: Source, model: str, models: Sequence[str]) -> tuple[str 
             f"'{model}_predicted'. The columns are {listed(source.columns)}.",
         )
     return predicted, None if scores else confidence, scores
+
+
+def stated_by(source: Source, model: str) -> str | None:
+    """The column that is called like the confidence of a model."""
+    columns, me = {plain(column): column for column in reversed(source.columns)}, plain(model)
+    sure = [name for word in CONFIDENCE for name in (me + word, word + me)]
+    return next((columns[name] for name in sure if name in columns), None)
+
+
+def _in_words(source: Source, name: str) -> bool:
+    """Whether a column says how sure a model is in words, such as high and low. One bad number does not make it so."""
+    batch = next(iter(source.batches([name], 300)), None)
+    return batch is not None and batch.column(0).null_count < len(batch) and not looks_numeric(source, name)
 
 
 def _unpacked(source: Source, names: tuple[str, ...] | None) -> tuple[Source, tuple[str, ...]]:

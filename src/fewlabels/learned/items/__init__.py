@@ -15,9 +15,10 @@ from __future__ import annotations
 from fewlabels.learned.items.believed import ItemBelief, LearnedBelief, Summary, TrustBelief, in_words
 from fewlabels.learned.items.fit import learn, learn_several
 from fewlabels.learned.items.model import Trust
-from fewlabels.learned.items.strips import Strips, strips
+from fewlabels.learned.items.strips import Factors, Strips, strips
 
 __all__ = [
+    "Factors",
     "ItemBelief",
     "LearnedBelief",
     "Strips",

@@ -44,6 +44,7 @@ class LearnedBelief(Belief):
     """A belief about cells that learn from each other; `alpha` has the counts with the same means and variances."""
 
     conjugate: ClassVar[bool] = False
+    averaging: ClassVar[bool] = False
 
     def matched(self) -> Belief:
         """Independent Dirichlets with the same means and variances."""
@@ -90,10 +91,12 @@ class TrustBelief(LearnedBelief):
             mean, variance = mean * share, variance * share**2
         return np.clip(mean, 1e-6, 1 - 1e-6), variance
 
-    def right_shares(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of the share right in the population behind each cell, shape (n, cells)."""
-        right = self.model.shares(rng, n, self.model.strips.size)
-        return right if self.answered is None else right * self.answered
+    def right_shares(
+        self, rng: np.random.Generator, n: int, cells: slice | NDArray[np.intp] = slice(None)
+    ) -> NDArray[np.float64]:
+        """n draws of the share right in the population behind some of the model's cells, shape (n, cells)."""
+        right = self.model.shares(rng, n, self.model.strips.size, cells)
+        return right if self.answered is None else right * self.answered[cells]
 
     def summary(self) -> Summary:
         """A summary of what was learned about the classifier's confidences, in words and numbers.

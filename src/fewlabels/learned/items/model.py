@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fewlabels.learned.items.strips import Sums
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -21,6 +23,7 @@ _NEGLIGIBLE = 1e-3
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 # Numbers in a block of draws: a megabyte of them.
 _BLOCK = 2**17
+_ALL = slice(None)
 
 
 class Chances(NamedTuple):
@@ -171,40 +174,55 @@ class Trust:
         chance = np.empty((n, len(self.strips.x)))
         for rows, block in self._blocks(rng, n):
             chance[rows] = block
+        chance += 1
+        chance *= 0.5
         # One draw must not tell of which point the next one is.
         return chance[rng.permutation(n)]
 
-    def shares(self, rng: np.random.Generator, n: int, items: NDArray[np.int64]) -> NDArray[np.float64]:
-        """n draws of the share right in each cell, among these numbers of items of each strip; shape (n, cells)."""
-        weight, cells = self._weights(items), int(self.strips.cell.max(initial=-1)) + 1
-        shares = np.empty((n, cells))
-        for rows, block in self._blocks(rng, n):
+    def shares(
+        self, rng: np.random.Generator, n: int, items: NDArray[np.int64], cells: slice | NDArray[np.intp] = _ALL
+    ) -> NDArray[np.float64]:
+        """n draws of the share right in some cells, among these numbers of items of each strip; shape (n, cells).
+
+        The same draws, whatever the cells: of the others, the strips are not looked at.
+        """
+        weight, all_cells = self._weights(items), np.arange(int(self.strips.cell.max(initial=-1)) + 1)
+        wanted, place = np.unique(all_cells[cells], return_inverse=True)
+        some = np.flatnonzero(np.isin(self.strips.cell, wanted)) if len(wanted) < len(all_cells) else slice(None)
+        weight, total = weight[some], Sums(np.searchsorted(wanted, self.strips.cell[some]))
+        shares = np.empty((n, len(wanted)))
+        for rows, block in self._blocks(rng, n, some):
             np.multiply(block, weight, out=block)
-            shares[rows] = self.strips.by_cell(block)
-        return shares[rng.permutation(n)]
+            shares[rows] = total(block)
+        # Σ w (1 + tanh)/2, and the weights of a cell add up to 1.
+        shares += 1
+        shares *= 0.5
+        shares = shares[rng.permutation(n)]
+        return shares if np.array_equal(place, all_cells) else shares[:, place]
 
-    def _blocks(self, rng: np.random.Generator, n: int) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """P(right) in each strip in n draws, those of a point of the grid together; a block of them at a time.
+    def _blocks(
+        self, rng: np.random.Generator, n: int, strips: slice | NDArray[np.intp] = _ALL
+    ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """2 P(right) − 1 in each of the strips in n draws, those of a point of the grid together.
 
-        A block fits into a processor's cache: there may be ten thousand strips.
+        σ(η) = (1 + tanh(η/2))/2, which is quicker than σ. A block of draws fits into a processor's cache: there may be
+        ten thousand strips.
         """
         point = np.sort(rng.choice(len(self.weight), size=n, p=self.weight))
-        step = max(1, _BLOCK // max(len(self.strips.x), 1))
+        design, effect = self.strips.design[:, strips], self.strips.effect[strips]
+        step = max(1, _BLOCK // max(len(effect), 1))
         for k in np.unique(point).tolist():
             first, last = np.searchsorted(point, [k, k + 1]).tolist()
             change = rng.standard_normal((last - first, self.mode.shape[1])) @ self._root[k].T
             u = self.effect[k] - change @ self.lean[k]
             u += np.sqrt(self.spread[k]) * rng.standard_normal(u.shape)
             change += self.mode[k]
+            change, u = 0.5 * change, 0.5 * u
             for start in range(first, last, step):
                 some = slice(start - first, min(start + step, last) - first)
-                odds = change[some] @ self.strips.design
-                odds += u[some][:, self.strips.effect]
-                # σ(η) = (1 + tanh(η/2))/2, in place.
-                odds *= 0.5
+                odds = change[some] @ design
+                odds += np.take(u[some], effect, axis=1)
                 np.tanh(odds, out=odds)
-                odds += 1
-                odds *= 0.5
                 yield slice(some.start + first, some.stop + first), odds
 
     def rights(self, rng: np.random.Generator, n: int, left: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,9 @@ KINDS = np.array(
 )
 # However much a classifier is in doubt, it is not for certain a modest one.
 _MOST_MODEST = 0.5
+# Nobody is right in 9,999 of 10,000 cases because confidences say so: they may be rounded, or mean nothing. Of the
+# log-odds of the mean confidence beyond `_SURE`, this part is expected not to be true, with this sd.
+_UNTRUE = np.array([0.3, 0.45])
 _ORDINARY, _MODEST = 0, 2
 # Groups by columns of the pool have less of a slope between them: mean and sd of g as parts of those for classes.
 _COLUMNS = np.array([1 / 3, 0.8])
@@ -61,6 +64,10 @@ _NO_CONFIDENCE = np.array(
 _LEAST = 0.01
 
 
+# Newton's steps at most, and a step so short that the next would change nothing.
+_NEWTON, _NEAR = 100, 1e-12
+
+
 class Sums:
     """Sums of values over those that have the same index, such as over the strips of each cell.
 
@@ -73,12 +80,36 @@ class Sums:
         self._order = None if (np.diff(index) >= 0).all() else np.argsort(index, kind="stable")
         ordered = index if self._order is None else index[self._order]
         self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self._single = self._order is None and len(self._starts) == len(index)
 
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
         """Shape (..., values) to (..., indices). Every index has a value."""
-        if not len(self._starts):
+        if self._single:  # each value is its own sum
             return values
         return np.add.reduceat(values if self._order is None else values[..., self._order], self._starts, axis=-1)
+
+
+class Factors(NamedTuple):
+    """What items differ by beyond their confidences: each factor has levels, and these have effects.
+
+    Parameters
+    ----------
+    levels
+        The level of each item, shape (items,) each. The first factor is the groups whose confidences are compared.
+    bins
+        For each factor whether it is bins of confidence, which differ less from a smooth curve than groups do from each
+        other; none is if this is empty.
+    columns
+        Whether the first factor is told by columns of the pool alone.
+    """
+
+    levels: Sequence[NDArray[np.int64]]
+    bins: Sequence[bool] = ()
+    columns: bool = False
+
+    def of(self, kept: NDArray[np.bool_]) -> Factors:
+        """The factors of some items."""
+        return self._replace(levels=[levels[kept] for levels in self.levels])
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +189,9 @@ class Strips:
 def strips(
     confidence: NDArray[np.float64] | None,
     cell: NDArray[np.int32],
-    factors: Sequence[NDArray[np.int64]],
+    factors: Factors,
     evidence: NDArray[np.float64] | None = None,
     count: NDArray[np.int64] | None = None,
-    *,
-    columns: bool = False,
 ) -> Strips:
     """Sort the items of cells by confidence, and by what else is known of them.
 
@@ -174,32 +203,29 @@ def strips(
     confidence, cell
         Of each item, shape (items,).
     factors
-        What has effects of its own: the level of each item, shape (items,) each. The first is the groups whose
-        confidences are compared.
+        What has effects of its own.
     evidence
         What else is known of each item, shape (items, columns).
     count
         How many items each row stands for, shape (items,); None if every row is an item.
-    columns
-        Whether the first factor is told by columns of the pool alone.
 
     >>> import numpy as np
     >>> cell = np.array([0, 0, 1], dtype=np.int32)
-    >>> found = strips(np.array([0.6, 0.9, 0.9]), cell, [cell])
+    >>> found = strips(np.array([0.6, 0.9, 0.9]), cell, Factors([cell]))
     >>> found.cell, found.size
     (array([0, 0, 1]), array([1, 1, 1]))
     """
-    ordered = _ordered(factors)
+    ordered, scale = _ordered(factors)
+    groups, columns = factors.levels[0], factors.columns
     levels = [*ordered, cell.astype(np.int64)]
     n = np.ones(len(cell)) if count is None else count.astype(float)
     alike = [] if evidence is None else [patterns(evidence, n)]
     if confidence is None:
         strip, first = _pieces([*levels, *alike])
         nothing = np.zeros(len(first))
-        usual = np.ones(len(ordered))
         size = np.bincount(strip, count).astype(np.int64)
-        made = Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, usual, columns=columns)
-        return _beside(made, evidence, factors[0], n, n, expit(_NO_CONFIDENCE[:, 1]))
+        made = Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, scale, columns=columns)
+        return _beside(made, evidence, groups, n, n, expit(_NO_CONFIDENCE[:, 1]))
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s) * n
     x -= doubt @ x / doubt.sum()
@@ -211,15 +237,14 @@ def strips(
     strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right"), *alike])
     size = np.bincount(strip, n).astype(np.int64)
     middle = np.bincount(strip, x * n) / size
-    between = surer(np.clip(logit(s), -_SURE, _SURE), x, factors[0], doubt, n)[factors[0][first]]
-    scale = np.array([_SMOOTH if _within(s, factor, n) <= 0.5 else 1.0 for factor in ordered])
+    between = surer(np.clip(logit(s), -_SURE, _SURE), x, groups, doubt, n)[groups[first]]
     mean = float(np.average(s, weights=n))
     least = float(s[order][np.searchsorted(np.cumsum(n[order]), _LEAST * n.sum())])
     kinds = kinds_of(mean, least, columns=columns)
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
     said = float(np.average(confidence, weights=n))
     made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
-    return _beside(made, evidence, factors[0], n, doubt, np.full(len(kinds), mean))
+    return _beside(made, evidence, groups, n, doubt, np.full(len(kinds), mean))
 
 
 def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
@@ -235,6 +260,9 @@ def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.
     kinds = KINDS.copy()
     kinds[_MODEST, 0] = min(kinds[_MODEST, 0] * ((1 - said) * (1 - least)) ** 2, _MOST_MODEST)
     kinds[_ORDINARY, 0] = 1 - np.delete(kinds[:, 0], _ORDINARY).sum()
+    beyond = max(float(logit(said)) - _SURE, 0.0)
+    kinds[:, 1] -= _UNTRUE[0] * beyond
+    kinds[:, 2] = np.hypot(kinds[:, 2], _UNTRUE[1] * beyond)
     if columns:
         kinds[:, 5:] *= _COLUMNS
     return kinds
@@ -259,14 +287,17 @@ def _beside(
     return replace(made, evidence=values, lift=flat - lifts(rest, 0 * values, made.size, goal)[:, :1])
 
 
-def _ordered(factors: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """The factors in the order of the fit: it integrates out the first, level by level, and solves for the others.
+def _ordered(factors: Factors) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
+    """The factors in the order of the fit, and how much the levels of each differ compared with groups.
 
-    The first is the interaction of all factors, or if they have many levels the one that has most.
+    The fit integrates out the first, level by level, and solves for the others. The first is the interaction of all
+    factors, or if they have many levels the one that has most.
     """
-    if len(factors) > 1 and sum(int(levels.max(initial=0)) + 1 for levels in factors) <= _INTERACT:
-        return [_pieces(factors)[0], *factors]
-    return sorted(factors, key=lambda levels: -int(levels.max(initial=0)))
+    scale = [_SMOOTH if is_bins else 1.0 for is_bins in factors.bins or [False] * len(factors.levels)]
+    if len(scale) > 1 and sum(int(levels.max(initial=0)) + 1 for levels in factors.levels) <= _INTERACT:
+        return [_pieces(factors.levels)[0], *factors.levels], np.array([min(scale), *scale])
+    order = sorted(range(len(scale)), key=lambda factor: -int(factors.levels[factor].max(initial=0)))
+    return [factors.levels[factor] for factor in order], np.array([scale[factor] for factor in order])
 
 
 def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -319,8 +350,17 @@ def intercepts(rest: NDArray[np.float64], size: NDArray[np.int64], goal: float) 
     classifier is better or worse than it says.
     """
     low, high = np.full(len(rest), -60.0), np.full(len(rest), 60.0)
-    for _ in range(60):
-        a = (low + high) / 2
-        under = expit(a[:, None] + rest) @ size < goal * size.sum()
-        low, high = np.where(under, a, low), np.where(under, high, a)
-    return (low + high) / 2
+    share = size / size.sum()
+    a = logit(goal) - rest @ share
+    for _ in range(_NEWTON):
+        chance = expit(a[:, None] + rest)
+        over, slope = chance @ share - goal, (chance * (1 - chance)) @ share
+        low, high = np.where(over < 0, a, low), np.where(over < 0, high, a)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = a - over / slope
+        # A step that leaves the bracket, as on the flat parts of σ, is a bisection instead.
+        step = np.where((step > low) & (step < high), step, (low + high) / 2)
+        if (np.abs(step - a) < _NEAR).all():
+            return step
+        a = step
+    return a

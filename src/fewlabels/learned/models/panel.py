@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.learned.items import learn, strips
+from fewlabels.learned.items import Factors, learn, strips
 from fewlabels.learned.items.strips import KINDS
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.voices import WIDER, Features, listen
@@ -141,7 +141,7 @@ class Panel:
             return None
         cell = np.searchsorted(self.homes, self.group[self.agreed]).astype(np.int32)
         sure = None if self.confidence is None else self.confidence[self.agreed]
-        sorted_ = strips(sure, cell, [cell.astype(np.int64)])
+        sorted_ = strips(sure, cell, Factors([cell.astype(np.int64)]))
         if self.answers.models == 1:
             return sorted_
         # Several that agree are right more often than each is sure to be; by how much is not known.

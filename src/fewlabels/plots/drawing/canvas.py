@@ -153,7 +153,7 @@ def _points(points: Sequence[Point], ax: Axes) -> None:
 def _note(mark: Note, ax: Axes, fonts: list[str]) -> None:
     from matplotlib.patheffects import withStroke
 
-    sides = {"right": (5, 0, "left"), "left": (-5, 0, "right"), "above": (0, 8, "center"), "on": (0, 0, "center")}
+    sides = {"right": (5, 0, "left"), "left": (-5, 0, "right"), "corner": (5, 8, "left"), "on": (0, 0, "center")}
     right, up, ha = sides[mark.side]
     text = ax.annotate(
         _plain(fitted(mark.text, _ROOM)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Self
 
 from fewlabels.errors import FewlabelsError, InputError, needs
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _INCH = 96.0  # pixels
 _AROUND = 62.0  # pixels around a panel, for its words
+_TITLE = 78  # letters in a line of the title
 SUFFIXES = (".svg", ".png", ".pdf")
 
 
@@ -96,7 +98,7 @@ def _figure(plot: Plot) -> Figure:
 
     height = sum(panel.height + _AROUND for panel in plot.picture().panels) + 30
     figure = Made(figsize=(7.5, height / _INCH), layout="constrained")
-    figure.suptitle(plot.title, fontsize=11, x=0.01, ha="left", fontweight="bold")
+    figure.suptitle(fill(plot.finding(), _TITLE), fontsize=11, x=0.01, ha="left", fontweight="bold")
     return figure
 
 

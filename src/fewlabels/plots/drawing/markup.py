@@ -36,7 +36,7 @@ def svg(numbers: Plot, width: int = 720, *, kind: str = "") -> str:
     >>> from fewlabels import plots
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
     >>> plots.svg(plots.PLOTS["forest"].of(fl.create(None, "pets", pool)))
-    '<svg class="fl-plot fl-forest" role="img" aria-label="Groups with intervals. Each line contains the accuracy ...
+    '<svg class="fl-plot fl-forest" role="img" aria-label="Groups with intervals. Each line is the 95% range of ...
     """
     height, inside = _body(numbers, width)
     return f"{_opening(numbers, width, height, kind)}{inside}</svg>"
@@ -51,11 +51,14 @@ def figure(numbers: Plot) -> str:
 
 def standalone(numbers: Plot, width: int = 720) -> str:
     """Return a whole .svg file: the title, the plot and the caption on a background that is light or dark."""
-    top = 34.0
-    height, inside = _body(numbers, width, top)
+    # Bold letters of 16 pixels, and those of a title that is longer than two lines are cut.
+    room = (width - 8) * FONT / 16 / 1.05
+    heads = [fitted(line, room) for line in wrapped(numbers.finding(), room)]
+    heads = heads if len(heads) < 3 else [heads[0], fitted(" ".join(heads[1:]), room)]
+    height, inside = _body(numbers, width, 14 + 20.0 * len(heads))
     lines = wrapped(numbers.caption(), width - 16)
-    title = fitted(numbers.finding(), (width - 8) * FONT / 16)
-    words = [_text(2, 20, title, tip=numbers.finding(), extra=' font-size="16" font-weight="600"')]
+    look, tip = ' font-size="16" font-weight="600"', numbers.finding()
+    words = [_text(2, 20 + 20 * i, line, tip=tip, extra=look) for i, line in enumerate(heads)]
     words += [_text(2, height + 14 + 18 * i, line, "muted") for i, line in enumerate(lines)]
     height += 18 * len(lines) + 6
     paper = f'<rect x="-12" y="-6" width="{width + 24}" height="{_n(height + 12)}" {_fill("paper")}/>'
@@ -81,7 +84,7 @@ def _opening(numbers: Plot, width: float, height: float, kind: str, *, xmlns: bo
     box = f"-12 -6 {width + 24} {_n(height + 12)}" if xmlns else f"0 0 {width} {_n(height)}"
     size = f'width="{width + 24 * xmlns}" height="{_n(height + 12 * xmlns)}"'
     space = ' xmlns="http://www.w3.org/2000/svg"' if xmlns else ""
-    title, words = _safe(numbers.title), _safe(numbers.caption())
+    title, words = _safe(numbers.finding()), _safe(numbers.caption())
     return (
         f'<svg class="{classes}" role="img" aria-label="{title}. {words}"{space} viewBox="{box}" {size} '
         f'font-family="system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif" font-size="{FONT:g}">'
@@ -216,7 +219,7 @@ def _rect(xs: Range, ys: Range, place: Frame) -> str:
 
 def _note(mark: Note, place: Frame) -> str:
     x, y = place.x(mark.x), place.y(mark.y)
-    shift = {"right": (7, 0, "start"), "left": (-7, 0, "end"), "above": (0, -11, "middle"), "on": (0, 0, "middle")}
+    shift = {"right": (7, 0, "start"), "left": (-7, 0, "end"), "corner": (7, -11, "start"), "on": (0, 0, "middle")}
     dx, dy, anchor = shift[mark.side]
     words = fitted(mark.text, 0.5 * (place.left + place.width))
     if mark.room is not None and abs(place.x(mark.x + mark.room) - x) < text_width(words):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Note:
-    """Words beside a point; `side` is the side of the point on which they stand.
+    """Words beside a point; `side` is the side of the point on which they stand, or the corner above and right of it.
 
     They are left out if they are wider than `room`, in units of x.
     """
@@ -177,6 +177,15 @@ def scale(low: float, high: float, *, share: bool, most: int = 6, label: str = "
     digits = decimals(step * 100 if share else step)
     ticks = tuple(Tick(p, number(p, share=share, digits=digits)) for p in places)
     return Axis(min(places[0], low), max(places[-1], high), ticks, label)
+
+
+def in_points(axis: Axis) -> Axis:
+    """Return an axis of differences between shares: its ticks are points, not percent.
+
+    >>> [tick.text for tick in in_points(scale(-0.1, 0.2, share=True, within=(-1, 1), most=3)).ticks]
+    ['−10', '0', '10', '20']
+    """
+    return replace(axis, ticks=tuple(replace(tick, text=tick.text.removesuffix("%")) for tick in axis.ticks))
 
 
 def counting(most: float, label: str = "") -> Axis:

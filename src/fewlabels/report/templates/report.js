@@ -54,7 +54,7 @@ function fold() {
   let shown = 0;
   for (const row of rows) {
     const divider = row.classList.contains("divider");
-    const fits = divider ? !wanted : row.cells[0].textContent.toLowerCase().includes(wanted);
+    const fits = divider ? !wanted : row.cells[0].firstChild.textContent.toLowerCase().includes(wanted);
     const room = open || wanted !== "" || !long || shown < most;
     row.classList.toggle("folded", !(fits && room));
     shown += fits && room && !divider;

@@ -14,16 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ITEMS, GROUPS, THOMPSON, TOPTWO, GREEDY, EPSILON, UCB, BOUNDARY = range(8)
-POLICIES = {
-    "items": ITEMS,
-    "groups": GROUPS,
-    "thompson": THOMPSON,
-    "toptwo": TOPTWO,
-    "greedy": GREEDY,
-    "epsilon": EPSILON,
-    "ucb": UCB,
-    "boundary": BOUNDARY,
-}
 CHANCE = 0.1  # of a random group in epsilon-greedy
 LEVEL = 0.975  # of the upper confidence bound
 

@@ -11,7 +11,7 @@ from fewlabels.simulation.kernels.choose import CHANCE, EPSILON, THOMPSON, pick
 from fewlabels.simulation.kernels.draws import draw_upcoming
 from fewlabels.simulation.kernels.formulas import beta_drops
 from fewlabels.simulation.kernels.jit import formula, kernel
-from fewlabels.simulation.kernels.rope import pool_regions, rope_flow, rope_less
+from fewlabels.simulation.kernels.rope import pool_regions, rope_flow, rope_regions
 from fewlabels.simulation.kernels.run import Run, beta, last_label, record, room, take
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def _regions(run: Run, first: int, rope: float, out: NDArray[np.float64]) -> Non
         left = size - (counts[:, 0] + counts[:, 1]).astype(np.int64)
         out[0], out[1], out[2] = pool_regions(np.array([[a, b], [c, d]]), counts[:, 0], left, size, rope)
     else:
-        out[0], out[2] = rope_less(a, b, c, d, rope), rope_less(c, d, a, b, rope)
-        out[1] = max(0.0, 1.0 - out[0] - out[2])
+        out[0], out[1], out[2] = rope_regions(a, b, c, d, rope)
 
 
 @formula

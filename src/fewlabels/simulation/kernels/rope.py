@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.simulation.kernels.jit import formula, kernel
+from fewlabels.simulation.kernels.jit import formula
 from fewlabels.simulation.kernels.special import betaln, log_kernel, tails
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def rope_flow(a: float, b: float, c: float, d: float, rope: float) -> float:
     return total + ends + math.exp(log_kernel(a, b, 1.0 - far, far) + log_kernel(c, d, 1.0 - far, far)) / (b + d)
 
 
-@kernel
+@formula
 def rope_regions(a: float, b: float, c: float, d: float, rope: float) -> tuple[float, float, float]:
     """μ = (P(Δ < −ε), P(|Δ| ≤ ε), P(Δ > ε)) for Δ = x − y, x ~ Beta(a, b), y ~ Beta(c, d).
 

@@ -26,11 +26,13 @@ async function fetchPart(part) {
   }
 }
 
+const CLOCK = { hour: "numeric", minute: "2-digit" };
+
 // Without this script, times are in UTC.
 function inLocalTime(time) {
   const at = new Date(time.dateTime);
   const today = at.toDateString() === new Date().toDateString();
-  time.textContent = today ? at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : at.toLocaleDateString([], { month: "short", day: "numeric" });
+  time.textContent = today ? at.toLocaleTimeString([], CLOCK) : at.toLocaleDateString([], { month: "short", day: "numeric" });
   time.title = at.toLocaleString();
 }
 
@@ -69,7 +71,7 @@ class Part {
   }
 }
 
-const parts = [new Part("live", () => say(`as of ${new Date().toLocaleTimeString()}`)), new Part("work"), new Part("forecast")];
+const parts = [new Part("live", () => say(`as of ${new Date().toLocaleTimeString([], CLOCK)}`)), new Part("work"), new Part("forecast")];
 const MINUTE = 60000;
 
 // Listens only while the page is visible: a browser has few connections to one server, and a stream takes one.

@@ -1,0 +1,92 @@
+"""What somebody says about a file of predictions. The command line and the pages of the web app both make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from fewlabels.errors import InputError
+
+if TYPE_CHECKING:
+    from fewlabels.io.source import Source
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How predictions are to be read; what is None or empty is guessed.
+
+    The names are those of the options of `fewlabels new`. Several names are one text, with commas, as they are typed.
+    """
+
+    id: str | None = None
+    scores: str | None = None
+    predicted: str | None = None
+    confidence: str | None = None
+    """A column, or "none": do not use any."""
+    classes: str | list[str] | None = None
+    """Names with commas, or a file with one on each line; a list is one already."""
+    models: str | None = None
+    table: str | None = None
+    sample: int | None = None
+    unlisted: Literal["refuse", "wrong"] = "refuse"
+    any_spelling: bool = False
+    positive: str | None = None
+    never_right: tuple[str, ...] = ()
+    evidence: str | None = None
+    normalize: bool | None = None
+    logits: bool | None = None
+    any_size: bool = False
+    groups: str | None = None
+    """The groups of the question, whose columns must be kept."""
+    verdict: str | None = None
+    """Columns of a judge's verdicts, and perhaps "=" and the one that passes."""
+    seed: int = 0
+    """By it items of a table are drawn."""
+
+    @property
+    def evidence_columns(self) -> list[str]:
+        """The columns of evidence.
+
+        >>> ReadOptions(evidence="judge, length").evidence_columns
+        ['judge', 'length']
+        """
+        return split_names(self.evidence) or []
+
+    @property
+    def columns_for_groups(self) -> list[str]:
+        """The columns that `groups` names.
+
+        >>> ReadOptions(groups="column:sex, column:race,predicted").columns_for_groups
+        ['sex', 'race']
+        """
+        wanted = (part.strip()[7:] for part in (self.groups or "").split(",") if part.strip().startswith("column:"))
+        return [name for name in wanted if name]
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names separated by commas; None if there are none."""
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def score_names(text: str | None, source: Source) -> str | list[str] | None:
+    """Split a text into names of columns, unless it is a pattern or one column."""
+    if text is None or text in source.columns or "," not in text:
+        return text
+    return [part.strip() for part in text.split(",")]
+
+
+def class_list(text: str | list[str] | None) -> list[str] | None:
+    """Read names of classes, separated by commas or from the lines of a file; a list is one already."""
+    from pathlib import Path
+
+    if text is None or isinstance(text, list):
+        return text
+    if "," not in text and Path(text).is_file():
+        try:
+            lines = Path(text).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"cannot read the classes in {text}: {error}. Save them as UTF-8, one on a line."
+            ) from None
+        return [line.strip() for line in lines if line.strip()]
+    return [part.strip() for part in text.split(",")]
