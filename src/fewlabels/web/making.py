@@ -7,11 +7,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.datastructures import UploadFile
 
 from fewlabels.beginning import create
 from fewlabels.errors import FewlabelsError, StoreError
@@ -21,13 +20,12 @@ from fewlabels.web.api import Here, Owner, owner_of
 from fewlabels.web.drafts import DraftGoneError
 from fewlabels.web.errors import CANNOT_USE
 from fewlabels.web.forms import WrongFieldError
-from fewlabels.web.guard import ELSEWHERE, UPLOAD, is_sealed
+from fewlabels.web.guard import UPLOAD
 from fewlabels.web.pages import page, root_of
+from fewlabels.web.uploads import MOST_FILES, Sent, TooLargeError, check_seal, uploaded
 from fewlabels.wording import counted, harmless
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.tasks import Task
@@ -35,33 +33,11 @@ if TYPE_CHECKING:
     from fewlabels.web.drafts import Draft
     from fewlabels.web.service import Service
 
-_DRAINED = 4  # times the largest upload: what is read of one that is too large, so that its browser hears the answer
-_MOST_FIELDS = 1_000
 _NO_ROOM = "the server cannot keep the file at the moment; its log says why. Try again later, or use fewlabels new."
 _ABOUT = ("format", "answers", "labels", "no answer", "")  # lines that no field of the form stands for
 _FEW = 12  # classes that are listed
-_MOST_FILES = 20  # models that come in a file each
 _log = logging.getLogger(__name__)
 router = APIRouter(dependencies=[Depends(owner_of)])
-
-
-class _TooLargeError(Exception):
-    """More bytes came than an upload may have."""
-
-
-async def sent_form(request: Request) -> FormData:
-    """Return the form of a request, if one of our own pages sent it: a form cannot send the token as a header."""
-    form = await request.form(max_files=0, max_fields=_MOST_FIELDS)
-    _check_seal(request, form)
-    return form
-
-
-def _check_seal(request: Request, form: FormData) -> None:
-    if request.state.by_cookie and not is_sealed(str(form.get("csrf", "")), request.state.token, "csrf"):
-        raise HTTPException(403, ELSEWHERE)
-
-
-Sent = Annotated[FormData, Depends(sent_form)]
 
 
 def draft_of(draft: str, service: Here, owner: Owner) -> Draft:
@@ -90,19 +66,19 @@ def _begin_page(request: Request, service: Service, owner: Any, wrong: str = "",
 async def upload(request: Request, service: Here, owner: Owner) -> Response:
     """Take a file of predictions, or one for each of several models, and look what they are."""
     try:
-        form = await _uploaded(request, service.settings.upload)
+        form = await uploaded(request, service.settings.upload)
         try:
-            _check_seal(request, form)
+            check_seal(request, form)
             sent = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
             if not sent:
                 raise WrongFieldError("file", "choose a file first.")
-            if len(sent) > _MOST_FILES:
-                raise WrongFieldError("file", f"choose at most {_MOST_FILES} files.")
+            if len(sent) > MOST_FILES:
+                raise WrongFieldError("file", f"choose at most {MOST_FILES} files.")
             files = [(one.file, str(one.filename)) for one in sent]
             draft = await run_in_threadpool(service.drafts.begin, owner.name, *files)
         finally:
             await form.close()
-    except _TooLargeError:
+    except TooLargeError:
         most = _megabytes(service.settings.upload)
         words = f"this is too large: at most {most} in all are allowed here. Use fewlabels new."
         return _begin_page(request, service, owner, words, 413)
@@ -113,34 +89,6 @@ async def upload(request: Request, service: Here, owner: Owner) -> Response:
         return _begin_page(request, service, owner, _NO_ROOM, 503)
     await run_in_threadpool(_propose, draft)
     return _to(request, f"/new/{draft.id}")
-
-
-async def _uploaded(request: Request, most: int) -> FormData:
-    """Read the form with the files; as they come, they go to files without names, which end with the request."""
-    if not most:
-        raise HTTPException(403, "this server takes no files. Use fewlabels new, or serve with --upload.")
-    taken, stream = 0, request.stream()
-
-    async def within() -> AsyncGenerator[bytes, None]:
-        nonlocal taken
-        async for chunk in stream:
-            taken += len(chunk)
-            if taken > most:
-                raise _TooLargeError
-            yield chunk
-
-    try:
-        # A browser sends an empty field as a file without a name, and a few too many are refused beside the field.
-        return await MultiPartParser(request.headers, within(), max_files=5 * _MOST_FILES, max_fields=10).parse()
-    except _TooLargeError:
-        async for chunk in stream:  # a browser shows no answer before it has sent everything
-            taken += len(chunk)
-            if taken > _DRAINED * most:
-                break
-        raise
-    except (MultiPartException, KeyError) as error:
-        words = f"this is not a form with at most {_MOST_FILES} files. Go back and choose the files again."
-        raise HTTPException(400, words) from error
 
 
 @router.post("/new/example")
