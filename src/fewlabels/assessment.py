@@ -16,7 +16,6 @@ from fewlabels.metrics import Accuracy, Confusion, Metric
 from fewlabels.noise import Reliability, reliability
 from fewlabels.partition import Partition, by_predicted, by_score, cross
 from fewlabels.stopping import Standing, standing
-from fewlabels.tasks import Answer, Task
 from fewlabels.views import Views
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from fewlabels.gate import Check, Rule
     from fewlabels.plots import Display
     from fewlabels.table import Table
+    from fewlabels.tasks import Answer, Task
 
 
 class Assessment(Views):
@@ -117,7 +117,7 @@ class Assessment(Views):
         answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         plainly = self._plainly(answer.words, table, level, draws)
-        return Answer(answer.words, answer.probability, table, answer.groups, plainly)
+        return replace(answer, table=table, in_plain_words=plainly)
 
     def put(
         self,
@@ -194,10 +194,11 @@ class Assessment(Views):
             adopted = ledger.adopted
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
         _, belief, cells = self._view(None, None)
-        everything = self.over_all() if "overall" in self.spec.stop.rules else None
+        is_overall = "overall" in self.spec.stop.rules
+        everything, at_random = (self.over_all(), len(self.anchors())) if is_overall else (None, 0)
         return standing(
             self.spec.stop, task, cast("Belief", belief), cells, self._results_rng,
-            draws=draws, adopted=adopted, everything=everything,
+            draws=draws, adopted=adopted, everything=everything, at_random=at_random,
         )  # fmt: skip
 
     def reliability(

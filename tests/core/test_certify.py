@@ -14,7 +14,7 @@ from fewlabels.belief import Belief
 from fewlabels.findings.finding import find
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
-from fewlabels.tasks.grounds import FEWEST
+from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.surprise import surprise
 from tests.support.reports import CLASSES, pool, told_exactly
 
@@ -51,11 +51,11 @@ def test_there_are_three_answers(guarantee, target) -> None:
 
 def test_a_group_without_labels_of_its_own_never_passes_nor_fails() -> None:
     # The scores say 85 %, the other groups are nearly perfect, and the prior learns from them.
-    few = {**GOOD, "coat": (FEWEST - 1, 0)}
+    few = {**GOOD, "coat": (FEW - 1, 0)}
     assert verdict(few, reached(sure=0.5), prior=fl.Learned()).settings["verdict"] == "open"
-    enough = {**GOOD, "coat": (FEWEST, 0)}
+    enough = {**GOOD, "coat": (FEW, 0)}
     assert verdict(enough, reached(sure=0.5), prior=fl.Learned()).settings["verdict"] == "pass"
-    bad = {**GOOD, "coat": (0, FEWEST - 1)}
+    bad = {**GOOD, "coat": (0, FEW - 1)}
     assert verdict(bad, reached(sure=0.6)).settings["verdict"] == "open"
 
 

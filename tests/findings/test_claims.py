@@ -13,7 +13,7 @@ from fewlabels import plots
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.report import read
 from fewlabels.report.notebook import notebook
-from fewlabels.tasks.grounds import FEWEST
+from fewlabels.tasks.backing import FEW
 
 CLASSES = [f"class{k}" for k in range(12)]
 # Words that call a thing sure; what follows them must have labels.
@@ -82,7 +82,7 @@ def sentences(audit: fl.Assessment) -> list[str]:
 def test_nothing_is_called_sure_without_labels(seed: int) -> None:
     audit = some_audit(seed)
     labelled = {row["group"]: (row["labelled"], row["n"]) for row in audit.by_group().rows()}
-    bare = [group for group, (k, n) in labelled.items() if n and k < min(FEWEST, n)]
+    bare = [group for group, (k, n) in labelled.items() if n and k < min(FEW, n)]
     for sentence in sentences(audit):
         assert not NEVER.search(sentence), sentence
         if SURE.search(sentence) and not sentence.startswith(("Nothing", "Not ")):
@@ -134,7 +134,7 @@ def sure_by_scores(task: fl.Task, labelled: int) -> fl.Assessment:
     ids=lambda task: type(task).__name__,
 )
 def test_scores_alone_make_nothing_sure(task: fl.Task) -> None:
-    for labelled in (0, 1, FEWEST - 1, FEWEST + 3):
+    for labelled in (0, 1, FEW - 1, FEW + 3):
         audit = sure_by_scores(task, labelled)
         report = read(audit, draws=2_000, foresee=False)
         said = [report.headline, report.answer.words, *report.next]
@@ -142,7 +142,7 @@ def test_scores_alone_make_nothing_sure(task: fl.Task) -> None:
             re.search(r"\d+% sure|enough to act on\.|^Fail|is below|is class0, with prob|chance that this", text)
             for text in said
         )
-        assert known == (labelled >= FEWEST), (labelled, said)
+        assert known == (labelled >= FEW), (labelled, said)
         assert (report.answer.probability or 0.0) > 0.5  # the posterior is sure, all the same
-        if labelled < FEWEST and not isinstance(task, fl.Certify):
+        if labelled < FEW and not isinstance(task, fl.Certify):
             assert key_figures(report)[0].value == "not known yet"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import Argument, SpecError
 from fewlabels.findings.labels import right_labels
-from fewlabels.findings.overall import ENOUGH, rests
+from fewlabels.findings.overall import rests
 from fewlabels.findings.prior_pull import is_random_sample
 from fewlabels.findings.reading import noun_of
 from fewlabels.gate.rules import certify_from
@@ -17,6 +17,7 @@ from fewlabels.partition import whole
 from fewlabels.planning import forecast
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
+from fewlabels.tasks.backing import ENOUGH
 from fewlabels.tasks.certify_words import in_words
 from fewlabels.wording import counted, listed, plural, shortened
 

@@ -51,12 +51,15 @@ class Game:
         The labels so far.
     pending
         Items that are asked for and not answered, shape (pending,): they are answered first.
+    anchors
+        How many of the known items were drawn at random from all items.
     """
 
     spec: Spec
     cells: Cells
     known: Outcomes
     pending: NDArray[np.int64] = field(default_factory=no_items)
+    anchors: int = 0
 
     @cached_property
     def prior(self) -> Prepared:
@@ -80,6 +83,11 @@ class Game:
     def open(self) -> int:
         """The number of labels that can still come, including those of pending items."""
         return int(self.free.room.sum()) + len(self.pending)
+
+    def at_random(self, labels: int) -> float:
+        """The labels that will have been drawn at random from all items, on average, when there are `labels` in all."""
+        share = 1.0 if self.spec.policy.ignorable else self.spec.anchor
+        return self.anchors + share * (labels - len(self.known.items))
 
     def stride(self, labels: int, usual: float, *, beyond: bool) -> int:
         """The labels of a round, or until the next look: a share of those so far, larger where a belief is fitted.

@@ -186,7 +186,7 @@ def _game(audit: Assessment, task: Task | None) -> Game:
     spec = spec if task is None else replace(spec, task=task, stop=Stop())
     cells = spec.cells(pool, audit.groups)
     known = spec.task.metric.outcomes(pool, cells, *audit.labelled_items())
-    return Game(spec, cells, known, pool.positions(audit.pending()))
+    return Game(spec, cells, known, pool.positions(audit.pending()), len(audit.anchors()))
 
 
 def _prepared(prior: Prior, game: Game) -> Prepared:
@@ -206,7 +206,9 @@ def _goal(
 
     def at(goal: Stop) -> Standing:
         belief = game.prior.belief(game.known) if doubtful is None else doubtful.belief
-        return standing(goal, task, belief, game.cells, lambda: generator(seed, 0), draws=_DRAWS)
+        return standing(
+            goal, task, belief, game.cells, lambda: generator(seed, 0), draws=_DRAWS, at_random=game.anchors
+        )
 
     goal = rule if rule.rules else usual_stop(task, at(rule).rules[1].now)
     return goal, bool(rule.rules), at(goal)

@@ -15,9 +15,9 @@ from fewlabels.parts import register
 from fewlabels.special import rel_entr
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
+from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import Answer, Conclusion, Task
 from fewlabels.tasks.estimate import value_variance, variance_drop
-from fewlabels.tasks.grounds import FEWEST
 from fewlabels.tasks.surprise import surprise
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Certify(Task):
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
         worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
-        lacking = self.askable(cells) & ~self._is_supported(belief, cells)
+        lacking = self.askable(cells) & ~backed_groups(belief, cells)
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
@@ -210,7 +210,7 @@ class Certify(Task):
         """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
         if not self.guarantee:
             return None
-        told = self.askable(cells) & self._is_supported(belief, cells)
+        told = self.askable(cells) & backed_groups(belief, cells)
         reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._evidence(belief, cells))
         return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
@@ -234,18 +234,13 @@ class Certify(Task):
         """Whether each value is on the right side of the line, which itself counts as reached."""
         return values >= self.line - 1e-12 if self.at_most is None else values <= self.line + 1e-12
 
-    def _is_supported(self, belief: Belief, cells: Cells) -> NDArray[np.bool_]:
-        """Whether each group has labels of its own, five or all of its items; shape (groups,)."""
-        labelled = np.rint(cells.total(belief.counts.sum(axis=-1)))
-        return labelled >= np.minimum(FEWEST, cells.partition.sizes)
-
     def own_labels(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each group's own labels say that it reaches the line, and that it misses it; two of shape (groups,).
 
         By bets and by the exact test, for metrics that are one share. For others five labels are enough, and the
         posterior decides.
         """
-        supported = self._is_supported(belief, cells)
+        supported = backed_groups(belief, cells)
         if not self.metric.marginal:
             return supported, supported
         reach = self._evidence(belief, cells)[0] >= self._thresholds(cells)[0]
@@ -262,7 +257,7 @@ class Certify(Task):
         reach, miss = self.own_labels(belief, cells)
         passes, fails = reach & (chance >= self.sure), miss & (1 - chance >= self.sure)
         if self.guarantee:
-            supported = self._is_supported(belief, cells)
+            supported = backed_groups(belief, cells)
             passes, fails = (won & supported for won in self.guaranteed(belief, cells))
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
 
@@ -331,7 +326,7 @@ class Certify(Task):
         line = float(np.clip(self.line, _TINY, 1 - _TINY))
         speed = np.maximum(rel_entr(values, line) + rel_entr(1 - values, 1 - line), _TINY)
         soon = missing / (1 + np.where(missing, many - np.maximum(miss, -_FAR), 0) / speed)
-        lacking = asked & ((reach < one) | ~self._is_supported(belief, cells))
+        lacking = asked & ((reach < one) | ~backed_groups(belief, cells))
         return np.where(missing.any(axis=-1, keepdims=True), soon, lacking.astype(float))
 
     # --- words

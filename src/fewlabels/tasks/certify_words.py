@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.tasks.grounds import has_labels
 from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
 
 if TYPE_CHECKING:
@@ -112,13 +111,13 @@ def legend(task: Certify) -> str:
     return f"{words} won: the part of the evidence for a guaranteed verdict that is there."
 
 
-def chance(reaches: float | None, labelled: int, n: int) -> str:
+def chance(reaches: float | None, *, backed: bool) -> str:
     """The chance that a group reaches the line; none is said of a group without labels of its own.
 
-    >>> chance(0.999, 20, 100), chance(0.999, 1, 100)
+    >>> chance(0.999, backed=True), chance(0.999, backed=False)
     ('over 99%', '–')
     """
-    return probability(reaches) if reaches is not None and has_labels(labelled, n) else NONE
+    return probability(reaches) if reaches is not None and backed else NONE
 
 
 def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
