@@ -12,10 +12,12 @@ from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee
 from fewlabels.errors import Argument, SpecError, StoreError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
+from fewlabels.labelling.progress import by_group
 from fewlabels.metrics import Accuracy, Confusion, Metric
 from fewlabels.noise import Reliability, reliability
 from fewlabels.partition import Partition, by_predicted, by_score, cross
 from fewlabels.stopping import Standing, standing
+from fewlabels.table import Table
 from fewlabels.views import Views
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from fewlabels.findings.fairness import Fairness
     from fewlabels.gate import Check, Rule
     from fewlabels.plots import Display
-    from fewlabels.table import Table
     from fewlabels.tasks import Answer, Task
 
 
@@ -115,6 +116,7 @@ class Assessment(Views):
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
         belief, cells = self._answering()
         answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
+        answer = task.doubted(answer, belief, cells, self._progress(cells.partition))
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
         plainly = self._plainly(answer.words, table, level, draws)
         return replace(answer, table=table, in_plain_words=plainly)
@@ -139,6 +141,7 @@ class Assessment(Views):
         if task.unguaranteed() != task:
             self.check_promise(metric, cells.partition)
         answer = task.answer(cast("Belief", belief), cells, self._results_rng(), level=level, draws=draws)
+        answer = task.doubted(answer, cast("Belief", belief), cells, self._progress(cells.partition))
         return replace(answer, table=answer.table.with_settings(**self._settings(metric)))
 
     def check(
@@ -199,6 +202,7 @@ class Assessment(Views):
         return standing(
             self.spec.stop, task, cast("Belief", belief), cells, self._results_rng,
             draws=draws, adopted=adopted, everything=everything, at_random=at_random,
+            progress=self._progress(cells.partition),
         )  # fmt: skip
 
     def reliability(
@@ -380,6 +384,13 @@ class Assessment(Views):
             return finding.headline, readable(finding.answer_table, finding.task)
 
         return plainly
+
+    def _progress(self, groups: Partition) -> Table:
+        """Where labels came from elsewhere or are missing; nowhere for rows of several models, which share labels."""
+        if self.spec.task.of_models:
+            return Table({name: [] for name in ("adopted", "withdrawn", "unresolved")}, {})
+        with self._current() as ledger:
+            return by_group(ledger, groups)
 
     def _answering(self) -> tuple[Belief, Cells]:
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""

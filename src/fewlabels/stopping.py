@@ -248,13 +248,14 @@ def standing(
     adopted: int = 0,
     everything: tuple[Belief, Cells] | None = None,
     at_random: float = 0,
+    progress: Table | None = None,
 ) -> Standing:
     """The progress of a belief towards the rules, in the numbers that answer and estimates give with this generator.
 
     If no rule is set, it gives the labels so far, and how sure the answer is or how wide the intervals are. With
     `adopted` labels, of items that were never asked for, no rule with a guarantee is ever met. `everything` is the
     belief about all items, where that is another than the average of the groups. `at_random` labels were drawn at
-    random from all items.
+    random from all items. `progress` says where labels came from elsewhere or are missing.
     """
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
@@ -264,7 +265,7 @@ def standing(
         if promised:
             now, backed = _promised(name, task, belief, cells), True
         else:
-            now, backed = _now(name, task, *about, rng(), draws)
+            now, backed = _now(name, task, *about, rng(), draws, progress)
         void = bool(stop.guarantee and adopted and name != "labels")
         near = wanted is not None and not void and is_reached(name, now, wanted)
         lack = "" if promised or not near else lacks(name, task, belief, cells, backed=backed, at_random=at_random)
@@ -315,13 +316,20 @@ def _said(task: Task, now: float, lack: str, *, labels: bool) -> str:
 
 
 def _now(
-    name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int
+    name: str,
+    task: Task,
+    belief: Belief,
+    cells: Cells,
+    rng: np.random.Generator,
+    draws: int,
+    progress: Table | None,
 ) -> tuple[float, bool]:
     """The number of a rule now, and whether labels of their own back what an answer says of its groups."""
     if name == "labels":
         return belief.labels, True
     if name == "probability":
         answer = task.answer(belief, cells, rng, level=LEVEL, draws=draws)
+        answer = answer if progress is None else task.doubted(answer, belief, cells, progress)
         return float(answer.probability or 0.0), answer.backed
     if name == "overall":
         table = Estimate(task.metric).answer(belief, cells, rng, level=LEVEL, draws=draws).table

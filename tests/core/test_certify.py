@@ -61,8 +61,9 @@ def test_a_group_without_labels_of_its_own_never_passes_nor_fails() -> None:
 
 def test_labels_that_were_not_asked_for_end_the_guarantee() -> None:
     task = reached(guarantee="anytime")
-    words = told_exactly(GOOD, task=task).answer().words
-    assert words.startswith("Pass")
+    words = told_exactly(GOOD, asked=False, task=task).answer().words
+    assert words.startswith("Not enough evidence")
+    assert "248 labels came from elsewhere" in words
     assert "guaranteed" not in words
     assert "guaranteed at 95%" in told_exactly(GOOD, asked=True, task=task).answer().words
 
@@ -97,12 +98,12 @@ def test_at_most_and_only() -> None:
 def test_it_asks_where_the_line_is_in_doubt() -> None:
     # coat is at the line, shirt far below, the others far above; all have labels.
     counts = {"shirt": (5, 45), "coat": (32, 8), "bag": (48, 1), "boot": (48, 1)}
-    audit = told_exactly(counts, task=reached(), policy=fl.Greedy())
+    audit = told_exactly(counts, asked=False, task=reached(), policy=fl.Greedy())
     assert set(groups_of(audit, 10)) == {"coat"}
 
 
 def test_groups_that_lack_labels_are_asked_about() -> None:
-    audit = told_exactly({**GOOD, "coat": (0, 0)}, task=reached(), policy=fl.Greedy())
+    audit = told_exactly({**GOOD, "coat": (0, 0)}, asked=False, task=reached(), policy=fl.Greedy())
     assert "coat" in groups_of(audit, 6)
 
 

@@ -7,7 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import Argument, SpecError
-from fewlabels.findings.labels import right_labels
+from fewlabels.findings.doubts import missing
+from fewlabels.findings.labels import right_labels, tally
 from fewlabels.findings.overall import rests
 from fewlabels.findings.prior_pull import is_random_sample
 from fewlabels.findings.reading import noun_of
@@ -120,8 +121,11 @@ def check(
         basis, spoken_for = rests(audit, sum(table["labelled"])) if rule.overall else ("", False)
         words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
         other = pool is not audit.pool or groups.recipe != audit.groups.recipe
-        words += _steered(audit) if other and not spoken_for else ""
-    ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and verdict == "open" else ""
+        words += _steered(audit) if other and not spoken_for and not table.settings.get("adopted") else ""
+    words += "".join(f" {doubt}" for doubt in missing(tally(audit))) if verdict == "pass" else ""
+    # Where labels came from elsewhere, more of them give no verdict.
+    hopeful = verdict == "open" and not table.settings.get("adopted")
+    ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and hopeful else ""
     return Check(rule, task, verdict, words, table, ahead)
 
 

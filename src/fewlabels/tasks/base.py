@@ -184,6 +184,13 @@ class Task(Part, ABC):
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The conclusion, with intervals of the given level from that many draws."""
 
+    def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
+        """The answer, with less of a claim where labels came from elsewhere or are missing; here it stays as it is.
+
+        `progress` has a row for each group with the columns adopted, withdrawn and unresolved.
+        """
+        return answer
+
     @property
     def surety(self) -> float:
         """The probability below which it gives no answer; 0 if it always has a best guess."""

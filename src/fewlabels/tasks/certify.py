@@ -19,13 +19,14 @@ from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import Answer, Conclusion, Task
 from fewlabels.tasks.estimate import value_variance, variance_drop
 from fewlabels.tasks.surprise import surprise
+from fewlabels.wording import is_exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Belief
+    from fewlabels.belief import Belief, Target
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.tasks.grounds import Ahead, Grounds
@@ -168,6 +169,44 @@ class Certify(Task):
         words = certify_words.answer(self, verdict, probability, failed, columns)
         return Answer(words, probability, Table(columns, settings), failed)
 
+    def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
+        """The answer without verdicts that labels do not support as they came about.
+
+        Adopted labels are of items that somebody picked, so a group that has some is open. Items that were withdrawn,
+        skipped or disputed may be the hard ones: a group passes only if it would with all of them on the wrong side.
+        Nothing of this matters where all items are known.
+        """
+        adopted, missing = (np.array(progress[name]) for name in ("adopted", "withdrawn"))
+        missing = missing + np.array(progress["unresolved"])
+        if not (adopted.any() or missing.any()):
+            return answer
+        at = [cells.partition.position(group) for group in answer.table["group"]]
+        exact = [is_exact(row["low"], row["high"]) for row in answer.table.rows()]
+        stands = self._stands(belief, cells, missing)
+        verdicts: list[Verdict] = []
+        for g, verdict, is_known in zip(at, answer.table["verdict"], exact, strict=True):
+            holds = is_known or not (adopted[g] or (verdict == "pass" and not stands[g]))
+            verdicts.append(verdict if holds else "open")
+        if verdicts == list(answer.table["verdict"]):
+            return answer
+        verdict = "fail" if "fail" in verdicts else "open"
+        failed = tuple(name for name, one in zip(answer.table["group"], verdicts, strict=True) if one == "fail")
+        settings = dict(answer.settings) | {"verdict": verdict}
+        settings |= {"adopted": int(adopted.sum()), "missing": int(missing.sum())}
+        table = Table({**answer.table.columns, "verdict": verdicts}, settings)
+        sure = answer.probability or 0.0
+        sure = sure if verdict == answer.settings["verdict"] else min(sure, self.sure - 0.01)
+        words = certify_words.of_table(self, table, sure, failed)
+        return replace(answer, words=words, probability=sure, table=table, groups=failed)
+
+    def _stands(self, belief: Belief, cells: Cells, missing: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether bets on each group would be won with its missing labels all on the wrong side, shape (groups,)."""
+        if not self.metric.marginal:
+            return missing == 0
+        counts = belief.counts.copy()
+        counts[:, 1 if self.at_most is None else 0] += missing[cells.group]
+        return (self._wealth(counts, belief.target, cells)[0] >= self._thresholds(cells)[0]) | (missing == 0)
+
     def guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,)."""
         (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
@@ -303,9 +342,14 @@ class Certify(Task):
 
     def _evidence(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """log of the wealth won by bets on each group reaching the line, and on missing it; two of shape (groups,)."""
-        right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
+        return self._wealth(belief.counts, belief.target, cells)
+
+    def _wealth(
+        self, counts: NDArray[np.float64], target: Target, cells: Cells
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        right, wrong = (np.rint(counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
         expected, line = expected_right(cells), self.line
-        size = cells.size if belief.target == "pool" else None
+        size = cells.size if target == "pool" else None
         if self.at_least is None:  # at most p right is at least 1 − p wrong
             right, wrong, expected, line = wrong, right, 1 - expected, 1 - line
         out = np.full((2, len(cells.partition)), -np.inf)

@@ -9,6 +9,7 @@ from fewlabels.wording import NONE, Style, counted, listed, plural, probability,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fewlabels.table import Table
     from fewlabels.tasks.base import Answer
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
@@ -68,8 +69,26 @@ def answer(
 
 def in_words(task: Certify, given: Answer, noun: str) -> str:
     """The sentence of an answer that was given before, with groups called by their noun."""
-    table = given.table
-    return answer(task, table.settings["verdict"], given.probability or 0.0, given.groups, table.columns, noun)
+    return of_table(task, given.table, given.probability or 0.0, given.groups, noun)
+
+
+def of_table(task: Certify, table: Table, sure: float, failed: Sequence[str], noun: str = "group") -> str:
+    """The sentence of a table of verdicts, and why labels do not support what they seem to say."""
+    settings = table.settings
+    words = answer(task, settings["verdict"], sure, failed, table.columns, noun)
+    if settings["verdict"] == "open" and settings.get("adopted"):
+        words += (
+            f" {counted(settings['adopted'], 'label')} came from elsewhere, for items that were not asked for, and a "
+            "verdict needs items drawn at random: take these labels back, and ask for items."
+        )
+    if settings["verdict"] == "open" and settings.get("missing"):
+        one = settings["missing"] == 1
+        words += (
+            f" {counted(settings['missing'], 'item')} {'was' if one else 'were'} taken back, skipped or disputed, and "
+            f"a pass must hold even if {'it is' if one else 'they are'} on the wrong side: give "
+            f"{'it a label' if one else 'them labels'}, or add others."
+        )
+    return words
 
 
 def headline(task: Certify, grounds: Grounds) -> str:
