@@ -254,3 +254,16 @@ def test_an_open_gate_names_a_group_that_is_open(told: dict[str, tuple[int, int]
     headline = find(audit, draws=2_000).headline
     named = headline.split(words)[1]
     assert any(f"{group} (" in named for group, verdict in rows.items() if verdict == "open")
+
+
+def test_a_fail_allows_for_the_number_of_groups() -> None:
+    # 40 groups at 0.92, a line of 0.9: a test of each alone finds a bad one in most runs, by chance.
+    rng, falsely = np.random.default_rng(8), 0
+    task = fl.Certify(fl.Accuracy(), at_least=0.9)
+    items = fl.read_pool({"predicted": [f"g{g}" for g in range(40)] * 30})
+    cells = task.cells(items, fl.by_predicted(items))
+    for _ in range(100):
+        right = rng.binomial(30, 0.92, 40).astype(float)
+        belief = Belief(np.ones((40, 2)), np.stack([right, 30 - right], axis=1), cells.size)
+        falsely += bool(task.own_labels(belief, cells)[1].any())
+    assert falsely <= stats.binom.ppf(1 - 1e-6, 100, 0.05)

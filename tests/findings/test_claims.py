@@ -120,6 +120,7 @@ def sure_by_scores(task: fl.Task, labelled: int) -> fl.Assessment:
     }
     audit = fl.create(None, "scores", fl.read_pool(data, classes=CLASSES[:4]), task=task, prior=fl.Learned(), seed=1)
     right = {f"i{i}": CLASSES[i // 100] for i in range(100, 400) if i % 100 < 40}
+    audit.ask(400)
     audit.tell(right | {f"i{i}": CLASSES[1] for i in range(labelled)}, adopt=True)
     return audit
 
@@ -146,3 +147,10 @@ def test_scores_alone_make_nothing_sure(task: fl.Task) -> None:
         assert (report.answer.probability or 0.0) > 0.5  # the posterior is sure, all the same
         if labelled < FEW and not isinstance(task, fl.Certify):
             assert key_figures(report)[0].value == "not known yet"
+
+
+def test_a_pool_of_one_item_is_known_once_it_has_its_label() -> None:
+    one = fl.read_pool({"predicted": ["a"], "confidence": [0.6]}, classes=["a", "b"])
+    audit = fl.create(None, "one", one, fl.whole(one), target="pool")
+    audit.tell(dict.fromkeys(audit.ask(1).ids, "b"))
+    assert "too early" not in audit.answer().headline

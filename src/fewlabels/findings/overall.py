@@ -9,7 +9,7 @@ from fewlabels.findings.prior_pull import asks_everywhere, is_random_sample
 from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.partition import whole
 from fewlabels.priors import Uniform
-from fewlabels.tasks.backing import ENOUGH, FEW, MOST
+from fewlabels.tasks.backing import ENOUGH, FEW, MOST, is_thin
 from fewlabels.tasks.grounds import Overall
 from fewlabels.wording import is_exact, percent
 
@@ -44,7 +44,7 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         doubt = f"{doubt}; {basis}"
     analogous = sum(r.n for r in rows if r.evidence in LEARNED) / max(len(audit.pool), 1)
     why = ""
-    if row["labelled"] < FEW:
+    if is_thin(row["labelled"], row["n"], audit.spec.target):
         why = "no item has a label yet" if not row["labelled"] else f"fewer than {FEW} items have a label"
     elif doubt and analogous > MOST:
         why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"

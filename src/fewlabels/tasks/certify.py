@@ -47,7 +47,7 @@ class Certify(Task):
     posterior that leans on scores or on other groups is too sure of the odd one out. They say that a group reaches the
     line if bets on it have won 1/(1 − sure), which a group below the line lets happen with a probability of at most 1 −
     sure, at all looks together; see `anytime`. They say that it misses the line if one that lies on it would show so
-    few right ones with a probability of at most 1 − sure (an exact binomial test).
+    few right ones with a probability of at most (1 − sure)/G, for G groups (an exact binomial test).
 
     A label in g is worth drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line
     is in doubt. With the guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
@@ -288,7 +288,9 @@ class Certify(Task):
         if self.at_least is None:
             right, wrong, line = wrong, right, 1 - line
         miss = np.zeros(len(cells.partition), dtype=bool)
-        miss[cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= 1 - self.sure
+        # A fail names one group out of many, and among many that lie on the line one looks bad by chance.
+        risk = (1 - self.sure) / max(int(self.askable(cells).sum()), 1)
+        miss[cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= risk
         return reach & supported, miss & supported
 
     def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
