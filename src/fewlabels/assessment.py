@@ -13,11 +13,13 @@ from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee, of_kind, several, whole_number
 from fewlabels.errors import Argument, SpecError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
+from fewlabels.labelling.progress import by_group
 from fewlabels.metrics import Accuracy, Confusion, Metric
 from fewlabels.named import groups_from
 from fewlabels.noise import Reliability, reliability
 from fewlabels.partition import Partition, by_score, cross
 from fewlabels.stopping import Standing, Stop, standing
+from fewlabels.table import Table
 from fewlabels.tasks import Answer, Task
 from fewlabels.views import Views
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from fewlabels.findings.fairness import Fairness
     from fewlabels.gate import Check, Rule
     from fewlabels.plots import Display
-    from fewlabels.table import Table
 
 
 class Assessment(Views):
@@ -139,6 +140,7 @@ class Assessment(Views):
         if task.unguaranteed() != task:
             self.check_promise(metric, cells.partition)
         answer = task.answer(cast("Belief", belief), cells, self._results_rng(), level=level, draws=draws)
+        answer = task.doubted(answer, cast("Belief", belief), cells, self._progress(cells.partition))
         return replace(answer, table=answer.table.with_settings(**self._settings(metric)))
 
     def check(
@@ -199,10 +201,12 @@ class Assessment(Views):
             adopted = ledger.adopted
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
         _, belief, cells = self._view(None, None)
-        everything = self.over_all() if "overall" in stop.rules else None
+        is_overall = "overall" in stop.rules
+        everything, at_random = (self.over_all(), len(self.anchors())) if is_overall else (None, 0)
         return standing(
             stop, task, cast("Belief", belief), cells, self._results_rng,
-            draws=draws, adopted=adopted, everything=everything,
+            draws=draws, adopted=adopted, everything=everything, at_random=at_random,
+            progress=self._progress(cells.partition),
         )  # fmt: skip
 
     def reliability(
@@ -374,8 +378,9 @@ class Assessment(Views):
         task = self.spec.task.unguaranteed() if adopted else self.spec.task
         belief, cells = self._answering()
         answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
+        answer = task.doubted(answer, belief, cells, self._progress(cells.partition))
         table = answer.table.with_settings(**self._settings(self.spec.task.metric))
-        return Answer(answer.words, answer.probability, table, answer.groups, lambda: self._plainly(level, draws))
+        return replace(answer, table=table, in_plain_words=lambda: self._plainly(level, draws))
 
     def _plainly(self, level: float, draws: int) -> tuple[str, Table]:
         """The headline and the table of the answer as pages show them."""
@@ -384,6 +389,13 @@ class Assessment(Views):
 
         finding = find(self, level, draws)
         return finding.headline, readable(finding.answer_table, finding.task)
+
+    def _progress(self, groups: Partition) -> Table:
+        """Where labels came from elsewhere or are missing; nowhere for rows of several models, which share labels."""
+        if self.spec.task.of_models:
+            return Table({name: [] for name in ("adopted", "withdrawn", "unresolved")}, {})
+        with self._current() as ledger:
+            return by_group(ledger, groups)
 
     def _answering(self) -> tuple[Belief, Cells]:
         """The belief that the task's answer is made from: where that is one share of all items, the one about these."""

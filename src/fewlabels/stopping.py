@@ -13,6 +13,7 @@ from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, share_ends
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
+from fewlabels.tasks.backing import ENOUGH, FEW, backed_groups, is_average_backed
 from fewlabels.tasks.snapshot import LEVEL, promised
 from fewlabels.wording import Style, chosen, counted, probability
 
@@ -33,6 +34,10 @@ _WORDS = {
 @dataclass(frozen=True)
 class Stop:
     """Stopping rules: asking can stop when the first of them is met. Without any rule, the user decides.
+
+    None but the budget is met by scores alone: a probability needs five labels in each group that the answer is about,
+    a width five in every group that can be asked about, and the average ten labels that were drawn at random from all
+    items, or five in the groups of half the items. (All items are enough if the target is the pool itself.)
 
     Parameters
     ----------
@@ -126,7 +131,7 @@ class RuleProgress:
     """One rule: its name, the number now, the number wanted (None if it is not set), and whether that is reached.
 
     `said` are the task's words for a probability, with the places {now} and {of}. `share` is whether the metric is
-    written in percent.
+    written in percent. `lacks` is why the number does not count, if labels do not back it.
     """
 
     rule: str
@@ -135,6 +140,7 @@ class RuleProgress:
     reached: bool
     said: str = ""
     share: bool = True
+    lacks: str = ""
 
     @property
     def words(self) -> str:
@@ -146,7 +152,8 @@ class RuleProgress:
             return self.said.format(now=probability(self.now), of=of)
         style = Style(self.share)
         of = "" if self.wanted is None else f" (wanted {style.width(self.wanted)})"
-        return _WORDS[self.rule].format(now=style.width(self.now), of=of)
+        words = _WORDS[self.rule].format(now=style.width(self.now), of=of)
+        return f"{words}, but {self.lacks}" if self.lacks else words
 
 
 @dataclass(frozen=True)
@@ -213,6 +220,33 @@ def is_reached(rule: str, now: float, wanted: float) -> bool:
     return now >= wanted if rule in ("labels", "probability") else now <= wanted
 
 
+def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, at_random: float) -> str:
+    """Why labels do not back what a rule rests on; empty if they do, and then the rule may be met.
+
+    A width says something of every group that is asked about, so each of them needs labels of its own. An average needs
+    labels that speak for all items. `backed` is whether the answer is, `at_random` how many labels were drawn at random
+    from all items. Without this, scores alone would meet a rule.
+    """
+    if rule == "probability" and not backed:
+        return f"the answer rests on fewer than {FEW} labels in a group that it names"
+    if rule == "overall" and not is_average_backed(belief, cells, at_random):
+        return (
+            f"fewer than {ENOUGH} labels were drawn at random from all items, and most items are in groups with fewer "
+            f"than {FEW} labels"
+        )
+    if rule != "width":
+        return ""
+    asked = task.askable(cells)
+    bare = asked & ~backed_groups(belief, cells)
+    small = int((bare & (cells.partition.sizes < FEW)).sum()) if belief.target == "population" else 0
+    if not bare.any():
+        return ""
+    ever = f"; {small:,} of them have fewer than {FEW} items, so that only target pool knows them" if small else ""
+    return (
+        f"{int(bare.sum()):,} of {counted(int(asked.sum()), 'group')} have fewer than {FEW} labels of their own{ever}"
+    )
+
+
 def standing(
     stop: Stop,
     task: Task,
@@ -223,25 +257,31 @@ def standing(
     draws: int = 10_000,
     adopted: int = 0,
     everything: tuple[Belief, Cells] | None = None,
+    at_random: float = 0,
+    progress: Table | None = None,
 ) -> Standing:
     """The progress of a belief towards the rules, in the numbers that answer and estimates give with this generator.
 
     If no rule is set, it gives the labels so far, and how sure the answer is or how wide the intervals are. With
     `adopted` labels, of items that were never asked for, no rule with a guarantee is ever met. `everything` is the
-    belief about all items, where that is another than the average of the groups.
+    belief about all items, where that is another than the average of the groups. `at_random` labels were drawn at
+    random from all items. `progress` says where labels came from elsewhere or are missing.
     """
     usual = ("labels", "probability" if task.conclusive else "width")
     rules = []
     for name in stop.rules or usual:
-        holds_at_every_look = _is_promised(stop, task, name) and not adopted
         about = everything if name == "overall" and everything is not None else (belief, cells)
-        now = promised(name, task, belief, cells) if holds_at_every_look else _now(name, task, *about, rng(), draws)
-        wanted = wanted_by(stop, task, name)
+        wanted, holds_at_every_look = wanted_by(stop, task, name), _is_promised(stop, task, name) and not adopted
+        if holds_at_every_look:
+            now, backed = promised(name, task, belief, cells), True
+        else:
+            now, backed = _now(name, task, *about, rng(), draws, progress)
         void = bool(stop.guarantee and adopted and name != "labels")
-        reached = wanted is not None and not void and is_reached(name, now, wanted)
-        said = task.progress(now) if belief.counts.any() else "there is no answer without labels{of}"
-        said = said if name == "probability" else ""
-        rules.append(RuleProgress(name, now, wanted, reached, said, task.metric.in_percent))
+        near = wanted is not None and not void and is_reached(name, now, wanted)
+        doubted = near and not holds_at_every_look
+        lack = lacks(name, task, belief, cells, backed=backed, at_random=at_random) if doubted else ""
+        said = _said(task, now, lack, labels=bool(belief.counts.any())) if name == "probability" else ""
+        rules.append(RuleProgress(name, now, wanted, near and not lack, said, task.metric.in_percent, lack))
     met = [rule for rule in rules if rule.reached]
     words = _words(stop, rules, met, _is_exhausted(task, belief, cells))
     answered = any(rule.rule == "probability" and rule.now >= task.surety for rule in rules)
@@ -271,20 +311,38 @@ def _on_guarantee(stop: Stop, task: Task, adopted: int, *, said: bool) -> str:
     return f" This holds at every look, however often you look{shared}."
 
 
-def _now(name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:
+def _said(task: Task, now: float, lack: str, *, labels: bool) -> str:
+    """How sure the answer is, in words with the places {now} and {of}."""
+    if not labels:
+        return "there is no answer without labels{of}"
+    return f"{lack}{{of}}" if lack else task.progress(now)
+
+
+def _now(
+    name: str,
+    task: Task,
+    belief: Belief,
+    cells: Cells,
+    rng: np.random.Generator,
+    draws: int,
+    progress: Table | None,
+) -> tuple[float, bool]:
+    """The number of a rule now, and whether labels of their own back what an answer says of its groups."""
     if name == "labels":
-        return belief.labels
+        return belief.labels, True
     if name == "probability":
-        return float(task.answer(belief, cells, rng, level=LEVEL, draws=draws).probability or 0.0)
+        answer = task.answer(belief, cells, rng, level=LEVEL, draws=draws)
+        answer = answer if progress is None else task.doubted(answer, belief, cells, progress)
+        return float(answer.probability or 0.0), answer.backed
     if name == "overall":
         table = Estimate(task.metric).answer(belief, cells, rng, level=LEVEL, draws=draws).table
     elif task.metric.vector and affordable(draws, belief) < draws:
-        return widest_share(task, belief, cells, rng, draws)
+        return widest_share(task, belief, cells, rng, draws), True
     else:
         table = estimate(task.metric, belief, cells, rng, level=LEVEL, draws=draws)
         asked = {cells.partition.names[g] for g in np.flatnonzero(task.askable(cells))}
         table = table.take([i for i, group in enumerate(table["group"]) if group in asked])
-    return float(max(high - low for low, high in zip(table["low"], table["high"], strict=True)))
+    return float(max(high - low for low, high in zip(table["low"], table["high"], strict=True))), True
 
 
 def widest_share(task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,17 @@ from fewlabels.gate import Rule, junit, read_rules, worst
 from fewlabels.gate.rules import split
 from fewlabels.outcomes import Outcomes
 from fewlabels.spec import Spec, from_json, to_json
-from tests.support.reports import CLASSES, pool, told, told_exactly
+from tests.support import reports
+from tests.support.reports import CLASSES, pool, told
 
 GOOD = dict.fromkeys(CLASSES, (60, 2))
 BAD = {**GOOD, "coat": (20, 30)}
 OPEN = {**GOOD, "coat": (9, 2)}
+
+
+def told_exactly(counts: dict[str, tuple[int, int]], *, asked: bool = True, **spec: Any) -> fl.Assessment:
+    """An assessment with so many right and wrong labels in each class, of items that were asked for if not said."""
+    return reports.told_exactly(counts, asked=asked, **spec)
 
 
 # --- rules
@@ -110,7 +117,7 @@ def test_the_worst_verdict_counts() -> None:
 
 
 def test_a_group_without_labels_never_passes() -> None:
-    audit = told_exactly({**GOOD, "coat": (0, 0)}, prior=fl.Learned())
+    audit = told_exactly({**GOOD, "coat": (0, 0)}, prior=fl.Learned(), policy=fl.Thompson())
     every, overall = audit.check("accuracy >= 0.1"), audit.check("accuracy >= 0.1", overall=True)
     assert every.verdict == overall.verdict == "open"
     assert "coat (no label)" in every.words
@@ -175,12 +182,12 @@ def test_a_guarantee_is_refused_where_it_would_not_hold() -> None:
     for message, audit, more in (
         ("one share", asked, {"metric": fl.CalibrationError()}),
         ("groups in which items were asked", asked, {"groups": place}),
-        ("218 labels came from elsewhere", told_exactly({**GOOD, "coat": (30, 2)}), {}),
+        ("218 labels came from elsewhere", told_exactly({**GOOD, "coat": (30, 2)}, asked=False), {}),
     ):
         with pytest.raises(fl.SpecError, match=message):
             audit.estimates(guarantee="anytime", **more)
     with pytest.raises(fl.SpecError, match="came from elsewhere"):
-        told_exactly(GOOD).check("accuracy >= 0.8", guarantee="anytime")
+        told_exactly(GOOD, asked=False).check("accuracy >= 0.8", guarantee="anytime")
     with pytest.raises(fl.SpecError, match="groups in which items were asked"):
         asked.check("accuracy >= 0.8", guarantee="anytime", overall=True)
     with pytest.raises(fl.SpecError, match="together=True"):
@@ -211,7 +218,7 @@ def test_a_stop_with_a_guarantee_waits_for_the_longer_intervals() -> None:
     assert sure.to_json()["guarantee"] == "anytime"
     widest = fl.Stop(width=0.9, guarantee="anytime")
     assert told_exactly(GOOD, asked=True, task=task, stop=widest).standing().reached
-    adopted = told_exactly(GOOD, task=task, stop=widest).standing()
+    adopted = told_exactly(GOOD, asked=False, task=task, stop=widest).standing()
     assert not adopted.reached
     assert "came from elsewhere" in adopted.words
 
@@ -275,3 +282,58 @@ def test_a_forecast_goes_by_the_guarantee() -> None:
     )
     assert plain.more is not None
     assert sure.more is None or sure.more > plain.more
+
+
+# --- labels that came from elsewhere, and labels that are missing
+
+
+def test_labels_that_somebody_picked_are_no_ground_for_a_verdict() -> None:
+    asked, picked = (told_exactly(BAD, asked=asked) for asked in (True, False))
+    good = told_exactly(GOOD, asked=False)
+    assert asked.check("accuracy >= 0.8").verdict == "fail"
+    for audit in (picked, good):
+        for check in (audit.check("accuracy >= 0.8"), audit.check("accuracy >= 0.5", overall=True)):
+            assert check.verdict == "open"
+            assert "labels came from elsewhere, for items that were not asked for" in check.words
+            assert "steered" not in check.words
+            assert "came from elsewhere" in junit([check], "audit")
+    task = fl.Certify(fl.Accuracy(), at_least=0.8)
+    own = told_exactly(GOOD, asked=False, task=task, stop=fl.Stop(probability=0.95))
+    assert not own.standing().reached
+    assert "came from elsewhere" in own.answer().headline
+    assert told_exactly(GOOD, task=task, stop=fl.Stop(probability=0.95)).standing().reached
+
+
+def test_a_picked_label_spoils_the_verdict_of_its_own_group_only() -> None:
+    audit = told_exactly(BAD, task=fl.Certify(fl.Accuracy(), at_least=0.8, only=("coat", "bag")))
+    items, _ = pool()
+    boot = f"i{np.flatnonzero(items.predicted == CLASSES.index('boot'))[0]}"
+    audit.tell({boot: "boot"}, adopt=True)
+    verdicts = audit.check("accuracy >= 0.8").table
+    shown = dict(zip(verdicts["group"], verdicts["verdict"], strict=True))
+    assert (shown["coat"], shown["bag"], shown["boot"]) == ("fail", "pass", "open")
+
+
+def test_all_items_are_known_wherever_their_labels_came_from() -> None:
+    audit = told_exactly(dict.fromkeys(CLASSES, (95, 5)), asked=False, target="pool")
+    assert audit.check("accuracy >= 0.9").verdict == "pass"
+
+
+def test_a_pass_must_hold_without_the_labels_that_were_taken_back() -> None:
+    audit = told_exactly({**GOOD, "coat": (60, 15)})
+    before = audit.check("accuracy >= 0.8")
+    assert before.verdict == "open"
+    items, _ = pool()
+    taken, true = audit.labelled_items()
+    wrong = [f"i{i}" for i, t in zip(taken, true, strict=True) if items.predicted[i] == 1 and t != 1]
+    audit.withdraw(wrong)
+    after = audit.check("accuracy >= 0.8")
+    assert after.verdict == "open"
+    assert "15 items were taken back, skipped or disputed, and a pass must hold even if they are on the wrong side" in (
+        after.words
+    )
+    still = audit.check("accuracy >= 0.5")
+    assert still.verdict == "pass"
+    assert "15 items were taken back. If these are the hard ones" in still.words
+    assert "15 items were taken back" in junit([still], "audit")
+    assert "15 items were taken back" in still.to_json()["words"]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import fewlabels as fl
 from fewlabels.errors import SpecError
+from fewlabels.planning import forecast
 from fewlabels.spec import Spec
-from fewlabels.stopping import Stop
+from fewlabels.stopping import Stop, is_reached
+from fewlabels.tasks.backing import FEW
 from tests.support.pools import zoo
 
 if TYPE_CHECKING:
@@ -113,11 +116,68 @@ def test_the_first_rule_that_is_met_stops() -> None:
 
 
 def test_a_goal_that_is_reached_is_enough_whatever_the_budget() -> None:
-    for stop in (Stop(labels=50, probability=0.01), Stop(labels=5, probability=0.01), Stop(labels=5)):
-        standing = audit_of(LOWEST, 10, stop).standing()
+    for stop in (Stop(labels=90, probability=0.01), Stop(labels=5, probability=0.01), Stop(labels=5)):
+        standing = audit_of(LOWEST, 20, stop, target="pool").standing()
         assert standing.words.startswith("The budget is used up: " if stop == Stop(labels=5) else "Enough: ")
         assert standing.reached
         assert not standing.is_spent
+
+
+def sure_pool(high: float = 1.0) -> fl.Pool:
+    """300 items whose confidences leave next to no doubt."""
+    scores = np.random.default_rng(3).uniform(high - 0.004, high, 300)
+    return fl.read_pool({"predicted": ["a", "b", "c"] * 100, "confidence": scores}, classes=["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("task", "stop", "said"),
+    [
+        (ESTIMATE, Stop(width=0.2), "3 of 3 groups have fewer than 5 labels of their own"),
+        (ESTIMATE, Stop(overall=0.2), "fewer than 10 labels were drawn at random from all items"),
+        (fl.Compare(fl.Accuracy(), "a", "b", rope=0.2), Stop(probability=0.9), "no answer without labels"),
+    ],
+)
+def test_scores_alone_meet_no_rule(task: Task, stop: Stop, said: str) -> None:
+    audit = fl.create(None, "sure", sure_pool(), task=task, stop=stop)
+    standing = audit.standing()
+    assert is_reached(standing.rules[0].rule, standing.rules[0].now, standing.rules[0].wanted or 0)
+    assert not standing.reached
+    assert said in standing.words
+    assert forecast(audit, runs=9).more
+    for _ in range(60):
+        audit.tell({item: audit.pool.classes[audit.pool.predicted[int(item)]] for item in audit.ask(1).ids})
+    assert audit.standing().reached
+
+
+def test_the_standing_and_the_answer_agree_on_a_comparison() -> None:
+    task = fl.Compare(fl.Accuracy(), "a", "b", rope=0.2)
+    audit = fl.create(None, "sure", sure_pool(), task=task, stop=Stop(probability=0.95))
+    for _ in range(40):
+        audit.tell({item: audit.pool.classes[audit.pool.predicted[int(item)]] for item in audit.ask(1).ids})
+        early = "too early" in audit.answer().headline
+        assert audit.standing().reached is not early
+        if not early:
+            break
+    backed = dict(zip(audit.by_group()["group"], audit.by_group()["labelled"], strict=True))
+    assert min(backed["a"], backed["b"]) == FEW
+
+
+def test_a_plan_asks_for_the_labels_that_a_rule_needs() -> None:
+    pool = sure_pool()
+    stops = (Stop(overall=0.2), Stop(width=0.2))
+    few, many = (fl.plan(pool, stop=stop, budgets=[30], runs=12).recommended or 0 for stop in stops)
+    assert few >= 10
+    assert many >= 3 * FEW
+
+
+@pytest.mark.parametrize(("target", "reached"), [("pool", True), ("population", False)])
+def test_a_small_group_is_known_if_the_question_is_about_these_items(target: str, reached: bool) -> None:
+    pool = fl.read_pool({"predicted": ["a"] * 3 + ["b"] * 9, "confidence": [0.9999] * 12}, classes=["a", "b"])
+    audit = fl.create(None, "small", pool, stop=Stop(width=0.9), target=target)  # type: ignore[arg-type]
+    audit.tell({item: pool.classes[pool.predicted[int(item)]] for item in audit.ask(12).ids})
+    standing = audit.standing()
+    assert standing.reached is reached
+    assert ("1 of 2 groups have fewer than 5 labels of their own; 1 of them" in standing.words) is not reached
 
 
 @pytest.mark.parametrize(

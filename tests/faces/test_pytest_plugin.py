@@ -36,7 +36,7 @@ only = ["boot"]
 def project(pytester):
     """A project with a test of its own, rules, and labels: bag is good, coat is bad, and boot has no label."""
     counts = dict.fromkeys(CLASSES, (60, 2)) | {"coat": (20, 30), "boot": (0, 0)}
-    told_exactly(counts, where=pytester.path / "audit.db").close()
+    told_exactly(counts, asked=True, where=pytester.path / "audit.db").close()
     pytester.makepyfile("def test_own(): pass")
     (pytester.path / "rules.toml").write_text(RULES)
     return pytester

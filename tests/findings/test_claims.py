@@ -13,7 +13,7 @@ from fewlabels import plots
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.report import read
 from fewlabels.report.notebook import notebook
-from fewlabels.tasks.grounds import FEWEST
+from fewlabels.tasks.backing import FEW
 
 CLASSES = [f"class{k}" for k in range(12)]
 # Words that call a thing sure; what follows them must have labels.
@@ -82,7 +82,7 @@ def sentences(audit: fl.Assessment) -> list[str]:
 def test_nothing_is_called_sure_without_labels(seed: int) -> None:
     audit = some_audit(seed)
     labelled = {row["group"]: (row["labelled"], row["n"]) for row in audit.by_group().rows()}
-    bare = [group for group, (k, n) in labelled.items() if n and k < min(FEWEST, n)]
+    bare = [group for group, (k, n) in labelled.items() if n and k < min(FEW, n)]
     for sentence in sentences(audit):
         assert not NEVER.search(sentence), sentence
         if SURE.search(sentence) and not sentence.startswith(("Nothing", "Not ")):
@@ -120,6 +120,7 @@ def sure_by_scores(task: fl.Task, labelled: int) -> fl.Assessment:
     }
     audit = fl.create(None, "scores", fl.read_pool(data, classes=CLASSES[:4]), task=task, prior=fl.Learned(), seed=1)
     right = {f"i{i}": CLASSES[i // 100] for i in range(100, 400) if i % 100 < 40}
+    audit.ask(400)
     audit.tell(right | {f"i{i}": CLASSES[1] for i in range(labelled)}, adopt=True)
     return audit
 
@@ -134,7 +135,7 @@ def sure_by_scores(task: fl.Task, labelled: int) -> fl.Assessment:
     ids=lambda task: type(task).__name__,
 )
 def test_scores_alone_make_nothing_sure(task: fl.Task) -> None:
-    for labelled in (0, 1, FEWEST - 1, FEWEST + 3):
+    for labelled in (0, 1, FEW - 1, FEW + 3):
         audit = sure_by_scores(task, labelled)
         report = read(audit, draws=2_000, foresee=False)
         said = [report.headline, report.answer.words, *report.next]
@@ -142,7 +143,14 @@ def test_scores_alone_make_nothing_sure(task: fl.Task) -> None:
             re.search(r"\d+% sure|enough to act on\.|^Fail|is below|is class0, with prob|chance that this", text)
             for text in said
         )
-        assert known == (labelled >= FEWEST), (labelled, said)
+        assert known == (labelled >= FEW), (labelled, said)
         assert (report.answer.probability or 0.0) > 0.5  # the posterior is sure, all the same
-        if labelled < FEWEST and not isinstance(task, fl.Certify):
+        if labelled < FEW and not isinstance(task, fl.Certify):
             assert key_figures(report)[0].value == "not known yet"
+
+
+def test_a_pool_of_one_item_is_known_once_it_has_its_label() -> None:
+    one = fl.read_pool({"predicted": ["a"], "confidence": [0.6]}, classes=["a", "b"])
+    audit = fl.create(None, "one", one, fl.whole(one), target="pool")
+    audit.tell(dict.fromkeys(audit.ask(1).ids, "b"))
+    assert "too early" not in audit.answer().headline

@@ -56,7 +56,7 @@ def test_under_its_own_prior_a_plan_keeps_what_it_promises() -> None:
 
 def test_a_prior_that_is_too_sure_of_the_average_is_found_out() -> None:
     # A hundred groups under the uniform prior: their average is sure to be near a half before there is a label.
-    made = plan(pool_of(100, 20), prior=fl.Uniform(), stop=Stop(overall=0.15), expect=0.9, budgets=[20], runs=10)
+    made = plan(pool_of(100, 20), prior=fl.Uniform(), stop=Stop(overall=0.15), expect=0.9, budgets=[600], runs=10)
     assert made.recommended is None
     assert made.honesty == 0
     assert "the rule would stop too soon" in made.words

@@ -21,7 +21,7 @@ from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.methods import Method
 from fewlabels.simulation.truth import Truth
 from fewlabels.spec import Spec
-from fewlabels.stopping import Rule, Standing, Stop
+from fewlabels.stopping import RuleProgress, Standing, Stop
 from fewlabels.tasks.snapshot import Snapshot
 from tests.support.contracts import POLICIES
 from tests.support.planning import ESTIMATE, LOWEST, TAIL, Z, blank, cells_of, pool_of
@@ -237,7 +237,7 @@ def test_a_doubtful_average_begins_at_the_width_that_is_shown_and_ends_where_lab
     wide = {look.labels: game.snapshot(look, rng, 1_000).overall for look in (looks[0], looks[-1])}
     for look, expected in ((looks[0], 0.3), (looks[-1], wide[2_500] * (0.3 / wide[100]) ** 0.04 * 0.25**-0.48)):
         for wanted, met in ((1.1 * expected, True), (0.9 * expected, False)):
-            shown = Standing((Rule("overall", 0.3, wanted, reached=False),), reached=False, words="")
+            shown = Standing((RuleProgress("overall", 0.3, wanted, reached=False),), reached=False, words="")
             watch = Watch(game, Stop(overall=wanted), 100, shown)
             watch.begin(looks[0], rng, 0.25)
             assert (watch.met(look, rng) is not None) == met

@@ -9,11 +9,11 @@ import numpy as np
 
 from fewlabels.estimates import check_level, interval
 from fewlabels.findings.evidence import NOTES
-from fewlabels.findings.measures import FEW, is_thin
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
+from fewlabels.tasks.backing import FEW, is_thin
 from fewlabels.wording import Style, probability, shortened
 
 if TYPE_CHECKING:

@@ -36,14 +36,18 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
             f"{counted(labels.adopted, 'label')} came from elsewhere, for items that were not asked for. If those "
             "items were not picked at random, the numbers can be wrong by more than their ranges show."
         )
-    for count, fate in ((labels.withdrawn, "taken back"), (labels.unresolved, "skipped or disputed, and not decided")):
-        if count:
-            be = "was" if count == 1 else "were"
-            sentences.append(
-                f"{counted(count, 'item')} {be} {fate}. If these are the hard ones, the classifier looks better than "
-                "it is."
-            )
-    return tuple(sentences)
+    return (*sentences, *missing(labels))
+
+
+def missing(labels: Tally) -> tuple[str, ...]:
+    """Sentences on items that were asked for and have no label that counts."""
+    fates = ((labels.withdrawn, "taken back"), (labels.unresolved, "skipped or disputed, and not decided"))
+    return tuple(
+        f"{counted(count, 'item')} {'was' if count == 1 else 'were'} {fate}. If these are the hard ones, the "
+        "classifier looks better than it is."
+        for count, fate in fates
+        if count
+    )
 
 
 def _few(grounds: Grounds) -> list[str]:

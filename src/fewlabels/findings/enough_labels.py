@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.estimates import estimate
-from fewlabels.findings.measures import is_thin
 from fewlabels.metrics import Accuracy
 from fewlabels.priors import Uniform
+from fewlabels.tasks.backing import is_thin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

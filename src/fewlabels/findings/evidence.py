@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.findings.measures import FEW, is_thin
 from fewlabels.priors import Learned
+from fewlabels.tasks.backing import FEW, is_thin
 from fewlabels.wording import listed
 
 if TYPE_CHECKING:

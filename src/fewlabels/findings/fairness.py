@@ -11,12 +11,12 @@ from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.estimates import check_level
 from fewlabels.findings.classes import summed_up
 from fewlabels.findings.evidence import NOTES
-from fewlabels.findings.measures import FEW
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.named import class_named, groups_from
 from fewlabels.opposites import positive_of
 from fewlabels.table import Table
+from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.grounds import SAFE
 from fewlabels.wording import Style, counted, percent, probability, shortened
 

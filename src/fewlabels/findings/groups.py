@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.findings.evidence import NOTES, beside, judge
+from fewlabels.tasks.backing import is_backed
 from fewlabels.tasks.grounds import GroupRow
 from fewlabels.wording import NONE
 
@@ -29,7 +30,8 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
         places: dict[str, Any] = {column: ranked[name].get(column) for column in _PLACES} if name in ranked else {}
         note = NOTES[evidence].format(nouns=reading.nouns, beside=beside(reading.audit.pool))
         right = None if reading.right is None else reading.right[name]
-        rows.append(GroupRow(**row, evidence=evidence, note=note, right=right, prior=prior, **places))
+        backed = is_backed(row["labelled"], row["n"], reading.audit.spec.target)
+        rows.append(GroupRow(**row, evidence=evidence, note=note, right=right, prior=prior, backed=backed, **places))
     sign = -1 if task.metric.high_is_bad else 1
     return tuple(
         sorted(

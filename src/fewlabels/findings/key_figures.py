@@ -67,7 +67,7 @@ def certainty(finding: Finding) -> KeyFigure | None:
         return None
     named = set(finding.answer.groups)
     # Of several models, the labels of one group speak for the others too, and the answer's probability allows for it.
-    if not finding.task.of_models and not all(row.has_labels for row in finding.groups if row.group in named):
+    if not finding.task.of_models and not all(row.backed for row in finding.groups if row.group in named):
         return KeyFigure("Answer is right", "not known yet", f"too few labels in the {finding.words.nouns} it names")
     chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
     if len(chances) < 2:

@@ -1,4 +1,4 @@
-"""How metrics are displayed, and how many labels make a number the group's own."""
+"""How metrics are displayed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fewlabels.metrics import Metric
 
-FEW = 5
-"""With fewer labels than this, a group's number says more about the prior than about the group."""
 HOLLOW = "few labels"
 """The meaning of a hollow point in a plot."""
 
@@ -31,14 +29,3 @@ def measure(metric: Metric) -> Measure:
     Measure(name='false positive rate of high risk', share=True, high_is_bad=True)
     """
     return Measure(metric.name, metric.in_percent, metric.high_is_bad)
-
-
-def is_thin(labelled: int, n: int, target: str) -> bool:
-    """Return whether a group has fewer than 5 labels.
-
-    If the target is the pool itself, a fully labelled group is known, however small it is.
-
-    >>> is_thin(3, 40, "population"), is_thin(3, 3, "pool"), is_thin(5, 40, "pool")
-    (True, False, False)
-    """
-    return labelled < FEW and not (target == "pool" and labelled >= n)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fewlabels.findings.evidence import LEARNED, beside
-from fewlabels.findings.measures import FEW
 from fewlabels.findings.prior_pull import asks_everywhere
 from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.partition import whole
 from fewlabels.priors import Uniform
+from fewlabels.tasks.backing import ENOUGH, FEW, MOST, is_thin
 from fewlabels.tasks.grounds import Overall
 from fewlabels.wording import is_exact, percent
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
     from fewlabels.tasks.grounds import GroupRow
-
-_MOST = 0.5  # the largest share of items in groups that are known by analogy
-ENOUGH = 10
-"""With fewer labels drawn at random from all items, the number over all of them rests on the scores."""
 
 
 def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
@@ -48,9 +44,9 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
         doubt = f"{doubt}; {basis}"
     analogous = sum(r.n for r in rows if r.evidence in LEARNED) / max(len(audit.pool), 1)
     why = ""
-    if row["labelled"] < FEW:
+    if is_thin(row["labelled"], row["n"], audit.spec.target):
         why = "no item has a label yet" if not row["labelled"] else f"fewer than {FEW} items have a label"
-    elif doubt and analogous > _MOST:
+    elif doubt and analogous > MOST:
         why = f"{percent(analogous)} of the items are in {reading.nouns} with hardly any labels"
     elif not reading.is_grounded and not audit.is_random_sample():
         why = f"too many {reading.nouns} have too few labels, and what was assumed before any label would decide it"

@@ -10,11 +10,12 @@ import numpy as np
 
 from fewlabels.findings.enough_labels import too_long
 from fewlabels.findings.labels import RIGHT_OR_WRONG, right_labels
-from fewlabels.findings.measures import Measure, is_thin, measure
+from fewlabels.findings.measures import Measure, measure
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.metrics import Accuracy
+from fewlabels.tasks.backing import is_backed, is_thin
 from fewlabels.tasks.base import LIKELY
-from fewlabels.tasks.grounds import SAFE, has_labels
+from fewlabels.tasks.grounds import SAFE
 from fewlabels.wording import plural
 
 if TYPE_CHECKING:
@@ -129,7 +130,9 @@ class Reading:
         if not self.audit.spec.task.sought:
             return ()
         rows = (self.ranked[name] for name in self.answer.groups if name in self.ranked)
-        return tuple(row["group"] for row in rows if row["chance"] >= LIKELY and has_labels(row["labelled"], row["n"]))
+        target = self.audit.spec.target
+        backed = (row for row in rows if is_backed(row["labelled"], row["n"], target))
+        return tuple(row["group"] for row in backed if row["chance"] >= LIKELY)
 
     @property
     def found_words(self) -> str:

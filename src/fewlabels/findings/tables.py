@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.labels import right_labels
-from fewlabels.findings.measures import is_thin
 from fewlabels.table import Table
+from fewlabels.tasks.backing import is_backed, is_thin
 from fewlabels.tasks.certify_words import chance
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.wording import Style, percent, probability
@@ -107,7 +107,8 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             columns[name] = [None if value is None else write(value) for value in values]
         elif name == "reaches":
             rows = zip(values, table["labelled"], table["n"], strict=True)
-            columns[name] = [chance(*row) for row in rows]
+            target = table.settings["target"]
+            columns[name] = [chance(reaches, backed=is_backed(labelled, n, target)) for reaches, labelled, n in rows]
         elif name in _APART:
             none = [None] * len(table)
             bounds = [table.columns.get(f"{name}_{end}", none) for end in ("low", "high")]

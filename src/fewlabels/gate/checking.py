@@ -7,8 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import Argument, SpecError
-from fewlabels.findings.labels import right_labels
-from fewlabels.findings.overall import ENOUGH, rests
+from fewlabels.findings.doubts import missing
+from fewlabels.findings.labels import right_labels, tally
+from fewlabels.findings.overall import rests
 from fewlabels.findings.reading import noun_of
 from fewlabels.gate.rules import certify_from
 from fewlabels.named import groups_from
@@ -16,6 +17,7 @@ from fewlabels.partition import whole
 from fewlabels.planning import forecast
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
+from fewlabels.tasks.backing import ENOUGH
 from fewlabels.tasks.certify_words import in_words
 from fewlabels.wording import counted, listed, plural, shortened
 
@@ -118,8 +120,11 @@ def check(
         basis, spoken_for = rests(audit, sum(table["labelled"])) if rule.overall else ("", False)
         words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
         other = pool is not audit.pool or groups.recipe != audit.groups.recipe
-        words += _steered(audit) if other and not spoken_for else ""
-    ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and verdict == "open" else ""
+        words += _steered(audit) if other and not spoken_for and not table.settings.get("adopted") else ""
+    words += "".join(f" {doubt}" for doubt in missing(tally(audit))) if verdict == "pass" else ""
+    # Where labels came from elsewhere, more of them give no verdict.
+    hopeful = verdict == "open" and not table.settings.get("adopted")
+    ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and hopeful else ""
     return Check(rule, task, verdict, words, table, ahead)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from fewlabels.gate.checking import support
 
@@ -39,12 +39,14 @@ def _suite(check: Check, name: str) -> str:
 def _case(title: str, where: str, verdict: str, words: str) -> str:
     head = f"    <testcase classname={_quoted(where)} name={_quoted(title)}"
     if verdict == "pass":
-        return f"{head}/>"
+        return f"{head}><system-out>{escape(words.translate(_BAD))}</system-out></testcase>" if words else f"{head}/>"
     tag = "failure" if verdict == "fail" else "skipped"
     return f"{head}><{tag} message={_quoted(words)}/></testcase>"
 
 
 def _said(row: Mapping[str, Any]) -> str:
+    if row["verdict"] == "pass":
+        return ""
     begin = "Does not reach the line" if row["verdict"] == "fail" else "Not enough evidence"
     return f"{begin}: {support(row)}."
 

@@ -57,6 +57,8 @@ class Game:
     drawn, everything
         The items asked for so far, and the cells of all items as one group, where the number over all items is held
         against those that were drawn at random from all; else None.
+    anchors
+        How many of the known items were drawn at random from all items.
     """
 
     spec: Spec
@@ -65,6 +67,7 @@ class Game:
     pending: NDArray[np.int64] = field(default_factory=no_items)
     drawn: Sample | None = None
     everything: Cells | None = None
+    anchors: int = 0
 
     @cached_property
     def prior(self) -> Prepared:
@@ -88,6 +91,11 @@ class Game:
     def open(self) -> int:
         """The number of labels that can still come, including those of pending items."""
         return int(self.free.room.sum()) + len(self.pending)
+
+    def at_random(self, labels: int) -> float:
+        """The labels that will have been drawn at random from all items, on average, when there are `labels` in all."""
+        share = 1.0 if self.spec.policy.ignorable else self.spec.anchor
+        return self.anchors + share * (labels - len(self.known.items))
 
     def stride(self, labels: int, usual: float, *, beyond: bool) -> int:
         """The labels of a round, or until the next look: a share of those so far, larger where a belief is fitted.

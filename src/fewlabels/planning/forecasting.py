@@ -194,7 +194,7 @@ def game_of(audit: Assessment, task: Task | None = None) -> Game:
     known = spec.task.metric.outcomes(pool, cells, *audit.labelled_items())
     drawn = audit.drawn_from_all() if task is None else None
     everything = None if drawn is None else spec.cells(pool, whole(pool))
-    return Game(spec, cells, known, pool.positions(audit.pending()), drawn, everything)
+    return Game(spec, cells, known, pool.positions(audit.pending()), drawn, everything, len(audit.anchors()))
 
 
 def _prepared(prior: Prior, game: Game) -> Prepared:
@@ -217,7 +217,9 @@ def _goal(
         if own:
             return audit.standing(stop=goal, draws=_DRAWS)
         belief = game.prior.belief(game.known) if doubtful is None else doubtful.belief
-        return standing(goal, task, belief, game.cells, lambda: generator(seed, 0), draws=_DRAWS)
+        return standing(
+            goal, task, belief, game.cells, lambda: generator(seed, 0), draws=_DRAWS, at_random=game.anchors
+        )
 
     goal = rule if rule.rules else usual_stop(task, at(rule).rules[1].now)
     return goal, bool(rule.rules), at(goal)

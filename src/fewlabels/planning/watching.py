@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.stopping import Stop, is_reached, wanted_by
+from fewlabels.stopping import Stop, is_reached, lacks, wanted_by
 from fewlabels.tasks.snapshot import Snapshot, promised
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Watch:
         reached = [
             Met(self._crossing(name, now[name], wanted, labels), name, snapshot)
             for name, wanted in self._rules.items()
-            if is_reached(name, now[name], wanted)
+            if is_reached(name, now[name], wanted) and self._is_backed(name, snapshot, labels)
         ]
         self._last, self._labels = now, labels
         return min(reached, key=lambda met_rule: met_rule.labels, default=None)
@@ -101,6 +101,14 @@ class Watch:
             played = self._game.snapshot(look, rng, sharp(look.belief)).overall
             last = worth**-0.5
             self._wider = self._last["overall"] / played if played > 0 else last, last
+
+    def _is_backed(self, name: str, snapshot: Snapshot, labels: int) -> bool:
+        """Whether labels back what the rule rests on; what is promised for every look rests on nothing else."""
+        if self._guarantee:
+            return True
+        backed = name != "probability" or snapshot.conclusion.backed
+        task, at_random = snapshot.task, self._game.at_random(labels)
+        return not lacks(name, task, snapshot.belief, snapshot.cells, backed=backed, at_random=at_random)
 
     def is_vain(self, world: World, rng: np.random.Generator) -> bool:
         """Whether the rule is not even near when all items have a label: models that differ by less than items tell.

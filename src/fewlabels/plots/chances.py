@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.findings.measures import FEW, HOLLOW
+from fewlabels.findings.measures import HOLLOW
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_order
+from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.identify import ranked
 from fewlabels.wording import SMALL, counted, probability, shortened
 

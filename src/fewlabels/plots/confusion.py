@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from fewlabels.findings.measures import FEW, HOLLOW, is_thin
+from fewlabels.findings.measures import HOLLOW
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics import Confusion as Metric
 from fewlabels.partition import by_predicted
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
+from fewlabels.tasks.backing import FEW, is_thin
 from fewlabels.wording import Style, chosen, counted, percent, shortened
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
+from fewlabels.tasks.backing import is_backed
 from fewlabels.tasks.certify_words import SHORT, chance
 from fewlabels.tasks.grounds import support
 from fewlabels.wording import Style, chosen, counted, shortened
@@ -35,7 +36,8 @@ _WORDS: dict[Verdict, str] = {"fail": "fail", "open": "open: not enough evidence
 class Judged:
     """One group: its items, its labels, its value with an interval, the chance that it reaches the line, its verdict.
 
-    `right` is the number of labels that show a right prediction, if labels show that.
+    `right` is the number of labels that show a right prediction, if labels show that; `backed` says whether it has
+    labels of its own, so that a chance may be said.
     """
 
     group: str
@@ -47,6 +49,7 @@ class Judged:
     high: float
     reaches: float
     verdict: Verdict
+    backed: bool
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Verdicts(Plot):
             settings["at_least"],
             settings["level"],
             settings["guarantee"],
-            tuple(_judged(row, right) for row in table.rows()),
+            tuple(_judged(row, right, settings["target"]) for row in table.rows()),
             noun=noun,
         )
 
@@ -141,7 +144,7 @@ class Verdicts(Plot):
         labels = labels if row.right is not None and row.labelled else counted(row.labelled, "label")
         tip = (
             f"{shortened(row.group)}: {SHORT[row.verdict]}; {self.measure} {mean} ({between}), {labels} of "
-            f"{counted(row.n, 'item')}; chance that it reaches the line: {chance(row.reaches, row.labelled, row.n)}"
+            f"{counted(row.n, 'item')}; chance that it reaches the line: {chance(row.reaches, backed=row.backed)}"
         )
         aside = f"{SHORT[row.verdict]}: {mean} ({between}), {labels}"
         return Entry(
@@ -149,10 +152,11 @@ class Verdicts(Plot):
         )
 
 
-def _judged(row: Mapping[str, Any], right: Mapping[str, int] | None) -> Judged:
+def _judged(row: Mapping[str, Any], right: Mapping[str, int] | None, target: str) -> Judged:
     names = ("group", "n", "labelled", "mean", "low", "high", "reaches", "verdict")
     shown = row.get("right", None if right is None else right[row["group"]])
-    return Judged(**{name: row[name] for name in names}, right=shown)
+    backed = is_backed(row["labelled"], row["n"], target)
+    return Judged(**{name: row[name] for name in names}, right=shown, backed=backed)
 
 
 def _verb(kind: Verdict, n: int) -> str:

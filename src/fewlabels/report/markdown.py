@@ -11,6 +11,7 @@ from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.report.settings import settings
+from fewlabels.tasks.backing import is_backed
 from fewlabels.tasks.certify_words import chance
 from fewlabels.wording import NONE, Style, counted, percent, probability
 
@@ -85,7 +86,7 @@ def _groups(report: Report) -> str:
         places = [NONE if row.chance is None else probability(row.chance)]
         places += [place(row, len(report.groups))] * placed
         cells = [row.group, f"{row.n:,}", row.support, value, style.range(row.low, row.high)]
-        verdict = [row.verdict or NONE, chance(row.reaches, row.labelled, row.n)]
+        verdict = [row.verdict or NONE, chance(row.reaches, backed=row.backed)]
         rows.append([*cells, *(places if ranked else verdict if judged else [])])
     return _table(head, rows)
 
@@ -105,7 +106,7 @@ def _checks(report: Report) -> list[str]:
                 style.value(row["mean"]),
                 style.range(row["low"], row["high"]),
                 row["verdict"],
-                chance(row["reaches"], row["labelled"], row["n"]),
+                chance(row["reaches"], backed=is_backed(row["labelled"], row["n"], check.table.settings["target"])),
             )
             for row in check.table.rows()
         ]

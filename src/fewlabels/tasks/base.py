@@ -55,6 +55,8 @@ class Answer:
         The groups that the answer names.
     in_plain_words
         A function that makes the headline and the table as the pages of the assessment show them.
+    backed
+        Whether labels of their own back what is said of the groups it is about. If not, no rule is met by it.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -69,6 +71,7 @@ class Answer:
     table: Table
     groups: tuple[str, ...] = ()
     in_plain_words: Callable[[], tuple[str, Table]] | None = None
+    backed: bool = True
 
     def __repr__(self) -> str:
         return f"{self.headline}\n\n{self.table}"
@@ -98,10 +101,14 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """An answer as whole numbers of shape (k,), and the probability that it is right; for planning and simulation."""
+    """An answer as whole numbers of shape (k,), and the probability that it is right; for planning and simulation.
+
+    `backed` says whether labels of their own back what is said of the groups it is about.
+    """
 
     named: NDArray[np.int64]
     probability: float
+    backed: bool = True
 
 
 @dataclass(frozen=True)
@@ -181,6 +188,13 @@ class Task(Part, ABC):
     @abstractmethod
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The conclusion, with intervals of the given level from that many draws."""
+
+    def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
+        """The answer, with less of a claim where labels came from elsewhere or are missing; here it stays as it is.
+
+        `progress` has a row for each group with the columns adopted, withdrawn and unresolved.
+        """
+        return answer
 
     @property
     def surety(self) -> float:

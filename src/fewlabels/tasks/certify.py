@@ -15,17 +15,18 @@ from fewlabels.parts import register
 from fewlabels.special import rel_entr
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
+from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import Answer, Conclusion, Task
 from fewlabels.tasks.estimate import value_variance, variance_drop
-from fewlabels.tasks.grounds import FEWEST
 from fewlabels.tasks.surprise import surprise
+from fewlabels.wording import is_exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Belief
+    from fewlabels.belief import Belief, Target
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.tasks.grounds import Ahead, Grounds
@@ -46,7 +47,7 @@ class Certify(Task):
     posterior that leans on scores or on other groups is too sure of the odd one out. They say that a group reaches the
     line if bets on it have won 1/(1 − sure), which a group below the line lets happen with a probability of at most 1 −
     sure, at all looks together; see `anytime`. They say that it misses the line if one that lies on it would show so
-    few right ones with a probability of at most 1 − sure (an exact binomial test).
+    few right ones with a probability of at most (1 − sure)/G, for G groups (an exact binomial test).
 
     A label in g is worth drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line
     is in doubt. With the guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
@@ -134,7 +135,7 @@ class Certify(Task):
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
         worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
-        lacking = self.askable(cells) & ~self._is_supported(belief, cells)
+        lacking = self.askable(cells) & ~backed_groups(belief, cells)
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
@@ -167,6 +168,44 @@ class Certify(Task):
         probability = self._probability(verdict, together)
         words = certify_words.answer(self, verdict, probability, failed, columns)
         return Answer(words, probability, Table(columns, settings), failed)
+
+    def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
+        """The answer without verdicts that labels do not support as they came about.
+
+        Adopted labels are of items that somebody picked, so a group that has some is open. Items that were withdrawn,
+        skipped or disputed may be the hard ones: a group passes only if it would with all of them on the wrong side.
+        Nothing of this matters where all items are known.
+        """
+        adopted, missing = (np.array(progress[name]) for name in ("adopted", "withdrawn"))
+        missing = missing + np.array(progress["unresolved"])
+        if not (adopted.any() or missing.any()):
+            return answer
+        at = [cells.partition.position(group) for group in answer.table["group"]]
+        exact = [is_exact(row["low"], row["high"]) for row in answer.table.rows()]
+        stands = self._stands(belief, cells, missing)
+        verdicts: list[Verdict] = []
+        for g, verdict, is_known in zip(at, answer.table["verdict"], exact, strict=True):
+            holds = is_known or not (adopted[g] or (verdict == "pass" and not stands[g]))
+            verdicts.append(verdict if holds else "open")
+        if verdicts == list(answer.table["verdict"]):
+            return answer
+        verdict = "fail" if "fail" in verdicts else "open"
+        failed = tuple(name for name, one in zip(answer.table["group"], verdicts, strict=True) if one == "fail")
+        settings = dict(answer.settings) | {"verdict": verdict}
+        settings |= {"adopted": int(adopted.sum()), "missing": int(missing.sum())}
+        table = Table({**answer.table.columns, "verdict": verdicts}, settings)
+        sure = answer.probability or 0.0
+        sure = sure if verdict == answer.settings["verdict"] else min(sure, self.sure - 0.01)
+        words = certify_words.of_table(self, table, sure, failed)
+        return replace(answer, words=words, probability=sure, table=table, groups=failed)
+
+    def _stands(self, belief: Belief, cells: Cells, missing: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether bets on each group would be won with its missing labels all on the wrong side, shape (groups,)."""
+        if not self.metric.marginal:
+            return missing == 0
+        counts = belief.counts.copy()
+        counts[:, 1 if self.at_most is None else 0] += missing[cells.group]
+        return (self._wealth(counts, belief.target, cells)[0] >= self._thresholds(cells)[0]) | (missing == 0)
 
     def guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,)."""
@@ -210,7 +249,7 @@ class Certify(Task):
         """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
         if not self.guarantee:
             return None
-        told = self.askable(cells) & self._is_supported(belief, cells)
+        told = self.askable(cells) & backed_groups(belief, cells)
         reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._evidence(belief, cells))
         return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
@@ -234,18 +273,13 @@ class Certify(Task):
         """Whether each value is on the right side of the line, which itself counts as reached."""
         return values >= self.line - 1e-12 if self.at_most is None else values <= self.line + 1e-12
 
-    def _is_supported(self, belief: Belief, cells: Cells) -> NDArray[np.bool_]:
-        """Whether each group has labels of its own, five or all of its items; shape (groups,)."""
-        labelled = np.rint(cells.total(belief.counts.sum(axis=-1)))
-        return labelled >= np.minimum(FEWEST, cells.partition.sizes)
-
     def own_labels(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each group's own labels say that it reaches the line, and that it misses it; two of shape (groups,).
 
         By bets and by the exact test, for metrics that are one share. For others five labels are enough, and the
         posterior decides.
         """
-        supported = self._is_supported(belief, cells)
+        supported = backed_groups(belief, cells)
         if not self.metric.marginal:
             return supported, supported
         reach = self._evidence(belief, cells)[0] >= self._thresholds(cells)[0]
@@ -254,7 +288,9 @@ class Certify(Task):
         if self.at_least is None:
             right, wrong, line = wrong, right, 1 - line
         miss = np.zeros(len(cells.partition), dtype=bool)
-        miss[cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= 1 - self.sure
+        # A fail names one group out of many, and among many that lie on the line one looks bad by chance.
+        risk = (1 - self.sure) / max(int(self.askable(cells).sum()), 1)
+        miss[cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= risk
         return reach & supported, miss & supported
 
     def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
@@ -262,7 +298,7 @@ class Certify(Task):
         reach, miss = self.own_labels(belief, cells)
         passes, fails = reach & (chance >= self.sure), miss & (1 - chance >= self.sure)
         if self.guarantee:
-            supported = self._is_supported(belief, cells)
+            supported = backed_groups(belief, cells)
             passes, fails = (won & supported for won in self.guaranteed(belief, cells))
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
 
@@ -308,9 +344,14 @@ class Certify(Task):
 
     def _evidence(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """log of the wealth won by bets on each group reaching the line, and on missing it; two of shape (groups,)."""
-        right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
+        return self._wealth(belief.counts, belief.target, cells)
+
+    def _wealth(
+        self, counts: NDArray[np.float64], target: Target, cells: Cells
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        right, wrong = (np.rint(counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
         expected, line = expected_right(cells), self.line
-        size = cells.size if belief.target == "pool" else None
+        size = cells.size if target == "pool" else None
         if self.at_least is None:  # at most p right is at least 1 − p wrong
             right, wrong, expected, line = wrong, right, 1 - expected, 1 - line
         out = np.full((2, len(cells.partition)), -np.inf)
@@ -331,7 +372,7 @@ class Certify(Task):
         line = float(np.clip(self.line, _TINY, 1 - _TINY))
         speed = np.maximum(rel_entr(values, line) + rel_entr(1 - values, 1 - line), _TINY)
         soon = missing / (1 + np.where(missing, many - np.maximum(miss, -_FAR), 0) / speed)
-        lacking = asked & ((reach < one) | ~self._is_supported(belief, cells))
+        lacking = asked & ((reach < one) | ~backed_groups(belief, cells))
         return np.where(missing.any(axis=-1, keepdims=True), soon, lacking.astype(float))
 
     # --- words

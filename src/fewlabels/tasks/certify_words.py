@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.tasks.grounds import has_labels
 from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fewlabels.table import Table
     from fewlabels.tasks.base import Answer
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
@@ -69,8 +69,26 @@ def answer(
 
 def in_words(task: Certify, given: Answer, noun: str) -> str:
     """The sentence of an answer that was given before, with groups called by their noun."""
-    table = given.table
-    return answer(task, table.settings["verdict"], given.probability or 0.0, given.groups, table.columns, noun)
+    return of_table(task, given.table, given.probability or 0.0, given.groups, noun)
+
+
+def of_table(task: Certify, table: Table, sure: float, failed: Sequence[str], noun: str = "group") -> str:
+    """The sentence of a table of verdicts, and why labels do not support what they seem to say."""
+    settings = table.settings
+    words = answer(task, settings["verdict"], sure, failed, table.columns, noun)
+    if settings["verdict"] == "open" and settings.get("adopted"):
+        words += (
+            f" {counted(settings['adopted'], 'label')} came from elsewhere, for items that were not asked for, and a "
+            "verdict needs items drawn at random: take these labels back, and ask for items."
+        )
+    if settings["verdict"] == "open" and settings.get("missing"):
+        one = settings["missing"] == 1
+        words += (
+            f" {counted(settings['missing'], 'item')} {'was' if one else 'were'} taken back, skipped or disputed, and "
+            f"a pass must hold even if {'it is' if one else 'they are'} on the wrong side: give "
+            f"{'it a label' if one else 'them labels'}, or add others."
+        )
+    return words
 
 
 def headline(task: Certify, grounds: Grounds) -> str:
@@ -112,13 +130,13 @@ def legend(task: Certify) -> str:
     return f"{words} won: the part of the evidence for a guaranteed verdict that is there."
 
 
-def chance(reaches: float | None, labelled: int, n: int) -> str:
+def chance(reaches: float | None, *, backed: bool) -> str:
     """The chance that a group reaches the line; none is said of a group without labels of its own.
 
-    >>> chance(0.999, 20, 100), chance(0.999, 1, 100)
+    >>> chance(0.999, backed=True), chance(0.999, backed=False)
     ('over 99%', '–')
     """
-    return probability(reaches) if reaches is not None and has_labels(labelled, n) else NONE
+    return probability(reaches) if reaches is not None and backed else NONE
 
 
 def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from fewlabels.parts import register
 from fewlabels.special import rel_entr
 from fewlabels.table import Table
 from fewlabels.tasks import compare_words
+from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
-from fewlabels.tasks.grounds import has_labels
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
 from fewlabels.wording import Style, probability
 
@@ -202,7 +202,7 @@ class Compare(Task):
     def conclude(self, snapshot: Snapshot) -> Conclusion:
         """The most probable region, and its probability."""
         mu = self.regions(snapshot.belief, snapshot.cells, lambda: snapshot.values)
-        return Conclusion(np.array([mu.argmax()]), float(mu.max()))
+        return Conclusion(np.array([mu.argmax()]), float(mu.max()), self._backed(snapshot.belief, snapshot.cells))
 
     def _region(self, values: NDArray[np.float64], cells: Cells) -> NDArray[np.int64]:
         a, b = self._pair(cells)
@@ -221,8 +221,7 @@ class Compare(Task):
         best = int(mu.argmax())
         chance = float(mu[best])
         kind = ("below", "about", "above")[best]
-        labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
-        backed = all(has_labels(int(labelled[g]), int(cells.partition.sizes[g])) for g in (a, b))
+        backed = self._backed(belief, cells)
         sure = "is" if chance >= LIKELY and backed else "may be"
         how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
         apart = Style(self.metric.in_percent).within(self.rope)
@@ -233,7 +232,7 @@ class Compare(Task):
         low, high = holding(mean, low, high)
         columns |= {"mean": [float(mean)], "low": [float(low)], "high": [float(high)]}
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
-        return Answer(words, chance, Table(columns, settings), (self.a, self.b))
+        return Answer(words, chance, Table(columns, settings), (self.a, self.b), backed=backed)
 
     # --- in words
 
@@ -262,6 +261,10 @@ class Compare(Task):
     def legend(self) -> str:
         """The meaning of the columns less, equal and more."""
         return compare_words.legend(self)
+
+    def _backed(self, belief: Belief, cells: Cells) -> bool:
+        """Whether both groups have labels of their own."""
+        return bool(backed_groups(belief, cells)[self._pair(cells)].all())
 
     def _pair(self, cells: Cells) -> list[int]:
         return [cells.partition.position(self.a), cells.partition.position(self.b)]

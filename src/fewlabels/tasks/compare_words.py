@@ -28,7 +28,7 @@ def headline(task: Compare, grounds: Grounds) -> str:
     values = " against ".join(
         f"{style.value(side.mean, side.low, side.high)} ({side.labels})" for side in (first, second)
     )
-    bare = not (first.has_labels and second.has_labels)
+    bare = not (first.backed and second.backed)
     if row[region] < SAFE or bare:
         likely = {"less": f"lower for {a}", "equal": "about equal", "more": f"higher for {a}"}[region]
         most = f"Most probable is that it is {likely}" if bare else f"Most probable ({sure}) is that it is {likely}"
@@ -50,7 +50,7 @@ def headline(task: Compare, grounds: Grounds) -> str:
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on whether the comparison is settled enough to act on."""
-    if (grounds.answer.probability or 0.0) >= SAFE and all(row.has_labels for row in grounds.named):
+    if (grounds.answer.probability or 0.0) >= SAFE and all(row.backed for row in grounds.named):
         return ("The comparison is settled enough to act on.",)
     return (f"The comparison probably needs {ahead.labels} before you act on it.",)
 

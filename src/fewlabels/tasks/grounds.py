@@ -23,8 +23,6 @@ KNOWN: tuple[Evidence, ...] = ("enough", "scores", "evidence", "others", "never"
 """The evidence with which the number of a group is shown."""
 SAFE = 0.8
 """An answer that is less probable is not stated as a fact."""
-FEWEST = 5
-"""Nothing is called sure of a group with fewer labels of its own, unless these are all of its items."""
 LONGEST = 60
 """Longer names of groups are cut in a sentence."""
 
@@ -52,6 +50,8 @@ class GroupRow:
     reaches, verdict
         The probability that it reaches the line, and the verdict that its own labels support: "pass", "fail" or "open";
         None where there is no line.
+    backed
+        Whether it has labels of its own, so that something can be called sure; see `backing`.
     """
 
     group: str
@@ -71,6 +71,7 @@ class GroupRow:
     median: float | None = None
     reaches: float | None = None
     verdict: str | None = None
+    backed: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -87,11 +88,6 @@ class GroupRow:
         return support(self.labelled, self.right)
 
     @property
-    def has_labels(self) -> bool:
-        """Whether it has labels of its own, five or all of its items, so that something can be called sure."""
-        return has_labels(self.labelled, self.n)
-
-    @property
     def labels(self) -> str:
         """Its labels in words, to stand beside its number in a sentence.
 
@@ -106,15 +102,6 @@ class GroupRow:
     def short(self) -> str:
         """Its name, cut where it is too long for a sentence."""
         return shortened(self.group, LONGEST)
-
-
-def has_labels(labelled: int, n: int) -> bool:
-    """Whether a group has labels of its own: five, or all of its items.
-
-    >>> has_labels(5, 90), has_labels(2, 2), has_labels(0, 0)
-    (True, True, False)
-    """
-    return 0 < min(FEWEST, n) <= labelled
 
 
 def support(labelled: int, right: int | None) -> str:

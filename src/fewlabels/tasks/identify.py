@@ -15,8 +15,8 @@ from fewlabels.estimates import affordable, estimate, interval, sequences, value
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import identify_words
+from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
-from fewlabels.tasks.grounds import has_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,8 +141,9 @@ class Identify(Task):
         settings = {"level": level, "target": belief.target, "draws": used}
         names = columns["group"]
         table = Table({name: columns[name] for name in shown}, settings)
-        backed = all(has_labels(columns["labelled"][i], columns["n"][i]) for i in range(self.plays))
-        return Answer(self._words(names, probability, backed), probability, table, tuple(names[: self.plays]))
+        backed = bool(backed_groups(belief, cells)[filled[order[: self.plays]]].all())
+        words = self._words(names, probability, backed)
+        return Answer(words, probability, table, tuple(names[: self.plays]), backed=backed)
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The m most extreme groups of each draw, equal ones in random order: (n, groups) to (n, m)."""
@@ -157,7 +158,8 @@ class Identify(Task):
         chosen = self.right(snapshot.values, snapshot.cells, snapshot.rng)
         times = np.bincount(chosen.ravel(), minlength=len(snapshot.cells.partition))
         named = np.lexsort((self._sign * snapshot.mean, -times))[: self.plays]
-        return Conclusion(named, float(np.isin(chosen, named).all(axis=1).mean()))
+        backed = bool(backed_groups(snapshot.belief, snapshot.cells)[named].all())
+        return Conclusion(named, float(np.isin(chosen, named).all(axis=1).mean()), backed)
 
     def is_right(
         self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator

@@ -46,14 +46,14 @@ def headline(task: Identify, grounds: Grounds) -> str:
     expected = sum(row.chance or 0.0 for row in named)
     if sure < LIKELY or all(row.evidence == "few" for row in named):
         chance = f"the chance that this is right is {probability(sure)}"
-        if m == 1 and not named[0].has_labels:
+        if m == 1 and not named[0].backed:
             chance = "it has too few labels of its own to be sure"
         if m > 1:
             chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
         names = listed(_names(named))
         return f"It is too early to name {which}. The best guess so far is {names}; {chance}."
     # Labels of other groups make a guess probable; only labels of its own make it a fact.
-    bare = [row for row in named if not row.has_labels]
+    bare = [row for row in named if not row.backed]
     probably = "" if sure >= SAFE and not bare else " probably"
     right = "this is the right one" if m == 1 else f"these are the right {spelled(m)}"
     be = "is" if m == 1 else "are"
@@ -89,7 +89,7 @@ def settled(named: Sequence[GroupRow]) -> list[GroupRow]:
 
 def _grade(row: GroupRow) -> str:
     """The word for the chance of a group as it is written, in whole percents; open without labels of its own."""
-    if not row.has_labels or row.evidence == "few":
+    if not row.backed or row.evidence == "few":
         return OPEN
     return next((word for word, least in _GRADES.items() if round(row.chance or 0.0, 2) >= least), OPEN)
 
