@@ -44,7 +44,7 @@ def test_the_web_app_has_no_sql_and_no_statistics(file: Path) -> None:
     assert forbidden_in(file.read_text(encoding="utf-8")) == set()
 
 
-@pytest.mark.parametrize("module", FORBIDDEN)
+@pytest.mark.parametrize("module", sorted(FORBIDDEN))
 def test_a_forbidden_import_is_found(module: str) -> None:
     package, _, last = module.rpartition(".")
     assert forbidden_in(f"def late():\n    import {module}") == {module}
