@@ -74,7 +74,8 @@ def pool_of(task: Task) -> dict[str, Any]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    truth = task.table[task.target].astype(str).to_numpy()
+    # Names, not numbers: labels that are numbers would be read as names first, and not as positions.
+    truth = np.array([f"{task.target} {value}" for value in task.table[task.target]])
     features = pd.get_dummies(task.table.drop(columns=task.target)).astype(float).fillna(0).to_numpy()
     order = np.random.default_rng(0).permutation(len(truth))
     seen, rest = order[: task.learns], order[task.learns : task.learns + _ITEMS]
