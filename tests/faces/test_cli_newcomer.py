@@ -167,7 +167,7 @@ def test_question_and_metric_are_called_what_the_report_calls_them(folder, optio
     for text in (said, run("list", "audit.db").stdout):
         assert question in " ".join(text.split())
     said = run("show", "audit.db").stderr
-    assert f"tickets: {question} (61 items in" in said
+    assert f"tickets: {question} (61 items" in said
     assert f"\n{title}; 100% is best." in said
 
 

@@ -181,7 +181,8 @@ def test_the_dashboard_has_the_sentence_and_the_numbers(name: str) -> None:
     for row in shown.rows():
         of = f"{row['labelled']:,}" if row.get("right") is None else f"{row['right']:,} of {row['labelled']:,}"
         ends = "–" if row["low"] is None else f"{row['low']} – {row['high']}"
-        cells = (row["group"], f"{row['n']:,}", of if row["labelled"] else "0", row["mean"] or "–", ends)
+        group = (row["group"], *([row["true"]] if "true" in row else []))
+        cells = (*group, f"{row['n']:,}", of if row["labelled"] else "0", row["mean"] or "–", ends)
         assert cells in {shown[: len(cells)] for shown in rows}
 
 
@@ -279,7 +280,9 @@ def test_a_group_without_labels_is_never_settled() -> None:
     answer = fl.tasks.Answer(report.answer.words, 0.99, report.answer.table, report.answer.groups)
     for labelled, settled in ((0, False), (1, False), (4, False), (5, True)):
         rows = tuple(
-            type(row)(**{**vars(row), "labelled": labelled, "evidence": "scores", "chance": 0.99})
+            type(row)(
+                **{**vars(row), "labelled": labelled, "backed": labelled >= 5, "evidence": "scores", "chance": 0.99}
+            )
             if row is named
             else row
             for row in report.groups

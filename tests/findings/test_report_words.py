@@ -78,7 +78,7 @@ def named(chances: tuple[float, ...], sure: float, evidence: str = "enough") -> 
     report = report_of(audit)
     chance = dict(zip(report.answer.groups, chances, strict=True))
     rows = tuple(replace(row, chance=chance.get(row.group, 0.1), evidence=evidence) for row in report.groups)
-    grounds = replace(report.grounds, rows=rows, answer=replace(report.answer, probability=sure))
+    grounds = replace(report.grounds, rows=rows, read_answer=lambda: replace(report.answer, probability=sure))
     return THREE.headline(grounds), next_steps(THREE, grounds, None)
 
 

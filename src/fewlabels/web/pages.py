@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # What the command line calls by options, as the form of a new assessment calls it.
 _IN_FORMS = {
-    "begin with --target pool": "make a new assessment and choose “exactly these” under “About which items?”",
-    "an assessment with --groups whole": "an assessment with the groups “all items together”",
+    "begin with the target 'pool'": "make a new assessment and choose “exactly these” under “About which items?”",
+    "an assessment of all items as one group": "an assessment with the groups “all items together”",
 }
 _MOST_DISPUTES = 50
 _MOST_ANSWERS = 50
@@ -74,7 +74,7 @@ def begun(text: str) -> str:
 
 
 def of_forms(words: str) -> str:
-    """Words about an assessment, with the fields of our forms where they name options of the command line."""
+    """Words about an assessment, with the fields of our forms where they name what can be chosen."""
     for option, field in _IN_FORMS.items():
         words = words.replace(option, field)
     return words
