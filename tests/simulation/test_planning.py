@@ -86,7 +86,7 @@ def test_a_recommended_budget_is_enough() -> None:
     made = plan(pool_of(2, 2000), policy=fl.UniformItems(), expect=0.9, budgets=[60, 220], runs=25)
     assert not made.is_set
     assert made.recommended is not None
-    assert 110 < made.recommended < 180
+    assert 110 < made.recommended < 200  # enough in 80% of the worlds, some of which are below 0.88
     assert made.table["reached"][0] < 0.1
     assert made.table["reached"][1] == 1
     assert made.table["overall"][1] < 0.1 < made.table["overall"][0]
