@@ -43,7 +43,7 @@ def worth_of_label(right: NDArray[np.float64], wrong: float, classes: int) -> ND
     probably the prediction of each item is right, of any shape.
 
     >>> worth_of_label(np.array([0.94, 0.6]), 0.05, 10).round(2)
-    array([0.53, 0.88])
+    array([0.53, 0.87])
     """
     theta = np.clip(right, _EDGE, 1 - _EDGE)
     slip = wrong / max(classes - 1, 1)

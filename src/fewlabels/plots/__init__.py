@@ -99,7 +99,7 @@ def read_all(
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
     >>> read_all(fl.create(None, "pets", pool), kinds=["allocation"])["allocation"].caption()[:26]
-    '0 labels in 0 of 2 groups.'
+    '0 labels in 0 of 2 classes'
     """
     return dict(read_each(audit, suited(audit) if kinds is None else kinds, level, draws))
 
