@@ -18,6 +18,7 @@ ORDER = (
     "opposites",
     "parts",
     "special",
+    "undefined",
     "arrow",
     "table",
     "evidence",

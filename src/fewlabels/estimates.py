@@ -12,6 +12,7 @@ from fewlabels.belief import Belief
 from fewlabels.checks import number_in, whole_number
 from fewlabels.special import betaincinv
 from fewlabels.table import Table
+from fewlabels.undefined import averaged, mean_of, over_draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -90,10 +91,8 @@ def average_draws(
     if metric.vector and draws < asked and isinstance(belief, Belief) and belief.averaging:
         return belief.averages(rng, min(asked, max(_AVERAGED // belief.numbers, _FEWEST)))
     if not metric.vector and draws * len(shares) <= _KEEP:
-        return value_draws(metric, belief, cells, rng, draws) @ shares
-    return np.concatenate(
-        [np.tensordot(part, shares, axes=(axis, 0)) for part in _parts(metric, belief, cells, rng, draws)]
-    )
+        return averaged(value_draws(metric, belief, cells, rng, draws), shares)
+    return np.concatenate([averaged(part, shares, axis) for part in _parts(metric, belief, cells, rng, draws)])
 
 
 def _parts(
@@ -101,7 +100,8 @@ def _parts(
 ) -> Iterator[NDArray[np.float64]]:
     step = max(1, _AT_ONCE // max(belief.numbers, 1))
     for start in range(0, draws, step):
-        yield metric.value(belief.draws(rng, min(step, draws - start)), cells)
+        theta = belief.draws(rng, min(step, draws - start))
+        yield metric.value(metric.evident(theta, belief.counts, cells), cells)
 
 
 def check_level(level: float) -> None:
@@ -112,14 +112,14 @@ def check_level(level: float) -> None:
 def interval(
     draws: NDArray[np.float64], level: float, *, shortest: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The equal-tailed interval of draws along the first axis, or the shortest one.
+    """The equal-tailed interval of draws along the first axis, or the shortest one; NaN where most have no value.
 
     >>> ends = interval(np.arange(101.0) ** 2, 0.9, shortest=True)
     >>> [float(end) for end in ends]
     [0.0, 8100.0]
     """
     if not shortest:
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        low, high = over_draws(lambda kept: np.quantile(kept, [(1 - level) / 2, (1 + level) / 2], axis=0), draws)
         return low, high
     ordered, inside = np.sort(draws, axis=0), min(int(np.ceil(level * len(draws))), len(draws)) - 1
     first = (ordered[inside:] - ordered[: len(draws) - inside]).argmin(axis=0)[None]
@@ -158,6 +158,14 @@ def holding(
 def expected_right(cells: Cells) -> NDArray[np.float64]:
     """What share of right labels to bet on in each cell before the first one, shape (cells,): its mean confidence."""
     return np.full(len(cells), 0.5) if cells.confidence is None else cells.confidence
+
+
+def summed_up(drawn: NDArray[np.float64], level: float) -> tuple[list[Any], list[Any], list[Any]]:
+    """Mean, low and high of each column of draws; None where more than half of them are undefined."""
+    mean = mean_of(drawn)
+    low, high = holding(mean, *interval(drawn, level))
+    made = [[None if np.isnan(value) else value for value in ends.tolist()] for ends in (mean, low, high)]
+    return made[0], made[1], made[2]
 
 
 def sequences(
@@ -205,7 +213,8 @@ def estimate(
 
     The interval is equal-tailed, or `unfolded` where the metric is `folded`. It is exact (Beta quantiles) where
     the value is a share of one cell and the target is the population; it comes from Monte Carlo elsewhere. A confusion
-    row has a line for each true class, in a column `true`. In a group without items, mean, low and high are None.
+    row has a line for each true class, in a column `true`. In a group without items, mean, low and high are None,
+    and so are they where the value is 0/0 in most draws, as the recall of a class that does not occur.
 
     Where the value is not linear in θ there is a column `median` as well. For calibration error it is the better guess:
     each |θ − s| that is not settled adds to the mean, and less to the median (docs/learned-prior.md has the numbers).
@@ -221,16 +230,18 @@ def estimate(
         values = value_draws(metric, belief, cells, rng, used)
         at_means = metric.value(belief.mean(), cells)
         low, high = unfolded(values, level, at_means) if metric.folded else interval(values, level)
-    numbers = {"mean": metric.value(belief.mean(), cells) if metric.linear else values.mean(axis=0)}
+    numbers = {"mean": metric.value(belief.mean(), cells) if metric.linear else mean_of(values)}
     numbers["low"], numbers["high"] = holding(numbers["mean"], low, high)
     if not metric.linear:
-        numbers["median"] = np.median(values, axis=0)
+        numbers["median"] = over_draws(lambda kept: np.median(kept, axis=0), values)
     settings = {
         "level": level,
         "target": belief.target,
         "draws": used or "exact",
         "labels": int(labelled.sum()),
     }
+    if left_out := metric.left_out(belief.counts, cells):
+        settings["classes_left_out"] = left_out
     return _table(metric, cells, labelled, numbers, settings)
 
 
@@ -288,5 +299,7 @@ def _table(
     has_items = partition.sizes[index] > 0
     for name, values in numbers.items():
         flat = values.reshape(-1).tolist()
-        columns[name] = [value if ok else None for value, ok in zip(flat, has_items, strict=True)]
+        columns[name] = [
+            None if not ok or np.isnan(value) else value for value, ok in zip(flat, has_items, strict=True)
+        ]
     return Table(columns, settings)

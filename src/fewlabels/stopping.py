@@ -342,7 +342,9 @@ def _now(
         table = estimate(task.metric, belief, cells, rng, level=LEVEL, draws=draws)
         asked = {cells.partition.names[g] for g in np.flatnonzero(task.askable(cells))}
         table = table.take([i for i, group in enumerate(table["group"]) if group in asked])
-    return float(max(high - low for low, high in zip(table["low"], table["high"], strict=True))), True
+    ends = zip(table["low"], table["high"], strict=True)
+    # What is 0/0 has no interval; where nothing has one, nothing is known.
+    return float(max((high - low for low, high in ends if low is not None), default=task.metric.span)), True
 
 
 def widest_share(task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int) -> float:

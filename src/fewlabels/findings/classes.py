@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.estimates import check_level, interval
+from fewlabels.estimates import check_level, summed_up
 from fewlabels.findings.evidence import NOTES
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW, is_thin
+from fewlabels.undefined import averaged, divided, left_out_words
 from fewlabels.wording import Style, probability, shortened
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ _WORDS = {
     "recall": "It misses a larger share of this class than of any other",
     "f1": "Precision and recall together are worst for this class",
 }
-_DEFINED = 0.5  # a ratio that is 0/0 in more of the draws than this has no value
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def read_classes(
     """Read precision TP/PP, recall TP/T and F1 = 2·TP/(PP + T) of every class from the same draws.
 
     PP is known; TP and T are drawn, and TP/PP is the accuracy among the items predicted as the class. The average over
-    classes ("macro") leaves out what is 0/0 in a draw; the one by size ("weighted") weighs each class by T. Its recall
-    is the accuracy, and so are all three averages over items ("micro"), so these are the number over all items that
-    every other table shows.
+    classes ("macro") leaves out classes that are neither predicted nor among the labels, and what is 0/0 in a draw; the
+    one by size ("weighted") weighs each class by T. Its recall is the accuracy, and so are all three averages over
+    items ("micro"), so these are the number over all items that every other table shows.
     """
     check_level(level)
     pool = audit.pool_of(model)
@@ -84,24 +84,22 @@ def read_classes(
     # With many classes fewer draws of hits are afforded than of accuracy; the averages need a value in each.
     right = audit.draws(len(hit), metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
     predicted = by.sizes[: len(pool.choices)] / max(len(pool), 1)
+    counts = {"n": by.sizes[: len(pool.choices)].tolist()} | _counts(audit, model)
+    # A draw gives every class a share, however tiny: that a class exists is shown by predictions or labels.
+    seen = (predicted > 0) | (np.array(counts["true_labelled"]) > 0)
     values = {
         "precision": np.where(predicted > 0, right, np.nan),
-        "recall": _ratio(hit, true),
-        "f1": _ratio(2 * hit, predicted + true),
+        "recall": np.where(seen, divided(hit, true), np.nan),
+        "f1": np.where(seen, divided(2 * hit, predicted + true), np.nan),
     }
     overall = next(audit.estimates(level=level, metric=Accuracy(), groups=whole(pool), model=model).rows())
     settings = {"level": level, "target": audit.spec.target, "draws": len(hit), "labels": overall["labelled"]}
-    counts = {"n": by.sizes[: len(pool.choices)].tolist()} | _counts(audit, model)
     table = Table(_rows(pool.choices, values, true * len(pool), counts, level, audit.spec.target), settings)
     for name, column in (("precision", "mean"), ("precision_low", "low"), ("precision_high", "high")):
         table = table.with_column(name, own[column])
     averages = _averages(values, true, overall, level, settings)
-    return ClassReport(table, averages, tuple(_worst(table, values)) if overall["labelled"] else ())
-
-
-def _ratio(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The ratio, NaN where it is 0/0, shape (draws, classes)."""
-    return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
+    words = [*_worst(table, values), left_out_words(int((~seen).sum()))] if overall["labelled"] else []
+    return ClassReport(table, averages, tuple(filter(None, words)))
 
 
 def _counts(audit: Assessment, model: str | None) -> dict[str, list[int]]:
@@ -132,22 +130,6 @@ def _rows(
     return columns | {"note": [NOTES["few"] if is_few else "" for is_few in few]}
 
 
-def summed_up(drawn: NDArray[np.float64], level: float) -> tuple[list[Any], list[Any], list[Any]]:
-    """Mean, low and high of each column of draws; None where more than half of them are undefined."""
-    exists = np.isfinite(drawn)
-    held = exists.mean(axis=0) >= _DEFINED
-    mean, low, high = np.zeros((3, drawn.shape[1]))
-    for column in np.flatnonzero(held):
-        kept = drawn[exists[:, column], column]
-        mean[column] = kept.mean()
-        low[column], high[column] = interval(kept, level)
-    low, high = np.minimum(low, mean), np.maximum(high, mean)
-    as_list = [
-        [value if ok else None for value, ok in zip(ends.tolist(), held, strict=True)] for ends in (mean, low, high)
-    ]
-    return as_list[0], as_list[1], as_list[2]
-
-
 def _averages(
     values: dict[str, NDArray[np.float64]],
     true: NDArray[np.float64],
@@ -161,9 +143,9 @@ def _averages(
     for name, drawn in values.items():
         exists = np.isfinite(drawn)
         weight = np.where(exists, true, 0)
-        macro = np.where(exists, drawn, 0).sum(axis=1) / np.maximum(exists.sum(axis=1), 1)
+        macro = averaged(drawn, np.full(drawn.shape[1], 1 / drawn.shape[1]))
         sized = np.where(exists, drawn, 0) * weight
-        weighted = sized.sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
+        weighted = divided(sized.sum(axis=1), weight.sum(axis=1))
         ends = np.array([summed_up(np.column_stack([macro, weighted]), level)])[0]
         if name == "recall":  # Σ T·TP/T = Σ TP: it is the accuracy
             ends[:, 1] = own

@@ -38,12 +38,12 @@ def too_long(audit: Assessment, estimates: Table, level: float) -> list[bool]:
     belief = Uniform().on(cells, "population").blank()
     ignorant = estimate(metric, belief, cells, np.random.default_rng(audit.spec.seed), level=level, draws=1_000)
     pairs = zip(estimates.rows(), ignorant.rows(), strict=True)
-    return [_length(row) > NARROWED * _length(longest) for row, longest in pairs]
+    return [_length(row, 0.0) > NARROWED * _length(longest, metric.span) for row, longest in pairs]
 
 
-def _length(row: Mapping[str, Any]) -> float:
-    """Return the length of an interval; 0 for a group without items."""
-    return float((row["high"] or 0.0) - (row["low"] or 0.0))
+def _length(row: Mapping[str, Any], otherwise: float) -> float:
+    """Return the length of an interval; what else it is where there is none."""
+    return otherwise if row["low"] is None else float(row["high"] - row["low"])
 
 
 def is_vague(labelled: int, n: int, target: str, ends: tuple[float, float], level: float) -> bool:

@@ -25,6 +25,7 @@ NOTES: dict[Evidence, str] = {
     "others": "mostly from other {nouns}",
     "never": "never right",
     "few": "too few labels",
+    "undefined": "no such items",
     "unasked": "not part of the question",
     "empty": "no items",
 }
@@ -33,6 +34,7 @@ LEARNED: tuple[Evidence, ...] = ("scores", "evidence", "others")
 """The evidence with which a number rests on what was learned elsewhere."""
 HEADINGS: dict[Evidence, str] = {
     "few": "Not enough labels to say",
+    "undefined": "Without a number",
     "unasked": "Not part of the question",
     "empty": "Without items",
 }
@@ -99,6 +101,8 @@ def judge(reading: Reading) -> list[Evidence]:
             kinds.append("unasked")
         elif g in never:
             kinds.append("never")
+        elif row["mean"] is None:
+            kinds.append("undefined")
         elif is_long:
             kinds.append("few")
         else:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.estimates import check_level
-from fewlabels.findings.classes import summed_up
+from fewlabels.estimates import check_level, summed_up
 from fewlabels.findings.evidence import NOTES
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
@@ -18,6 +17,7 @@ from fewlabels.opposites import positive_of
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.grounds import SAFE
+from fewlabels.undefined import divided
 from fewlabels.wording import Style, counted, percent, probability, shortened
 
 if TYPE_CHECKING:
@@ -82,6 +82,9 @@ class Fairness:
         }
 
 
+_LEAST = 1e-9  # items below which there are none: population draws have tiny shares of everything
+
+
 @dataclass(frozen=True)
 class _Measure:
     """Draws of a ratio of sums: top and bottom of each group in items, shape (draws, groups)."""
@@ -91,18 +94,14 @@ class _Measure:
     bottom: NDArray[np.float64]
 
     def values(self) -> NDArray[np.float64]:
-        return _divided(self.top, self.bottom)
+        return divided(self.top, self.bottom, _LEAST)
 
     def against(self, reference: int | None) -> NDArray[np.float64]:
         """The value of the reference beside each group: another group, or all items outside this one."""
         if reference is not None:
             return np.repeat(self.values()[:, [reference]], self.top.shape[1], axis=1)
         top, bottom = (part.sum(axis=1, keepdims=True) - part for part in (self.top, self.bottom))
-        return _divided(top, bottom)
-
-
-def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 1e-9)
+        return divided(top, bottom, _LEAST)
 
 
 def read_fairness(
@@ -204,7 +203,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """A row for each group that has items."""
     values, beside = measure.values(), measure.against(against)
-    drawn = {"value": values, "difference": values - beside, "ratio": _divided(values, beside)}
+    drawn = {"value": values, "difference": values - beside, "ratio": divided(values, beside, _LEAST)}
     ends = {name: summed_up(part, level) for name, part in drawn.items()}
     below = np.where(np.isfinite(drawn["difference"]), drawn["difference"] < 0, np.nan)
     rows = []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
     from fewlabels.tasks.grounds import Evidence
 
-_ORDER: dict[Evidence, int] = {"few": 1, "unasked": 2, "empty": 3}
+_ORDER: dict[Evidence, int] = {"few": 1, "undefined": 2, "unasked": 3, "empty": 4}
 _PLACES = ("chance", "rank", "rank_low", "rank_high", "reaches", "verdict")
 
 

@@ -13,7 +13,7 @@ from fewlabels.tasks.compare import REGIONS
 from fewlabels.wording import Style, percent, probability
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fewlabels.assessment import Assessment
     from fewlabels.metrics import Metric
@@ -65,13 +65,20 @@ def other_table(
     )
     joint = audit.spec.task.of_models and model is None  # a row for each model, not for each group
     right = None if joint else right_labels(audit, groups, metric.cells(audit.pool_of(model), groups).outcomes, model)
-    few = [is_thin(row["labelled"], row["n"], audit.spec.target) for row in table.rows()]
+    notes = [_note(row, audit.spec.target) for row in table.rows()]
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():
         columns[name] = values
         if name == "labelled" and right is not None:
             columns["right"] = [right[group] for group in table["group"]]
-    return Table({**columns, "note": [NOTES["few"] if is_few else "" for is_few in few]}, table.settings)
+    return Table({**columns, "note": notes}, table.settings)
+
+
+def _note(row: Mapping[str, Any], target: str) -> str:
+    """The note beside the number of a group: labels are few, or it is 0/0."""
+    if row["n"] and row["labelled"] and row["mean"] is None:
+        return NOTES["undefined"]
+    return NOTES["few"] if is_thin(row["labelled"], row["n"], target) else ""
 
 
 def mistakes_table(audit: Assessment, groups: Partition, level: float, most: int, *, model: str | None = None) -> Table:

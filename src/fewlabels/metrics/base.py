@@ -108,7 +108,23 @@ class Metric(Part, ABC):
 
     @abstractmethod
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
-        """The metric of each group: θ of shape (..., cells, outcomes) to (..., groups)."""
+        """The metric of each group: θ of shape (..., cells, outcomes) to (..., groups). NaN is a value that is 0/0."""
+
+    def evident(self, theta: NDArray[np.float64], counts: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """θ without what neither predictions nor labels give evidence of, by label counts of shape (cells, outcomes).
+
+        Estimates are made of it. Here it is θ itself: only a mean over classes must know which classes there are.
+        """
+        return theta
+
+    @property
+    def without_number(self) -> str:
+        """Why it has no number where its value is 0/0, in words that go on after a colon."""
+        return "its value is 0/0"
+
+    def left_out(self, counts: NDArray[np.float64], cells: Cells) -> int:
+        """How many classes a mean over classes leaves out, as nothing shows that they exist; see `evident`."""
+        return 0
 
     @abstractmethod
     def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:

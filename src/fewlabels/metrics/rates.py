@@ -11,6 +11,7 @@ from fewlabels.cells import split
 from fewlabels.errors import SpecError
 from fewlabels.metrics.base import Metric, one_against_rest, position_of, true_classes
 from fewlabels.parts import Takes, register
+from fewlabels.undefined import divided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Slopes are not steeper than at this denominator: draws of a rare class have denominators of 1e-300.
 _SMALLEST = 1e-9
+_SEEN = 0.5  # labels of a class that show that it exists
 
 
 class Ratio(NamedTuple):
@@ -47,7 +49,8 @@ class Rate(Metric):
     ----------
     positive
         The class that counts as positive. None averages the ratio over all classes (macro average), leaving out
-        those whose ratio is 0/0; if all are, the value is 0.
+        those whose ratio is 0/0; if all are, there is no value (NaN). Estimates leave out classes that a group's
+        predictions and labels do not show (`evident`).
     """
 
     positive: str | None = None
@@ -58,7 +61,14 @@ class Rate(Metric):
         return f"mean {super().name}" if self.positive is None else f"{super().name} of {self.positive}"
 
     ratio: ClassVar[Ratio]
+    empty: ClassVar[str]
+    """What is the case where it is 0/0, in words with a place for the class."""
     takes: ClassVar[Takes] = "CLASS"
+
+    @property
+    def without_number(self) -> str:
+        """Why it has no number: which items there are none of."""
+        return self.empty.format("any class" if self.positive is None else self.positive)
 
     @classmethod
     def examples(cls, classes: Sequence[str]) -> tuple[Self, ...]:
@@ -90,10 +100,40 @@ class Rate(Metric):
             return true.astype(np.int64)
         return (true != position_of(self, self.positive, pool)).astype(np.int64)
 
+    def evident(self, theta: NDArray[np.float64], counts: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """θ without classes that a group's predictions and labels do not show.
+
+        A draw gives every class a share, however tiny, and its recall would be 0. In a mean such a class has no value.
+        By itself it has the share 0, so that a ratio to its true items is 0/0.
+        """
+        seen = self._seen(counts, cells)
+        if seen.all():
+            return theta
+        theta, counted = theta.copy(), seen.shape[1]
+        theta[..., :counted][..., ~seen[cells.group]] = np.nan if self.positive is None else 0.0
+        return theta
+
+    def left_out(self, counts: NDArray[np.float64], cells: Cells) -> int:
+        """How many classes are neither predicted nor among the labels, in no group; 0 with `positive`."""
+        return 0 if self.positive is not None else int((~self._seen(counts, cells).any(axis=0)).sum())
+
+    def _counted(self, cells: Cells) -> int:
+        """How many outcomes are classes that the ratio is taken of."""
+        # No answer is not a class that the mean is over: its precision would be 0, whatever the labels.
+        return len(cells.outcomes) - (cells.silent is not None) if self.positive is None else 1
+
+    def _seen(self, counts: NDArray[np.float64], cells: Cells) -> NDArray[np.bool_]:
+        """Whether each class is predicted in a group or among its labels, shape (groups, counted)."""
+        counted = self._counted(cells)
+        # Where labels are noisy, counts are those expected.
+        seen = _group_sums(counts[:, :counted], cells) >= _SEEN
+        own = cells.key < counted
+        seen[cells.group[own], cells.key[own]] = True
+        return seen
+
     def _parts(self, theta: NDArray[np.float64], cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numerator and denominator for each class that counts, shape (..., groups, counted)."""
-        # No answer is not a class that the mean is over: its precision would be 0, whatever the labels.
-        counted = len(cells.outcomes) - (cells.silent is not None) if self.positive is None else 1
+        counted = self._counted(cells)
         share = cells.weight[:, None] * theta[..., :counted]
         true = _group_sums(share, cells)
         hit, predicted = np.zeros_like(true), np.zeros(true.shape[-2:])
@@ -112,9 +152,9 @@ class Rate(Metric):
         return top, bottom
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
-        """The ratio, averaged over the classes that count: (..., cells, outcomes) to (..., groups)."""
+        """The ratio, averaged over the classes that have one: (..., cells, outcomes) to (..., groups)."""
         ratio, defined = _divided(*self._parts(theta, cells))
-        return ratio.sum(axis=-1) / np.maximum(defined.sum(axis=-1), 1)
+        return divided(ratio.sum(axis=-1), defined.sum(axis=-1))
 
     def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """w_k (hit·[j=k] − ratio_j·(true − false)) / denominator_j, shape (..., cells, outcomes)."""
@@ -151,6 +191,7 @@ class Precision(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=0, false=0, predicted=1)
+    empty: ClassVar[str] = "no item is predicted as {}"
     phrase: ClassVar[str] = "of the items that the classifier puts into a class, the share that truly belong to it"
 
 
@@ -168,6 +209,7 @@ class Recall(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
+    empty: ClassVar[str] = "no item is seen to be of {} so far"
     phrase: ClassVar[str] = "of the items that truly belong to a class, the share that the classifier finds"
 
 
@@ -182,6 +224,7 @@ class F1(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=2, called=0, true=1, false=0, predicted=1)
+    empty: ClassVar[str] = "no item is predicted as {}, and none is seen to be of it so far"
     phrase: ClassVar[str] = "a mean of precision and recall; 100% is perfect"
 
 
@@ -196,6 +239,7 @@ class FalsePositiveRate(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=-1, called=1, true=0, false=1, predicted=0)
+    empty: ClassVar[str] = "every item seems to be of {}"
     cli_name: ClassVar[str] = "fpr"
     phrase: ClassVar[str] = "of the items that do not belong to a class, the share that the classifier puts into it"
     high_is_bad: ClassVar[bool] = True
@@ -209,7 +253,12 @@ class Hits(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
+    empty: ClassVar[str] = "there are no items"
     vector: ClassVar[bool] = True
+
+    def evident(self, theta: NDArray[np.float64], counts: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+        """θ itself: how many items are of a class is in doubt also if none was seen."""
+        return theta
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """The shares of a group's items that are rightly predicted as a class, and truly of it."""

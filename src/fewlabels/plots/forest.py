@@ -68,7 +68,8 @@ class Forest(Plot):
         average = None
         task = reading.audit.spec.task
         if reading.pair is None and reading.is_grounded:
-            average = sum(p * row.mean for p, row in zip(shares, rows, strict=True) if row.mean is not None)
+            there = [(p, row.mean) for p, row in zip(shares, rows, strict=True) if row.mean is not None]
+            average = sum(p * mean for p, mean in there) / (sum(p for p, _ in there) or 1.0) if there else None
             if task.metric.marginal:  # the number over all items that every other place shows
                 everything = whole(reading.audit.pool)
                 average = reading.audit.estimates(groups=everything, draws=reading.draws)["mean"][0]
@@ -81,13 +82,15 @@ class Forest(Plot):
     def caption(self) -> str:
         """Explain how to read the plot."""
         thin = sum(row.thin and row.mean is not None for row in self.rows)
-        empty = sum(row.mean is None for row in self.rows)
+        empty = sum(not row.n for row in self.rows)
+        undefined = sum(row.mean is None for row in self.rows) - empty
         line = f"Each line is the {chosen(self.level)} range of a {self.noun}" if len(self.rows) > 1 else ""
         words = f"{line or f'The line is the {chosen(self.level)} range'}; the dot is the best guess."
         if thin:
             which = f"s: the {counted(thin, self.noun)} with hardly any labels of their own."
             words += f" Hollow dot{which if thin > 1 else f': a {self.noun} with hardly any labels of its own.'}"
         words += f" The dashed line is the average of the {self.nouns}, weighted by size." if self._has_average else ""
+        words += f" {counted(undefined, self.noun)} without a number." if undefined else ""
         return words + (f" {counted(empty, self.noun)} without items." if empty else "")
 
     def finding(self) -> str:
@@ -164,7 +167,7 @@ def row_tip(row: Row, measure: Measure, level: float) -> str:
     """Describe a group in words, for a tooltip."""
     name = shortened(row.group)
     if row.mean is None:
-        return f"{name}: no items"
+        return f"{name}: no number" if row.n else f"{name}: no items"
     style = Style(measure.share)
     mean, low, high = (style.value(value, row.low, row.high) for value in (row.mean, row.low, row.high))
     known = f"{counted(row.labelled, 'label')} of {counted(row.n, 'item')}"

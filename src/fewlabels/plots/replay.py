@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.estimates import value_draws
+from fewlabels.undefined import averaged, over_draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,10 +92,11 @@ def _moment(reading: Reading, cells: Cells, belief: Belief, ledger: Ledger, draw
     if task.metric.marginal:
         variance = cells.total(belief.variance()[:, 0])
     else:
-        variance = value_draws(task.metric, belief, cells, rng, draws).var(axis=0)
+        values = value_draws(task.metric, belief, cells, rng, draws)
+        variance = over_draws(lambda kept: kept.var(axis=0), values)
     rows: list[Mapping[str, Any]] = list(answer.table.rows())
     named = [row["chance"] for row in rows[: len(answer.groups)]] if "chance" in answer.table.columns else []
     only = rows[0] if len(rows) == 1 and not named else {}
     mean, low, high = (only.get(name) for name in ("mean", "low", "high"))
     share = float(np.mean(named)) if named else None
-    return Moment(labels, answer.probability, share, mean, low, high, float(np.sqrt(shares @ variance)))
+    return Moment(labels, answer.probability, share, mean, low, high, float(np.sqrt(averaged(variance, shares))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
+
 from fewlabels.plots.drawing.densities import curve_panel, density
 from fewlabels.plots.drawing.picture import Box, Key, Line, Picture, in_points
 from fewlabels.plots.plot import Plot
@@ -59,7 +61,10 @@ class Rope(Plot):
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
         """Explain why the plot does not suit: the answer is not a difference between two groups."""
-        return "" if audit.spec.task.main_plot == cls.name else "it does not compare two groups"
+        if audit.spec.task.main_plot != cls.name:
+            return "it does not compare two groups"
+        known = audit.spec.task.metric.marginal or audit.answer().table["mean"][0] is not None
+        return "" if known else "one of the two groups has no number"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:
@@ -68,7 +73,8 @@ class Rope(Plot):
         row = next(reading.answer.table.rows())
         rope = reading.answer.settings["rope"]
         a, b = (reading.audit.groups.position(name) for name in reading.pair)
-        points = density(reading.values[:, a] - reading.values[:, b])
+        difference = reading.values[:, a] - reading.values[:, b]
+        points = density(difference[~np.isnan(difference)])
         numbers = {name: row[name] for name in (*REGIONS, "mean", "low", "high")}
         return cls(reading.measure, *reading.pair, rope, reading.level, **numbers, density=points)
 

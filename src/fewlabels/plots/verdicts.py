@@ -44,10 +44,10 @@ class Judged:
     n: int
     labelled: int
     right: int | None
-    mean: float
-    low: float
-    high: float
-    reaches: float
+    mean: float | None
+    low: float | None
+    high: float | None
+    reaches: float | None
     verdict: Verdict
     backed: bool
 
@@ -125,7 +125,7 @@ class Verdicts(Plot):
 
     def picture(self) -> Picture:
         """Draw a row for each group, and the line."""
-        ends = [self.line, *(end for row in self.rows for end in (row.low, row.high))]
+        ends = [self.line, *(end for row in self.rows for end in (row.low, row.high) if end is not None)]
         x = scale(min(ends), max(ends), share=self.share, label=self.measure)
         line = (self.line, f"the line: {'at least' if self.at_least else 'at most'} {self._style.stated(self.line)}")
         shown = [kind for kind in SHORT if any(row.verdict == kind for row in self.rows)]

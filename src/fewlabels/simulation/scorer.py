@@ -17,6 +17,7 @@ from fewlabels.simulation.layout import layout
 from fewlabels.simulation.methods import method as method_named
 from fewlabels.tasks import Compare, Estimate, Identify, Task
 from fewlabels.tasks.snapshot import Snapshot
+from fewlabels.undefined import averaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +134,7 @@ class EstimateScorer(Scorer):
         if "coverage" in self.better:
             shots = [Snapshot(self.truth.task, cells, belief, rng, _FEW_DRAWS) for belief in beliefs]
             shares, truth = cells.partition.shares, self.truth.value
-            scores["overall-error"] = self._unit * np.array([abs(shares @ (shot.mean - truth)) for shot in shots])
+            scores["overall-error"] = self._unit * np.abs([averaged(shot.mean - truth, shares) for shot in shots])
             scores["coverage"] = 100 * np.array([shot.honesty("width", truth) for shot in shots])
             scores["overall-coverage"] = 100 * np.array([shot.honesty("overall", truth) for shot in shots])
         return Verdict(scores)
@@ -148,7 +149,7 @@ class EstimateScorer(Scorer):
     def _rmse(self, value: NDArray[np.float64]) -> float:
         square = (value - self.truth.value) ** 2
         square = square.sum(axis=-1) if square.ndim == 2 else square
-        return float(np.sqrt(self.truth.cells.partition.shares @ square))
+        return float(np.sqrt(averaged(square, self.truth.cells.partition.shares)))
 
     def _gap(self, value: NDArray[np.float64]) -> Any:
         """Σ_b p_b |θ_b − s_b|, from values of shape (..., groups)."""

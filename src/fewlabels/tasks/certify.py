@@ -19,6 +19,7 @@ from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import Answer, Conclusion, Task
 from fewlabels.tasks.estimate import value_variance, variance_drop
 from fewlabels.tasks.surprise import surprise
+from fewlabels.undefined import has_number, mean_of
 from fewlabels.wording import is_exact
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ class Certify(Task):
         mean = self.metric.value(belief.mean(), cells)
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
-        worth = variance_drop(self, belief, cells, theta) * density * self.askable(cells)
+        # Where the value is 0/0 there is no distance from the line, and such a label is worth nothing for it.
+        worth = variance_drop(self, belief, cells, theta) * np.nan_to_num(density) * self.askable(cells)
         lacking = self.askable(cells) & ~backed_groups(belief, cells)
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
@@ -144,9 +146,8 @@ class Certify(Task):
         table = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
         if self.guarantee:
             table = guaranteed(self.metric, belief, cells, table)
-        reaches = self._reaches(value_draws(self.metric, belief, cells, rng, used))
         asked = np.flatnonzero(self.askable(cells))
-        chance, together = reaches.mean(axis=0), float(reaches[:, asked].all(axis=1).mean())
+        chance, together = self._chances(value_draws(self.metric, belief, cells, rng, used), asked)
         verdicts = self._verdicts(belief, cells, chance)
         verdict = self._verdict([verdicts[g] for g in asked], together)
         # Of groups that are equally likely to reach the line, the one nearest to it comes first.
@@ -154,7 +155,8 @@ class Certify(Task):
         order = asked[np.lexsort((spare, chance[asked]))]
         names = ("group", "n", "labelled", "mean", "low", "high")
         columns = {name: [table.columns[name][g] for g in order] for name in names}
-        columns |= {"reaches": chance[order].tolist()} | self._won(belief, cells, order)
+        columns |= {"reaches": [None if np.isnan(p) else p for p in chance[order].tolist()]}
+        columns |= self._won(belief, cells, order)
         columns["verdict"] = [verdicts[g] for g in order]
         failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
         settings: dict[str, Any] = {
@@ -165,9 +167,10 @@ class Certify(Task):
             "verdict": verdict,
         }
         settings |= {"at_least": self.at_least is not None, "sure": self.sure, "guarantee": self.guarantee}
-        probability = self._probability(verdict, together)
-        words = certify_words.answer(self, verdict, probability, failed, columns)
-        return Answer(words, probability, Table(columns, settings), failed)
+        settings |= {"undefined": undefined} if (undefined := columns["reaches"].count(None)) else {}
+        settings |= {"classes_left_out": some} if (some := self.metric.left_out(belief.counts, cells)) else {}
+        probability, table = self._probability(verdict, together), Table(columns, settings)
+        return Answer(certify_words.of_table(self, table, probability, failed), probability, table, failed)
 
     def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
         """The answer without verdicts that labels do not support as they came about.
@@ -255,19 +258,30 @@ class Certify(Task):
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """1 where all groups reach the line, 0 where one misses it: (n, groups) to (n, 1)."""
-        return np.asarray(self._reaches(values)[:, self.askable(cells)].all(axis=1), dtype=np.int64)[:, None]
+        misses = ~(self._reaches(values) | np.isnan(values))
+        return np.asarray(~misses[:, self.askable(cells)].any(axis=1), dtype=np.int64)[:, None]
 
     def conclude(self, snapshot: Snapshot) -> Conclusion:
         """Pass or fail, whichever is more probable."""
-        reaches, cells = self._reaches(snapshot.values), snapshot.cells
+        cells = snapshot.cells
         asked = np.flatnonzero(self.askable(cells))
-        together = float(reaches[:, asked].all(axis=1).mean())
-        verdicts = self._verdicts(snapshot.belief, cells, reaches.mean(axis=0))
+        chance, together = self._chances(snapshot.values, asked)
+        verdicts = self._verdicts(snapshot.belief, cells, chance)
         verdict = self._verdict([verdicts[g] for g in asked], together)
         passes = verdict == "pass" or (verdict == "open" and together >= 0.5)
         return Conclusion(np.array([int(passes)]), self._probability(verdict, together))
 
     # --- inside
+
+    def _chances(self, values: NDArray[np.float64], asked: NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
+        """The chance that each group reaches the line, shape (groups,), and that all of those asked about do.
+
+        A group whose value is 0/0 in most draws has none (NaN), and is left out of the second, which is 1/2 if all are.
+        """
+        missing, reaches = np.isnan(values), self._reaches(values)
+        known = asked[has_number(values)[asked]]
+        together = float((reaches | missing)[:, known].all(axis=1).mean()) if len(known) else 0.5
+        return mean_of(np.where(missing, np.nan, reaches)), together
 
     def _reaches(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether each value is on the right side of the line, which itself counts as reached."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.undefined import left_out_words
 from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ ONE_LOOK = (
 )
 """What a pass without the guarantee does not promise."""
 _NAMED = 5
+_ANOTHER = "Ask about another class."
 NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "open": "not enough evidence"}
 """The verdicts in words."""
 SHORT: dict[Verdict, str] = {"fail": "fail", "open": "open", "pass": "pass"}
@@ -62,6 +64,8 @@ def answer(
         who = _names(failed) if len(columns["group"]) > 1 or task.only else "the classifier"
         return f"Fail: {who} {verb} not have {goal(task)}{_how_sure(task, sure)}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
+    if columns["mean"] == [None]:
+        return f"Not enough evidence: there is no {task.metric.name}, as {task.metric.without_number}. {_ANOTHER}"
     if len(columns["group"]) == 1 and not task.only:
         return f"Not enough evidence: the classifier may or may not have {goal(task)}."
     return f"Not enough evidence: {counted(unsure, noun)} may or may not have {goal(task)}."
@@ -88,7 +92,15 @@ def of_table(task: Certify, table: Table, sure: float, failed: Sequence[str], no
             f"a pass must hold even if {'it is' if one else 'they are'} on the wrong side: give "
             f"{'it a label' if one else 'them labels'}, or add others."
         )
-    return words
+    if settings.get("undefined") and len(table) > 1:
+        words += f" {_undefined(task, settings['undefined'], noun)}"
+    return f"{words} {left_out_words(settings.get('classes_left_out', 0))}".strip()
+
+
+def _undefined(task: Certify, groups: int, noun: str) -> str:
+    """Why some groups have no number to hold against the line, and what to do."""
+    why = f"In {counted(groups, noun)} there is no {task.metric.name}, as {task.metric.without_number}."
+    return f"{why} Leave {'it' if groups == 1 else 'them'} out, or ask about another class."
 
 
 def headline(task: Certify, grounds: Grounds) -> str:
@@ -104,6 +116,8 @@ def headline(task: Certify, grounds: Grounds) -> str:
     if not worst.labelled:
         return words
     style = Style(task.metric.in_percent)
+    if first["mean"] is None:
+        return words
     value = style.value(first["mean"], first["low"], first["high"])
     shown = f"{value}, {style.between(first['low'], first['high'])}; {worst.support}"
     if len(rows) == 1 or grounds.answer.groups == (first["group"],):

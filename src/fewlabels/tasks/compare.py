@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
 from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
+from fewlabels.undefined import MOST, has_number, mean_of
 from fewlabels.wording import Style, probability
 
 if TYPE_CHECKING:
@@ -192,8 +193,11 @@ class Compare(Task):
         """μ without Monte Carlo where that is possible, else from draws of shape (draws, groups). Shape (3,)."""
         if self.metric.marginal and belief.conjugate:
             return self.probabilities(belief, cells)
-        drawn = self._region(values(), cells)
-        return np.bincount(drawn, minlength=3) / len(drawn)
+        made = values()
+        there = ~np.isnan(self._difference(made, cells))
+        if there.mean() < 1 - MOST:
+            return np.full(3, 1 / 3)
+        return np.bincount(self._region(made[there], cells), minlength=3) / there.sum()
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """0 where a is below b, 1 where they are about equal, 2 where a is above: (n, groups) to (n, 1)."""
@@ -204,9 +208,12 @@ class Compare(Task):
         mu = self.regions(snapshot.belief, snapshot.cells, lambda: snapshot.values)
         return Conclusion(np.array([mu.argmax()]), float(mu.max()), self._backed(snapshot.belief, snapshot.cells))
 
-    def _region(self, values: NDArray[np.float64], cells: Cells) -> NDArray[np.int64]:
+    def _difference(self, values: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         a, b = self._pair(cells)
-        difference = values[:, a] - values[:, b]
+        return np.asarray(values[:, a] - values[:, b])
+
+    def _region(self, values: NDArray[np.float64], cells: Cells) -> NDArray[np.int64]:
+        difference = self._difference(values, cells)
         edge = self.rope + 1e-12  # a difference of exactly ε counts as equal; it must not be lost to rounding
         return np.where(difference < -edge, 0, np.where(difference > edge, 2, 1))
 
@@ -215,7 +222,7 @@ class Compare(Task):
         used = affordable(draws, belief)
         values = value_draws(self.metric, belief, cells, rng, used)
         a, b = self._pair(cells)
-        difference = values[:, a] - values[:, b]
+        difference = self._difference(values, cells)
         mu = self.regions(belief, cells, lambda: values)
         low, high = interval(difference, level)
         best = int(mu.argmax())
@@ -226,13 +233,25 @@ class Compare(Task):
         how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
         apart = Style(self.metric.in_percent).within(self.rope)
         words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{apart}), {how_sure}."
-        columns = {"a": [self.a], "b": [self.b]} | {r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)}
+        columns: dict[str, Any] = {"a": [self.a], "b": [self.b]} | {
+            r: [float(p)] for r, p in zip(REGIONS, mu, strict=True)
+        }
         exact = self.metric.value(belief.mean(), cells)
-        mean = exact[a] - exact[b] if self.metric.linear else difference.mean()
+        mean = exact[a] - exact[b] if self.metric.linear else mean_of(difference)
         low, high = holding(mean, low, high)
-        columns |= {"mean": [float(mean)], "low": [float(low)], "high": [float(high)]}
+        there = bool(has_number(difference))
+        ends = {"mean": mean, "low": low, "high": high}
+        columns |= {name: [float(end) if there else None] for name, end in ends.items()}
+        if not there:
+            words, backed = self._unknown(has_number(values), cells), False
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         return Answer(words, chance, Table(columns, settings), (self.a, self.b), backed=backed)
+
+    def _unknown(self, known: NDArray[np.bool_], cells: Cells) -> str:
+        """Why there is no difference, if not both groups have a number."""
+        lacking = [name for name, g in zip((self.a, self.b), self._pair(cells), strict=True) if not known[g]]
+        where = " and ".join(lacking or (self.a, self.b))
+        return f"There is nothing to compare: no {self.metric.name} for {where}, as {self.metric.without_number}."
 
     # --- in words
 

@@ -21,6 +21,8 @@ def question(task: Compare) -> str:
 def headline(task: Compare, grounds: Grounds) -> str:
     """A sentence on whether they differ, or that it is too early to say."""
     style, row = Style(task.metric.in_percent), next(grounds.answer.table.rows())
+    if row["mean"] is None:
+        return grounds.answer.words
     region = max(("less", "equal", "more"), key=lambda name: row[name])
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
     name, apart, sure = task.metric.name, style.within(task.rope), probability(row[region])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import estimate_words
 from fewlabels.tasks.base import Answer, Task
+from fewlabels.undefined import averaged, left_out_words, mean_of, over_draws
 from fewlabels.wording import Style, chosen, is_exact
 
 if TYPE_CHECKING:
@@ -51,25 +52,32 @@ class Estimate(Task):
         calibration error is pulled upwards by everything that is not settled.
         """
         average = average_draws(self.metric, belief, cells, rng, draws)
-        at_means = np.tensordot(cells.partition.shares, self.metric.value(belief.mean(), cells), axes=(0, 0))
+        at_means = averaged(self.metric.value(belief.mean(), cells), cells.partition.shares, axis=0)
         low, high = unfolded(average, level, at_means) if self.metric.folded else interval(average, level)
-        mean = at_means if self.metric.linear else average.mean(axis=0)
+        mean = at_means if self.metric.linear else mean_of(average)
         low, high = holding(mean, low, high)
-        middle = {} if self.metric.linear else {"median": np.median(average, axis=0)}
+        middle = {} if self.metric.linear else {"median": over_draws(lambda kept: np.median(kept, axis=0), average)}
         numbers = {"mean": mean, **middle, "low": low, "high": high}
-        settings = {"level": level, "target": belief.target, "draws": len(average)}
+        settings: dict[str, Any] = {"level": level, "target": belief.target, "draws": len(average)}
         if self.metric.vector:
             table = Table({"true": list(cells.outcomes)} | {k: v.tolist() for k, v in numbers.items()}, settings)
             return Answer("The share of each true class, over all groups.", None, table)
         name = type(self.metric).__name__
-        table = Table({"metric": [name]} | {k: [float(v)] for k, v in numbers.items()}, settings)
+        if left_out := self.metric.left_out(belief.counts, cells):
+            settings["classes_left_out"] = left_out
+        columns: dict[str, list[Any]] = {"metric": [name]}
+        columns |= {k: [None if np.isnan(v) else float(v)] for k, v in numbers.items()}
+        table = Table(columns, settings)
         row = next(table.rows())
+        if row["mean"] is None:
+            return Answer(f"There is no {self.metric.name}: {self.metric.without_number}.", None, table)
         style = Style(self.metric.in_percent)
         value = style.value(row.get("median", row["mean"]), row["low"], row["high"])
         lies = style.between(row["low"], row["high"])
         if not is_exact(row["low"], row["high"]):
             lies = f"with probability {chosen(level)} it lies {lies}"
-        return Answer(f"The {self.metric.name}, averaged over the pool's groups, is {value}; {lies}.", None, table)
+        words = f"The {self.metric.name}, averaged over the pool's groups, is {value}; {lies}."
+        return Answer(f"{words} {left_out_words(left_out)}".strip(), None, table)
 
     # --- in words
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Prevalence
 from fewlabels.tasks.grounds import LONGEST
+from fewlabels.undefined import left_out_words
 from fewlabels.wording import Style, counted, percent, plain, plural, shortened
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def _accuracy(grounds: Grounds) -> str:
 
 def _averaged(task: Estimate, grounds: Grounds) -> str:
     style, row, overall = Style(task.metric.in_percent), next(grounds.answer.table.rows()), grounds.overall
+    if row["mean"] is None:
+        return grounds.answer.words
     between = style.between(row["low"], row["high"])
     value = style.value(row.get("median", row["mean"]), row["low"], row["high"])
     if isinstance(task.metric, CalibrationError):
@@ -92,12 +95,13 @@ def _averaged(task: Estimate, grounds: Grounds) -> str:
             said = f" The classifier says so of {percent(grounds.said or 0.0)}."
         return f"{begin} ({between}).{said}"
     spread = "" if len(grounds.rows) == 1 else f", averaged over the {plural(grounds.noun)},"
-    return f"The classifier's {task.metric.name}{spread} is {value} ({between})."
+    left_out = left_out_words(grounds.answer.settings.get("classes_left_out", 0))
+    return f"The classifier's {task.metric.name}{spread} is {value} ({between}). {left_out}".strip()
 
 
 def _worst(task: Estimate, grounds: Grounds) -> str:
     """The worst group among those with enough labels, if there are several."""
-    known = [row for row in grounds.rows if row.evidence == "enough"]
+    known = [row for row in grounds.rows if row.evidence == "enough" and row.mean is not None]
     if len(known) < 2:
         return ""
     bad = task.metric.high_is_bad

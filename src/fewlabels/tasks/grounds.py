@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from fewlabels.belief import Target
     from fewlabels.tasks.base import Answer
 
-Evidence = Literal["enough", "scores", "evidence", "others", "never", "few", "unasked", "empty"]
+Evidence = Literal["enough", "scores", "evidence", "others", "never", "few", "undefined", "unasked", "empty"]
 """The evidence for the number of a group: labels of its own; few of its own, and what was learned elsewhere about the
 scores, or about evidence columns if there are no scores, or about the other groups if there is neither; all its answers
-are never right; too few labels for a number; not part of the question; no items."""
+are never right; too few labels for a number; a number that is 0/0; not part of the question; no items."""
 
 KNOWN: tuple[Evidence, ...] = ("enough", "scores", "evidence", "others", "never")
 """The evidence with which the number of a group is shown."""
@@ -36,7 +36,7 @@ class GroupRow:
     group, n, labelled
         Its name, its items and how many of them have a label.
     mean, low, high
-        The value and its interval; None without items.
+        The value and its interval; None without items, or where it is 0/0.
     evidence, note
         The evidence for the number, and the same in a few words; empty where there is nothing to add.
     right

@@ -17,6 +17,7 @@ from fewlabels.table import Table
 from fewlabels.tasks import identify_words
 from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
+from fewlabels.undefined import has_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,8 +87,7 @@ class Identify(Task):
 
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The value of each group under θ, or minus it: (..., cells, outcomes) to (..., groups)."""
-        value = self.metric.value(theta, cells)
-        return -value if self.lowest else value
+        return -last(self._sign * self.metric.value(theta, cells))
 
     @property
     def can_assure(self) -> bool:
@@ -125,7 +125,7 @@ class Identify(Task):
         used = affordable(draws, belief)
         filled = np.flatnonzero(cells.partition.sizes)
         values = value_draws(self.metric, belief, cells, rng, used)[:, filled]
-        ranks = ranked(values if self.lowest else -values, rng)
+        ranks = ranked(self._sign * values, rng)
         within = ranks <= self.plays
         chance, rank = within.mean(axis=0), ranks.mean(axis=0)
         rank_low, rank_high = interval(ranks, level)
@@ -141,14 +141,15 @@ class Identify(Task):
         settings = {"level": level, "target": belief.target, "draws": used}
         names = columns["group"]
         table = Table({name: columns[name] for name in shown}, settings)
-        backed = bool(backed_groups(belief, cells)[filled[order[: self.plays]]].all())
+        named = order[: self.plays]
+        backed = bool((backed_groups(belief, cells)[filled[named]] & has_number(values)[named]).all())
         words = self._words(names, probability, backed)
         return Answer(words, probability, table, tuple(names[: self.plays]), backed=backed)
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The m most extreme groups of each draw, equal ones in random order: (n, groups) to (n, m)."""
         present = np.flatnonzero(self.askable(cells))
-        signed = self._sign * values[:, present]
+        signed = last(self._sign * values[:, present])
         # Shares of a pool are often equal; the order among them must not favour the first groups.
         signed = signed + 1e-13 * (np.abs(signed).max() or 1.0) * rng.random(signed.shape)
         return present[np.argpartition(signed, self.plays - 1, axis=1)[:, : self.plays]]
@@ -157,16 +158,17 @@ class Identify(Task):
         """The m groups that are most often among the most extreme; equally frequent ones by their mean."""
         chosen = self.right(snapshot.values, snapshot.cells, snapshot.rng)
         times = np.bincount(chosen.ravel(), minlength=len(snapshot.cells.partition))
-        named = np.lexsort((self._sign * snapshot.mean, -times))[: self.plays]
-        backed = bool(backed_groups(snapshot.belief, snapshot.cells)[named].all())
-        return Conclusion(named, float(np.isin(chosen, named).all(axis=1).mean()), backed)
+        named = np.lexsort((last(self._sign * snapshot.mean), -times))[: self.plays]
+        backed = backed_groups(snapshot.belief, snapshot.cells) & has_number(snapshot.values)
+        return Conclusion(named, float(np.isin(chosen, named).all(axis=1).mean()), bool(backed[named].all()))
 
     def is_right(
         self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
     ) -> bool:
         """Whether no other group is more extreme than those named; among equal groups, any may be named."""
         others = np.setdiff1d(np.flatnonzero(self.askable(cells)), named)
-        return bool((self._sign * truth[named]).max() <= (self._sign * truth[others]).min() + 1e-12)
+        signed = last(self._sign * truth)
+        return bool(signed[named].max() <= signed[others].min() + 1e-12)
 
     @property
     def _sign(self) -> int:
@@ -204,13 +206,26 @@ class Identify(Task):
         return identify_words.overall_doubt(self, nouns, leans_on) if steered else ""
 
 
+def last(signed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values of which the lowest are looked for, with those that are 0/0 above all others: they are never named first.
+
+    >>> last(np.array([0.5, np.nan, 0.75]))
+    array([0.5 , 1.75, 0.75])
+    """
+    missing = np.isnan(signed)
+    if not missing.any():
+        return signed
+    return np.where(missing, np.max(signed, initial=-1.0, where=~missing) + 1.0, signed)
+
+
 def ranked(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """The rank of each group in each draw, 1 for the lowest, ties in random order; shape (draws, groups).
 
     Ties are common under target "pool", where values are shares of few items; a fixed order among them would favour
     the groups that happen to come first. Shares of groups of up to a million items differ by more than the jitter,
-    which goes with the size of the values: costs can be thousands.
+    which goes with the size of the values: costs can be thousands. Values that are 0/0 come last.
     """
+    values = last(values)
     jitter = 1e-13 * (np.abs(values).max() or 1.0)
     order = np.argsort(values + jitter * rng.random(values.shape), axis=-1)
     ranks = np.empty(values.shape)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fewlabels.estimates import affordable, interval, sequences, value_draws
 from fewlabels.special import betaincinv, ndtri
+from fewlabels.undefined import averaged, mean_of, over_draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,14 +61,14 @@ class Snapshot:
     def mean(self) -> NDArray[np.float64]:
         """The posterior mean, shape (groups,) or (groups, outcomes)."""
         metric = self.task.metric
-        return metric.value(self.belief.mean(), self.cells) if metric.linear else self.values.mean(axis=0)
+        return metric.value(self.belief.mean(), self.cells) if metric.linear else mean_of(self.values)
 
     @cached_property
     def variance(self) -> NDArray[np.float64]:
         """The posterior variance, of the same shape as the mean."""
         if self._share:
             return self.task.metric.value(self.belief.variance(), self.cells)
-        return self.values.var(axis=0)
+        return over_draws(lambda kept: kept.var(axis=0), self.values)
 
     @cached_property
     def _intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -84,8 +85,9 @@ class Snapshot:
 
     @property
     def width(self) -> float:
-        """The widest interval of a group."""
-        return float(self.widths.max())
+        """The widest interval of a group that has a number; where none has one, as wide as can be."""
+        widths = self.widths[~np.isnan(self.widths)]
+        return float(widths.max()) if len(widths) else self.task.metric.span
 
     @cached_property
     def _average(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -96,13 +98,14 @@ class Snapshot:
             return interval(self.everything(), LEVEL)
         if self._share and self.belief.conjugate:
             return self._interval(shares @ self.mean, shares**2 @ self.variance)
-        average = np.tensordot(self.values, shares, axes=(1, 0))
-        return self._interval(average.mean(axis=0), average.var(axis=0))
+        average = averaged(self.values, shares, axis=1)
+        return self._interval(mean_of(average), over_draws(lambda kept: kept.var(axis=0), average))
 
     @property
     def overall(self) -> float:
         """The width of the interval of the average over the pool (the widest of its classes)."""
-        return float(np.max(self._average[1] - self._average[0]))
+        width = float(np.max(self._average[1] - self._average[0]))
+        return self.task.metric.span if np.isnan(width) else width
 
     def _interval(
         self, mean: NDArray[np.float64], variance: NDArray[np.float64]
@@ -126,10 +129,13 @@ class Snapshot:
         if rule == "probability":
             return float(self.is_right(truth))
         if rule == "overall":
-            (low, high), true = self._average, self.cells.partition.shares @ truth
+            (low, high), true = self._average, averaged(truth, self.cells.partition.shares, axis=0)
         else:
             (low, high), true = self._intervals, truth[self.task.askable(self.cells)]
-        return float(((low <= true + 1e-9) & (true <= high + 1e-9)).mean())
+        # What is 0/0, or has no number, is not claimed.
+        claimed = ~(np.isnan(true) | np.isnan(low))
+        holds = ((low <= true + 1e-9) & (true <= high + 1e-9))[claimed]
+        return float(holds.mean()) if holds.size else 1.0
 
     @cached_property
     def conclusion(self) -> Conclusion:

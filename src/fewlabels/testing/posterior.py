@@ -87,7 +87,8 @@ def _ranks(
 ) -> NDArray[np.int64]:
     """How often the true value of a group had a rank in each bin, equal ones in random order, shape (bins,)."""
     filled = np.flatnonzero(cells.partition.sizes)
-    value, draws = np.round(value[filled], 9), np.round(draws[:, filled], 9)
+    # A value that is 0/0 is one more value, below all others.
+    value, draws = (np.nan_to_num(np.round(part, 9), nan=-1.0) for part in (value[filled], draws[:, filled]))
     if value.ndim == 2:
         # The shares of a row depend on each other: one of them, taken at random, is a rank of its own.
         column, row = rng.integers(0, value.shape[1], len(value)), np.arange(len(value))
