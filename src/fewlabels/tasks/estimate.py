@@ -12,7 +12,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import estimate_words
 from fewlabels.tasks.base import Answer, Task
-from fewlabels.undefined import averaged, left_out_words, mean_of, over_draws
+from fewlabels.undefined import averaged, mean_of, over_draws
 from fewlabels.wording import Style, chosen, is_exact
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Estimate(Task):
         calibration error is pulled upwards by everything that is not settled.
         """
         average = average_draws(self.metric, belief, cells, rng, draws)
-        at_means = averaged(self.metric.value(belief.mean(), cells), cells.partition.shares, axis=0)
+        each = self.metric.value(self.metric.evident(belief.mean(), belief.counts, cells), cells)
+        at_means = averaged(each, cells.partition.shares, axis=0)
         low, high = unfolded(average, level, at_means) if self.metric.folded else interval(average, level)
         mean = at_means if self.metric.linear else mean_of(average)
         low, high = holding(mean, low, high)
@@ -65,6 +66,8 @@ class Estimate(Task):
         name = type(self.metric).__name__
         if left_out := self.metric.left_out(belief.counts, cells):
             settings["classes_left_out"] = left_out
+        if bare := int((np.isnan(each) & (cells.partition.sizes > 0)).sum()):
+            settings["groups_left_out"] = bare
         columns: dict[str, list[Any]] = {"metric": [name]}
         columns |= {k: [None if np.isnan(v) else float(v)] for k, v in numbers.items()}
         table = Table(columns, settings)
@@ -77,7 +80,7 @@ class Estimate(Task):
         if not is_exact(row["low"], row["high"]):
             lies = f"with probability {chosen(level)} it lies {lies}"
         words = f"The {self.metric.name}, averaged over the pool's groups, is {value}; {lies}."
-        return Answer(f"{words} {left_out_words(left_out)}".strip(), None, table)
+        return Answer(" ".join(filter(None, (words, *estimate_words.left_out(table)))), None, table)
 
     # --- in words
 

@@ -10,6 +10,7 @@ from fewlabels.undefined import left_out_words
 from fewlabels.wording import Style, counted, percent, plain, plural, shortened
 
 if TYPE_CHECKING:
+    from fewlabels.table import Table
     from fewlabels.tasks.estimate import Estimate
     from fewlabels.tasks.grounds import Ahead, Grounds
 
@@ -95,8 +96,16 @@ def _averaged(task: Estimate, grounds: Grounds) -> str:
             said = f" The classifier says so of {percent(grounds.said or 0.0)}."
         return f"{begin} ({between}).{said}"
     spread = "" if len(grounds.rows) == 1 else f", averaged over the {plural(grounds.noun)},"
-    left_out = left_out_words(grounds.answer.settings.get("classes_left_out", 0))
-    return f"The classifier's {task.metric.name}{spread} is {value} ({between}). {left_out}".strip()
+    words = f"The classifier's {task.metric.name}{spread} is {value} ({between})."
+    return " ".join(filter(None, (words, *left_out(grounds.answer.table, grounds.noun))))
+
+
+def left_out(table: Table, noun: str = "group") -> tuple[str, str]:
+    """Sentences on the groups and the classes that an average leaves out; empty where there are none."""
+    groups = table.settings.get("groups_left_out", 0)
+    verb, is_out = ("has", "is") if groups == 1 else ("have", "are")
+    words = f"{counted(groups, noun)} {verb} no number, and {is_out} left out." if groups else ""
+    return words, left_out_words(table.settings.get("classes_left_out", 0))
 
 
 def _worst(task: Estimate, grounds: Grounds) -> str:
