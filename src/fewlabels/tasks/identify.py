@@ -215,7 +215,7 @@ def last(signed: NDArray[np.float64]) -> NDArray[np.float64]:
     missing = np.isnan(signed)
     if not missing.any():
         return signed
-    return np.where(missing, np.max(signed, initial=-1.0, where=~missing) + 1.0, signed)
+    return np.where(missing, np.max(signed, axis=-1, keepdims=True, initial=-1.0, where=~missing) + 1.0, signed)
 
 
 def ranked(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

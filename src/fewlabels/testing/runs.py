@@ -100,7 +100,8 @@ def check_results(audit: Assessment, labels: int) -> None:
     for row in table.rows():
         if row["n"]:
             check_interval(row, *range_of(metric))
-            must(row["high"] - row["low"] <= metric.span + _SLACK, f"an interval is wider than the span: {row}")
+            wide = 0.0 if row["mean"] is None else row["high"] - row["low"]
+            must(wide <= metric.span + _SLACK, f"an interval is wider than the span: {row}")
         else:
             must([row["mean"], row["low"], row["high"]] == [None] * 3, f"an empty group must have no value: {row}")
     _check_answer(audit)
@@ -124,7 +125,10 @@ def _check_answer(audit: Assessment) -> None:
 
 
 def check_interval(row: dict[str, Any], least: float, most: float) -> None:
-    """Check that an interval is finite, in order, and within the range of the value."""
+    """Check that an interval is finite, in order, and within the range of the value; or that there is no number."""
+    if row["mean"] is None:
+        must(row["low"] is row["high"] is None, f"what has no number has no interval: {row}")
+        return
     must(all(math.isfinite(row[name]) for name in ("mean", "low", "high")), f"not finite: {row}")
     must(row["low"] <= row["mean"] <= row["high"], f"an interval must contain its mean: {row}")
     must(least - _SLACK <= row["low"] and row["high"] <= most + _SLACK, f"outside {least} to {most}: {row}")
