@@ -106,6 +106,7 @@ def check(
             Argument("model"),
             ", and put the rule to it.",
         )
+    audit = audit.snapshot()
     pool = audit.pool_of(model)
     task = certify_from(rule.line, pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
     groups = _groups(audit, rule, model)
@@ -122,8 +123,9 @@ def check(
         other = pool is not audit.pool or groups.recipe != audit.groups.recipe
         words += _steered(audit) if other and not spoken_for and not table.settings.get("adopted") else ""
     words += "".join(f" {doubt}" for doubt in missing(tally(audit))) if verdict == "pass" else ""
-    # Where labels came from elsewhere, more of them give no verdict.
-    hopeful = verdict == "open" and not table.settings.get("adopted")
+    # Where labels came from elsewhere, more of them give no verdict; nor where there is nothing to measure.
+    some = any(row["mean"] is not None for row in table.rows() if row["verdict"] == "open")
+    hopeful = verdict == "open" and some and not table.settings.get("adopted")
     ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and hopeful else ""
     return Check(rule, task, verdict, words, table, ahead)
 
