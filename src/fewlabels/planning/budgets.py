@@ -30,6 +30,7 @@ from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
 from fewlabels.tasks.snapshot import LEVEL
+from fewlabels.undefined import averaged
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
@@ -276,11 +277,12 @@ def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -
         return {"probability": snapshot.probability, "right": float(snapshot.is_right(truth))}
     if task.pair is None:
         numbers |= {"overall": snapshot.overall, "held": snapshot.honesty("overall", truth)}
-    numbers |= {"width": float(snapshot.widths.mean()), "widest": snapshot.width}
+    known = snapshot.widths[~np.isnan(snapshot.widths)]  # of groups that have a number, as everywhere here
+    numbers |= {"width": float(known.mean()) if known.size else snapshot.width, "widest": snapshot.width}
     square = (snapshot.mean - truth) ** 2
     square = square.sum(axis=1) if task.metric.vector else square
     weight = cells.partition.shares * task.askable(cells)
-    numbers["rmse"] = float(np.sqrt(weight @ square / weight.sum()))
+    numbers["rmse"] = float(np.sqrt(np.nan_to_num(averaged(square, weight / weight.sum(), axis=0))))
     if task.conclusive:
         numbers |= {"probability": snapshot.probability, "right": float(snapshot.is_right(truth))}
     if task.surety:
