@@ -39,3 +39,8 @@ def test_the_workflow_tests_every_python_that_is_named() -> None:
     named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     workflow = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")
     assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(f'"{version}"' for version in named)
+
+
+def test_the_readme_and_continuous_integration_run_the_same_tests() -> None:
+    for file in ("README.md", ".ci/run"):
+        assert re.search(r"^make test\b", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), file
