@@ -12,9 +12,12 @@ from fewlabels.belief import Target
 from fewlabels.checks import number_field, of_kind, whole_field
 from fewlabels.errors import Argument, SpecError
 from fewlabels.partition import Partition, by_score, partition_from_recipe
-from fewlabels.stopping import Stop
+from fewlabels.stopping import Stop, bare_groups
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fewlabels.cells import Cells
     from fewlabels.pool import Pool
 
@@ -149,6 +152,15 @@ class Spec:
         self.task.check(cells)
         self.prior.check(cells)
         return cells
+
+    def asked_first(self, cells: Cells, labels: NDArray[np.float64]) -> NDArray[np.bool_] | None:
+        """The groups in which a policy that steers asks first: those that a stopping rule needs labels of.
+
+        `labels` are those of each cell, there or waited for, shape (cells,). None if no group comes first.
+        """
+        if self.strips or not self.policy.uses_belief:
+            return None
+        return bare_groups(self.stop, self.task, cells, cells.total(labels))
 
     @property
     def promises(self) -> bool:

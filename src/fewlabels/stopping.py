@@ -20,6 +20,8 @@ from fewlabels.wording import Style, chosen, counted, probability
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
 
@@ -245,6 +247,23 @@ def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, 
     return (
         f"{int(bare.sum()):,} of {counted(int(asked.sum()), 'group')} have fewer than {FEW} labels of their own{ever}"
     )
+
+
+def bare_groups(stop: Stop, task: Task, cells: Cells, labelled: NDArray[np.float64]) -> NDArray[np.bool_] | None:
+    """The groups without which the rule about widths cannot be met: they lack labels of their own, shape (groups,).
+
+    Each of these labels is needed whatever it says, so asking begins with them. `labelled` are the labels of each group
+    that are there or waited for. None if there is no such rule, or if it is met by intervals that need no backing.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a"] * 9 + ["b"] * 9})
+    >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+    >>> bare_groups(Stop(width=0.3), fl.Estimate(fl.Accuracy()), cells, np.array([7.0, 4.0]))
+    array([False,  True])
+    """
+    if stop.width is None or stop.guarantee or task.of_models:
+        return None
+    return task.askable(cells) & (labelled < FEW)
 
 
 def standing(

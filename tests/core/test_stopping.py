@@ -219,3 +219,20 @@ def test_a_notebook_shows_the_progress_in_words() -> None:
     standing = fl.create(None, "x", pool, stop=fl.Stop(labels=20)).standing()
     assert str(standing) == standing.words
     assert standing._repr_html_().startswith(f"<p>{standing.words}</p><table>")
+
+
+def test_asking_begins_with_the_groups_without_which_a_width_is_never_reached() -> None:
+    digits = fl.load_digits()
+    pool = fl.read_pool({"id": digits.ids, "scores": digits.scores}, classes=digits.classes)
+    settings = {"task": ESTIMATE, "anchor": 0.0, "policy": fl.Greedy(), "seed": 3}
+    rule, none = Stop(width=0.9), Stop(labels=500)
+    audits = [fl.create(None, "digits", pool, stop=stop, **settings) for stop in (rule, none)]  # type: ignore[arg-type]
+    for audit in audits:
+        for _ in range(FEW):
+            truth = dict(zip(digits.ids, digits.labels, strict=True))
+            audit.tell({item: truth[item] for item in audit.ask(10).ids})
+    counts = [audit.estimates()["labelled"] for audit in audits]
+    assert counts[0] == [FEW] * 10
+    assert min(counts[1]) < FEW  # steered by rewards alone
+    assert audits[0].standing().reached
+    assert audits[1].spec.asked_first(audits[1].cells, np.zeros(10)) is None

@@ -31,7 +31,8 @@ def choose(
     """Choose up to n free items, each with the step of asking that chose it.
 
     The generator of step i is `default_rng([seed, i])` and nothing else is random: equal logs have equal next items.
-    Some steps, by their number alone, take anchors: items at random from the whole pool.
+    Some steps, by their number alone, take anchors: items at random from the whole pool. A policy that steers begins
+    with groups that a stopping rule needs labels of (`Spec.asked_first`).
     Items that are pending, or were chosen just now, count as if they had been answered as expected.
     `askable` says which of the groups of asking the task asks in, shape (groups,). `unseen` are labels of each cell
     that the belief does not know yet, shape (cells,): they count in the same way.
@@ -45,7 +46,8 @@ def choose(
         rng = np.random.default_rng([spec.seed, step])
         rewards = Rewards(spec.task, cells, belief.awaiting(waiting) if spec.policy.uses_belief else belief)
         anchor = is_anchor(spec.seed, step, spec.anchor)
-        items = ask_step(spec.policy, rewards, free, rng, n - len(chosen), best_first=False, anchor=anchor)
+        first = spec.asked_first(cells, ledger.counts.sum(axis=1) + waiting)
+        items = ask_step(spec.policy, rewards, free, rng, n - len(chosen), best_first=False, anchor=anchor, first=first)
         if not items:
             break
         for item in items:

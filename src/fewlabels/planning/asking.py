@@ -214,11 +214,13 @@ class _Run:
         times = 1 if spec.task.of_models else -(-wanted // (spec.task.plays * _STEPS))
         steps = -(-wanted // (spec.task.plays * times))
         rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64), kept={})
+        labels = np.bincount(cells.cell[self._asked], minlength=len(cells))
         chosen: list[int] = []
         random: list[bool] = []
         while len(chosen) < wanted:
             anchor = spec.anchor > 0 and rng.random() < spec.anchor
-            items = ask_step(spec.policy, rewards, self.free, rng, wanted - len(chosen), best_first=True, anchor=anchor)
+            first, left = spec.asked_first(cells, labels + rewards.waiting), wanted - len(chosen)
+            items = ask_step(spec.policy, rewards, self.free, rng, left, best_first=True, anchor=anchor, first=first)
             if not items:
                 break
             if times > 1:

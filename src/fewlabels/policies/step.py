@@ -45,15 +45,20 @@ def ask_step(
     *,
     best_first: bool,
     anchor: bool = False,
+    first: NDArray[np.bool_] | None = None,
 ) -> list[int]:
     """Take the items of one step, at most `most`; none if no group has room.
 
     A step may be about several groups: the m worst. If fewer items are wanted, they come from the best of these
     groups, or with `best_first=False` from a random part of them, so that batches of any size ask everywhere alike.
     With `anchor` as many items as that are taken, each with equal probability from all that are free: of several
-    models also those on which they agree, which the policy never asks about.
+    models also those on which they agree, which the policy never asks about. As long as some groups that are to come
+    `first` have room, the policy chooses among these.
     """
-    groups = policy.choose(rewards, free.room, rewards.task.plays, rng)
+    room = free.room
+    if first is not None and room[first].any():
+        room = room * first
+    groups = policy.choose(rewards, room, rewards.task.plays, rng)
     if anchor:
         wanted = min(len(groups), most, int(free.everywhere.sum()))
         return [free.take(anywhere(free.everywhere, rng), rng) for _ in range(wanted)]
