@@ -48,6 +48,7 @@ ORDER = (
     "store",
     "labelling",
     "views",
+    "results",
     "assessment",
     "beginning",
     "simulation",

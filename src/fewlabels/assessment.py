@@ -4,40 +4,47 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
-from fewlabels.belief import Belief
 from fewlabels.cells import cell_means
-from fewlabels.checks import check_guarantee, of_kind, several, whole_number
+from fewlabels.checks import several, whole_number
 from fewlabels.errors import Argument, SpecError
-from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
-from fewlabels.labelling.progress import by_group
+from fewlabels.estimates import check_level
+from fewlabels.labelling.ask_and_tell import Labelling
+from fewlabels.labelling.beliefs import Beliefs
+from fewlabels.labelling.supply import Supply
 from fewlabels.metrics import Accuracy, Confusion, Metric
 from fewlabels.named import groups_from
-from fewlabels.noise import Reliability, reliability
 from fewlabels.partition import Partition, by_score, cross
-from fewlabels.stopping import Standing, Stop, standing
-from fewlabels.table import Table
-from fewlabels.tasks import Answer, Task
+from fewlabels.results import Results
 from fewlabels.views import Views
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.findings.classes import ClassReport
     from fewlabels.findings.fairness import Fairness
     from fewlabels.gate import Check, Rule
+    from fewlabels.labelling.journal import Journal
+    from fewlabels.labelling.ledger import Ledger
+    from fewlabels.noise import Reliability
     from fewlabels.plots import Display
+    from fewlabels.rectified import Sample
+    from fewlabels.stopping import Standing, Stop
+    from fewlabels.store import Event
+    from fewlabels.table import Table
+    from fewlabels.tasks import Answer, Task
 
 
-class Assessment(Views):
+class Assessment(Labelling):
     """One question about one pool, from the first request to the answer. Made by `create` and `load`.
 
     The log of requests and labels in the store is the whole truth: several processes can ask and tell at the
@@ -57,11 +64,19 @@ class Assessment(Views):
     <Assessment 'worst': Identify(metric=Accuracy(), lowest=2, highest=None) of 10 groups, 300 labels, 0 pending>
     """
 
+    def __init__(
+        self, journal: Journal, *, views: Views | None = None, supply: Supply | None = None, shared: bool = False
+    ) -> None:
+        self._views = views = Views(journal, Beliefs(journal)) if views is None else views
+        super().__init__(journal, views.beliefs, Supply() if supply is None else supply, shared=shared)
+        self._results = Results(views)
+        self._snapshot: Self | None = None
+
     def __repr__(self) -> str:
         # A debugger shows it at any time: it says what was read last, and reads nothing.
-        ledger = self._ledger
+        ledger = self._journal.ledger
         read = f", {ledger.labelled:,} labels, {int(ledger.pending.sum()):,} pending" if ledger.seen else ""
-        closed = ", closed" if self._store.database.is_closed else ""
+        closed = ", closed" if self._journal.store.database.is_closed else ""
         return f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups{read}{closed}>"
 
     # --- reading
@@ -87,15 +102,9 @@ class Assessment(Views):
         With `guarantee="anytime"` the intervals hold for every truth at all looks together, however often you look:
         each of them with the probability `level`, or with `together=True` all groups at once. They are longer.
         """
-        check_level(level)
-        check_guarantee(guarantee, together=together)
-        metric, belief, cells = self._view(metric, groups, model)
-        table = estimate(metric, belief, cells, self._results_rng(), level=level, draws=draws)
-        if guarantee:
-            self.check_promise(metric, cells.partition)
-            assert isinstance(belief, Belief)
-            table = guaranteed(metric, belief, cells, table, together=together)
-        return table.with_settings(**self._settings(metric))
+        return self._results.estimates(
+            metric, groups, model, level=level, draws=draws, guarantee=guarantee, together=together
+        )
 
     def draws(
         self,
@@ -110,14 +119,15 @@ class Assessment(Views):
         There are fewer than n where they would be more than 67 million numbers, as with a confusion matrix of hundreds
         of classes, but at least 200: the shape of the array says how many. It is yours to change.
         """
-        metric, belief, cells = self._view(metric, groups, model)
-        drawn = value_draws(metric, belief, cells, self._results_rng(), affordable(n, belief))
-        return drawn if drawn.flags.writeable else drawn.copy()
+        return self._results.draws(n, metric, groups, model)
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """The task's conclusion from the labels so far, with its probability."""
         check_level(level)
-        return self.snapshot()._concluded(level, draws)  # noqa: SLF001 - of the same class
+        if (still := self.snapshot()) is not self:
+            return still.answer(level=level, draws=draws)
+        # Of a snapshot: the words and the table that pages show are about the same labels when they are wanted later.
+        return replace(self._results.answer(level, draws), in_plain_words=lambda: self._plainly(level, draws))
 
     def put(
         self,
@@ -133,15 +143,7 @@ class Assessment(Views):
         It can be about another model of the pool. Nothing is asked and nothing changes. The answer's words are the
         task's own.
         """
-        check_level(level)
-        of_kind(task, Task, "The 'task' of put()", error=SpecError)
-        metric, belief, cells = self._view(task.metric, self.groups_of(model) if groups is None else groups, model)
-        task.check(cells)
-        if task.unguaranteed() != task:
-            self.check_promise(metric, cells.partition)
-        answer = task.answer(cast("Belief", belief), cells, self._results_rng(), level=level, draws=draws)
-        answer = task.doubted(answer, cast("Belief", belief), cells, self._progress(cells.partition))
-        return replace(answer, table=answer.table.with_settings(**self._settings(metric)))
+        return self._results.put(task, groups, model, level=level, draws=draws)
 
     def check(
         self,
@@ -196,18 +198,7 @@ class Assessment(Views):
 
         With `stop`, towards other rules than the assessment's own.
         """
-        stop = self.spec.stop if stop is None else stop
-        with self._current() as ledger:
-            adopted = ledger.adopted
-        task = self.spec.task.unguaranteed() if adopted else self.spec.task
-        _, belief, cells = self._view(None, None)
-        is_overall = "overall" in stop.rules
-        everything, at_random = (self.over_all(), len(self.anchors())) if is_overall else (None, 0)
-        return standing(
-            stop, task, cast("Belief", belief), cells, self._results_rng,
-            draws=draws, adopted=adopted, everything=everything, at_random=at_random,
-            progress=self._progress(cells.partition),
-        )  # fmt: skip
+        return self._results.standing(stop, draws)
 
     def reliability(
         self,
@@ -273,9 +264,9 @@ class Assessment(Views):
 
         check_level(level)
         most = whole_number(most, "The 'most' of confusions()")
-        metric, belief, cells = self._view(Confusion(), "predicted" if groups is None else groups, model)
-        table = read_confusions(belief, cells, self._results_rng(), level=level, most=most, draws=draws)
-        return table.with_settings(**self._settings(metric))
+        metric, belief, cells = self._views.view(Confusion(), "predicted" if groups is None else groups, model)
+        table = read_confusions(belief, cells, self._views.rng(), level=level, most=most, draws=draws)
+        return self._results.stamped(table, metric)
 
     def fairness(
         self,
@@ -366,21 +357,7 @@ class Assessment(Views):
         """The summary that a notebook shows, as on the first lines of the report; one line if it is closed."""
         from fewlabels.report.notebook import notebook
 
-        return f"<p>{escape(repr(self))}</p>" if self._store.database.is_closed else notebook(self)
-
-    # --- inside
-
-    def _concluded(self, level: float, draws: int) -> Answer:
-        """The answer of a snapshot, which also has it in plain words when these are wanted."""
-        with self._current() as ledger:
-            adopted = ledger.adopted
-        # What is promised for every look needs items drawn at random.
-        task = self.spec.task.unguaranteed() if adopted else self.spec.task
-        belief, cells = self._answering()
-        answer = task.answer(belief, cells, self._results_rng(), level=level, draws=draws)
-        answer = task.doubted(answer, belief, cells, self._progress(cells.partition))
-        table = answer.table.with_settings(**self._settings(self.spec.task.metric))
-        return replace(answer, table=table, in_plain_words=lambda: self._plainly(level, draws))
+        return f"<p>{escape(repr(self))}</p>" if self._journal.store.database.is_closed else notebook(self)
 
     def _plainly(self, level: float, draws: int) -> tuple[str, Table]:
         """The headline and the table of the answer as pages show them."""
@@ -390,53 +367,61 @@ class Assessment(Views):
         finding = find(self, level, draws)
         return finding.headline, readable(finding.answer_table, finding.task)
 
-    def _progress(self, groups: Partition) -> Table:
-        """Where labels came from elsewhere or are missing; nowhere for rows of several models, which share labels."""
-        if self.spec.task.of_models:
-            return Table({name: [] for name in ("adopted", "withdrawn", "unresolved")}, {})
-        with self._current() as ledger:
-            return by_group(ledger, groups)
-
-    def _answering(self) -> tuple[Belief, Cells]:
-        """The belief that the task's answer is made from: where that is one share of all items, the one about these."""
-        return self.over_all() or (self.belief(), self._cells)
-
     def annotators(self, *, level: float = 0.95) -> Reliability:
         """How often each person is right, with intervals, and how far these labels can be trusted.
 
         Only where labels may be wrong: `create(..., noisy=True)`.
         """
-        check_level(level)
-        if self._voting is None:
-            raise SpecError(
-                f"{self.name!r} takes every label as true. How often people are right is learned in an assessment made "
-                "with ",
-                Argument("noisy", value=True),
-                "; agreement() says how far they agree.",
-            )
-        with self._current() as ledger:
-            imputed = self._voting.told(ledger).imputed
-        gold = {item: str(self.pool.ids[item]) for item in self._voting.gold}
-        return reliability(imputed, self._voting.predicted, self.spec.labels_right, level, gold)
+        return self._results.annotators(level)
+
+    # --- what results are made from
+
+    def snapshot(self) -> Self:
+        """The assessment as it is now, for reading: labels that come in later are not in it.
+
+        What is made of several numbers reads all of them from one snapshot, so that they belong together.
+        """
+        if self._journal.is_snapshot:
+            return self
+        with self._journal.reading() as ledger:
+            kept = self._snapshot
+            if kept is None or kept.seq != ledger.events or kept.pool is not self.pool:
+                views = self._views.snapshot()
+                kept = type(self)(views.journal, views=views, supply=self._supply, shared=self._shared)
+                self._snapshot = kept
+            return kept
+
+    def belief(self) -> Belief:
+        """The belief about the cells of the assessment's own metric and groups, or of the strips that it asks in."""
+        return self._views.belief()
+
+    def over_all(self, at: Ledger | None = None) -> tuple[Belief, Cells] | None:
+        """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
+        return self._views.over_all(at)
+
+    def replay(self, parts: Iterable[Sequence[Event]], cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
+        """The ledger and the belief about cells of the groups, after each of the parts in which `history` is read."""
+        return self._views.replay(parts, cells)
+
+    def drawn_from_all(self) -> Sample | None:
+        """The items asked for so far, and which of them were drawn at random from all.
+
+        None where the answer is not one share of all items, or is not held against them.
+        """
+        return self._views.drawn_from_all()
+
+    def possible_labels(self) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
+        """The labelled items, and their true classes: once, or where labels may be wrong as often as they were drawn.
+
+        Shapes (labels,), and (labels,) each.
+        """
+        with self._journal.reading():
+            items, *each = self._views.beliefs.possible_labels()
+        return items, each
 
     def majority_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The positions of the labelled items, and of the class that most people gave each, two of shape (labels,).
 
         Where every label is taken as true, these are the labels.
         """
-        with self._current() as ledger:
-            items, true = ledger.labels()
-            if self._voting is None:
-                return items, true
-            ballots = self._voting.told(ledger).imputed.ballots
-        most = dict(zip(ballots.items.tolist(), ballots.majority().tolist(), strict=True))
-        given = [most.get(item, last) for item, last in zip(items.tolist(), true.tolist(), strict=True)]
-        return items, np.array(given, dtype=np.int32)
-
-    def _settings(self, metric: Metric) -> dict[str, Any]:
-        return {
-            "metric": repr(metric),
-            "prior": repr(self.spec.prior),
-            "policy": repr(self.spec.policy),
-            "seed": self.spec.seed,
-        }
+        return self._results.majority_items()

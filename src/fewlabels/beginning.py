@@ -11,6 +11,8 @@ from fewlabels.assessment import Assessment
 from fewlabels.checks import of_kind
 from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io.labels import checked, labelled_rows
+from fewlabels.labelling.journal import Journal
+from fewlabels.labelling.subject import Subject
 from fewlabels.metrics import Accuracy
 from fewlabels.named import groups_from
 from fewlabels.partition import Partition, by_predicted, whole
@@ -159,9 +161,8 @@ def create(
     if pool.reserve is not None:
         # Another assessment of the same table may have named more items: positions are those of the stored pool.
         pool = _linked(store.pool(pool.fingerprint), pool)
-        own = spec.of(pool)
-        groups = spec.partition(own)
-    return Assessment(store, name, own, groups, spec, shared=store is address, whole=pool)
+        groups = None
+    return Assessment(Journal(store, Subject(store, name, spec, pool, groups)), shared=store is address)
 
 
 def _linked(stored: Pool, given: Pool) -> Pool:
@@ -205,9 +206,8 @@ def load(address: str | os.PathLike[str] | Store, name: str | None = None, *, po
         )
     if pool is not None:
         stored = _linked(stored, pool)
-    spec = Spec.from_json(record.spec)
-    own = spec.of(stored)
-    return Assessment(store, name, own, spec.partition(own), spec, shared=store is address, whole=stored)
+    subject = Subject(store, name, Spec.from_json(record.spec), stored)
+    return Assessment(Journal(store, subject), shared=store is address)
 
 
 def _only(store: Store) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
 from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.labelling.record import Record
 from fewlabels.labelling.twin import twin
 from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
 from fewlabels.named import groups_from, metric_from
@@ -18,14 +16,19 @@ from fewlabels.partition import Partition, cross, partition_from_recipe, whole
 from fewlabels.rectified import rectified
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
     from fewlabels.estimates import Believed
+    from fewlabels.labelling.beliefs import Beliefs
+    from fewlabels.labelling.journal import Journal
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.metrics import Metric
-    from fewlabels.pool import Pool
+    from fewlabels.priors import Prepared
     from fewlabels.rectified import Sample
+    from fewlabels.store import Event
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
@@ -34,203 +37,244 @@ _RESULTS = 0x726573
 _VARIANCE, _FEWEST = 1_000, 100
 
 
-class Views(Record):
-    """The belief about any metric, on any groups, of any model. `Assessment` makes results of it."""
+class View(NamedTuple):
+    """The belief about a metric in the cells of some groups."""
 
-    _overall: tuple[tuple[int, int, Metric, str | None], tuple[Metric, Believed, Cells]] | None = None
+    metric: Metric
+    belief: Believed
+    cells: Cells
 
-    _snapshot: Self | None = None
+
+class _Labels(NamedTuple):
+    """The labels at one state of the log, and how they were asked for.
+
+    Parameters
+    ----------
+    items, each
+        The labelled items, and their true classes; several versions of these, where labels may be wrong.
+    alone
+        Whether this assessment alone has drawn the items.
+    asked
+        The groupings within which they are a random sample.
+    is_random
+        Whether they are one of the whole pool.
+    """
+
+    items: NDArray[np.int64]
+    each: list[NDArray[np.int32]]
+    alone: bool
+    asked: list[Partition]
+    is_random: bool
+
+
+class Views:
+    """The belief about any metric, on any groups, of any model. `Assessment` makes results of it.
+
+    Parameters
+    ----------
+    journal
+        The labels, and how they were asked for.
+    beliefs
+        The belief about the assessment's own cells, and what votes mean.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> from fewlabels.labelling.beliefs import Beliefs
+    >>> from fewlabels.labelling.journal import Journal
+    >>> from fewlabels.labelling.subject import Subject
+    >>> store, pool = fl.Store(None), fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
+    >>> audit = fl.create(store, "pets", pool, prior=fl.Uniform())
+    >>> journal = Journal(store, Subject(store, "pets", audit.spec, pool))
+    >>> _ = audit.tell({"0": "cat"}, adopt=True)
+    >>> Views(journal, Beliefs(journal)).view(None, None).belief.counts
+    array([[1., 0.],
+           [0., 0.]])
+    """
+
+    def __init__(self, journal: Journal, beliefs: Beliefs) -> None:
+        self.journal, self.beliefs = journal, beliefs
+        self._overall: tuple[tuple[int, int, Metric, str | None], View] | None = None
 
     def snapshot(self) -> Self:
-        """The assessment as it is now, for reading: labels that come in later are not in it.
+        """The views of the labels that are there now. What reading needs is computed before, so that asking has it."""
+        with self.journal.reading() as ledger:
+            if not self.is_over_all:
+                self.beliefs.now()
+            elif self.beliefs.voting is not None:
+                self.beliefs.voting.told(ledger)
+            still = self.journal.snapshot()
+            return twin(self, journal=still, beliefs=self.beliefs.snapshot(still))
 
-        What is made of several numbers reads all of them from one snapshot, so that they belong together.
-        """
-        if self._is_snapshot:
-            return self
-        with self._current() as ledger:
-            kept = self._snapshot
-            if kept is None or kept.seq != ledger.events or kept.pool is not self.pool:
-                kept = self._snapshot = self._taken(ledger)
-            return kept
+    def rng(self) -> np.random.Generator:
+        """The generator for results: the same for each of them, so that the same number is the same everywhere."""
+        return np.random.default_rng([self.journal.subject.spec.seed, 0, _RESULTS])
 
-    def _taken(self, ledger: Ledger) -> Self:
-        """A snapshot. What reading it needs in any case is computed before, so that asking has it too."""
-        if not self._is_over_all:
-            self._believe(ledger)
-        elif self._voting is not None:
-            self._voting.told(ledger)
-        own: dict[str, Any] = {"_ledger": ledger.copy(), "_askers": self._askers.copy(), "_lock": threading.RLock()}
-        still = twin(self, **own, _is_snapshot=True, _snapshot=None)
-        if self._voting is not None:
-            vars(still)["_voting"] = self._voting.copy(still.prepared)
-        return still
+    # --- the assessment's own question
 
     def belief(self) -> Belief:
         """The belief about the cells of the assessment's own metric and groups, or of the strips that it asks in."""
-        with self._current() as ledger:
-            return self._believe(ledger).belief
+        with self.journal.reading():
+            return self.beliefs.now().belief
 
-    def pool_of(self, model: str | None) -> Pool:
-        """The pool of one of the models; that of the question if none is named."""
-        return self.pool if self._is_own(model) else self.whole.of(str(model))
-
-    def groups_of(self, model: str | None) -> Partition:
-        """The assessment's groups for one of the models: those by predicted class are others for each model."""
-        return self.groups if self._is_own(model) else self.spec.partition(self.pool_of(model))
-
-    def _is_own(self, model: str | None) -> bool:
-        return model is None or (model == self.spec.model and model in self.whole.models)
+    @property
+    def is_over_all(self) -> bool:
+        """Whether the answer is one share of all items."""
+        task = self.journal.subject.spec.task
+        return task.averages and task.metric.marginal
 
     def over_all(self, at: Ledger | None = None) -> tuple[Belief, Cells] | None:
         """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
-        if not self._is_over_all:
+        if not self.is_over_all:
             return None
-        _, belief, cells = self._view(None, whole(self.pool), at=at)
+        _, belief, cells = self.view(None, whole(self.journal.subject.pool), at=at)
         return cast("Belief", belief), cells
 
-    @property
-    def _is_over_all(self) -> bool:
-        """Whether the answer is one share of all items."""
-        return self.spec.task.averages and self.spec.task.metric.marginal
+    def answering(self) -> tuple[Belief, Cells]:
+        """The belief that the task's answer is made from: where that is one share of all items, the one about these."""
+        return self.over_all() or (self.belief(), self.journal.subject.cells)
 
     def drawn_from_all(self) -> Sample | None:
         """The items asked for so far, and which of them were drawn at random from all.
 
         None where the answer is not one share of all items, or is not held against them.
         """
-        if not (self._is_over_all and self._is_steered()) or self._cells.right is not None:
-            return None
-        with self._current() as ledger:
-            return self._sample(ledger)
+        subject = self.journal.subject
+        with self.journal.reading() as ledger:
+            if not (self.is_over_all and subject.is_steered(ledger)) or subject.cells.right is not None:
+                return None
+            return subject.sample(ledger)
 
-    def belief_then(self, ledger: Ledger) -> Belief:
-        """The belief about the assessment's own groups after a part of the log, where labels may be wrong."""
-        return cast("Belief", self._viewed(None, None, at=ledger)[1])
+    def at_random(self) -> int:
+        """How many labelled items were drawn at random from all, and not where the policy wanted a label."""
+        with self.journal.reading() as ledger:
+            return self.journal.subject.sample(ledger).anchors
 
-    def _view(
+    def replay(self, parts: Iterable[Sequence[Event]], cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
+        """The ledger and the belief about cells of the groups, after each of the parts of the log."""
+        spec = self.journal.subject.spec
+        ledger, prior = self.journal.subject.new_ledger(cells), self.journal.prepared(cells)
+        for events in parts:
+            ledger.read(events)
+            if spec.noisy:
+                yield ledger, cast("Belief", self._computed(spec.task.metric, None, None, at=ledger).belief)
+            else:
+                yield ledger, prior.belief(ledger.outcomes(items=spec.prior.uses_items))
+
+    # --- any other
+
+    def view(
         self,
         metric: Metric | str | None,
         groups: Partition | str | None,
         model: str | None = None,
         *,
         at: Ledger | None = None,
-    ) -> tuple[Metric, Believed, Cells]:
+    ) -> View:
         """The belief about any metric on any groups, of any model, from the labels as they were asked.
 
         They are the labels that are there now, or those of a ledger.
         """
-        metric = None if metric is None else metric_from(metric, self.pool_of(model))
-        groups = None if groups is None else groups_from(groups, self.pool_of(model))
-        own = groups is None or (groups is self.groups and len(groups) > 1 and at is None)
-        if own and metric in (None, self.spec.task.metric) and self._is_own(model) and not self.spec.strips:
-            return self.spec.task.metric, self.belief(), self._cells
+        subject = self.journal.subject
+        task, pool = subject.spec.task, subject.pool_of(model)
+        metric = task.metric if metric is None else metric_from(metric, pool)
+        groups = None if groups is None else groups_from(groups, pool)
+        own = groups is None or (groups is subject.groups and len(groups) > 1 and at is None)
+        if own and metric == task.metric and subject.is_own(model) and not subject.spec.strips:
+            return View(metric, self.belief(), self.journal.subject.cells)
         if at is not None or groups is None or groups.recipe != {"by": "whole"}:
-            return self._viewed(metric, groups, model, at=at)
+            return self._computed(metric, groups, model, at=at)
         # The number over all items is read in several places, and takes as long as all groups do.
-        key = (self.seq, len(groups.group), metric or self.spec.task.metric, model)
+        with self.journal.reading() as ledger:
+            key = ledger.events, len(groups.group), metric, model
         kept = self._overall
         if kept is None or kept[0] != key:
-            self._overall = kept = key, self._viewed(metric, groups, model)
+            self._overall = kept = key, self._computed(metric, groups, model)
         return kept[1]
 
-    def _viewed(
-        self,
-        metric: Metric | None,
-        groups: Partition | None,
-        model: str | None = None,
-        *,
-        at: Ledger | None = None,
-    ) -> tuple[Metric, Believed, Cells]:
-        if self.spec.task.of_models:
-            return self._view_of_models(metric or self.spec.task.metric, groups or self.groups, model)
-        pool = self.pool_of(model)
-        metric, groups = metric or self.spec.task.metric, groups or self.groups_of(model)
-        if len(groups.group) != self.pool.rows and self.pool.reserve is not None:
-            groups = partition_from_recipe(pool, groups.recipe)  # items were named since the groups were made
-        if len(groups.group) != self.pool.rows:
+    def _computed(
+        self, metric: Metric, groups: Partition | None, model: str | None = None, *, at: Ledger | None = None
+    ) -> View:
+        subject = self.journal.subject
+        if subject.spec.task.of_models:
+            return self._of_models(metric, groups or subject.groups, model)
+        pool, groups = subject.pool_of(model), self._fitting(groups or subject.groups_of(model), model)
+        metric.check(pool, groups)
+        cells = metric.cells(pool, groups)
+        with self.journal.reading() as now:
+            ledger = now if at is None else at
+            labels, voting = self._labels(ledger, at), self.beliefs.voting
+            # A number over all items can be off after steered asking, where labels show right and wrong.
+            off = len(groups) == 1 and cells.right is None and subject.is_steered(now)
+            sample = subject.sample(ledger) if off else None
+        fine, prepared = self._prepared(metric, cells, groups, model, labels)
+        beliefs = prepared.beliefs([metric.outcomes(pool, fine, labels.items, true) for true in labels.each])
+        read = [belief if fine is cells else _merged(belief, fine, cells) for belief in beliefs]
+        parts: list[Believed] = [*read]
+        if sample is not None:
+            rng, draws = self.rng(), max(_VARIANCE // len(read), _FEWEST)
+            for k, (belief, true) in enumerate(zip(read, labels.each, strict=True)):
+                right = true == pool.predicted[labels.items]
+                shown = sample if voting is None else sample.relabelled(labels.items, right)
+                drawn = belief.draws(rng, draws)[..., 0]
+                parts[k] = rectified(belief, pool.confidence, shown, rng, pool.count, drawn)
+        return View(metric, parts[0] if voting is None else NoisyBelief.of(parts), cells)
+
+    def _fitting(self, groups: Partition, model: str | None) -> Partition:
+        """Groups of the pool as it is now; InputError if they belong to another."""
+        subject = self.journal.subject
+        if len(groups.group) == subject.pool.rows:
+            return groups
+        if subject.pool.reserve is None:
             raise InputError(
                 "these groups belong to another pool: they have another number of items. Make them from audit.pool."
             )
-        metric.check(pool, groups)
-        cells = metric.cells(pool, groups)
-        # A number over all items can be off after steered asking, where labels show right and wrong.
-        off = self._is_steered() and len(groups) == 1 and cells.right is None
-        with self._current() as now:
-            ledger = now if at is None else at
-            labels = self._possible_labels(ledger, then=at is not None)
-            random = self._is_random_sample(ledger)
-            alone, asked = not ledger.drawn.elsewhere, self._askers.asked(ledger)
-            sample = self._sample(ledger) if off else None
-        self.spec.prior.check(cells)
-        fine, prepared = cells, None
-        if not (alone and np.array_equal(groups.group, self._asking.group)):
-            prepared = self.spec.prior.across(cells, self.spec.target, *([self._asking] if alone else asked))
-            if not random and prepared is None:
-                fine = metric.cells(pool, cross(groups, self._asking))
-                self.spec.prior.check(fine)
-        prepared = prepared or self.spec.prior.on(fine, self.spec.target)
+        return partition_from_recipe(subject.pool_of(model), groups.recipe)  # items were named since they were made
 
-        def read(belief: Belief | Strata, items: NDArray[np.int64], true: NDArray[np.int32]) -> Believed:
-            """What some labels say, from the belief about the fine cells."""
-            if fine is not cells:
-                first = np.unique(fine.cell, return_index=True)[1]
-                belief = Strata(cast("Belief", belief), cells.cell[first].astype(np.int64), cells.size)
-            if sample is None:
-                return belief
-            shown = sample if self._voting is None else sample.relabelled(items, true == pool.predicted[items])
-            drawn = belief.draws(rng, max(_VARIANCE // len(each), _FEWEST))[..., 0]
-            return rectified(belief, pool.confidence, shown, rng, pool.count, drawn)
+    def _labels(self, ledger: Ledger, at: Ledger | None) -> _Labels:
+        """The labels of a ledger, which is that of now unless it is one of an earlier state of the log."""
+        subject = self.journal.subject
+        (items, *each), alone = self.beliefs.possible_labels(at), not ledger.drawn.elsewhere
+        asked = [subject.asking] if alone else subject.askers.asked(ledger)
+        return _Labels(items, each, alone, asked, subject.is_random_sample(ledger))
 
-        (items, *each), rng = labels, self._results_rng()
-        beliefs = prepared.beliefs([metric.outcomes(pool, fine, items, true) for true in each])
-        parts = [read(belief, items, true) for belief, true in zip(beliefs, each, strict=True)]
-        return metric, parts[0] if self._voting is None else NoisyBelief.of(parts), cells
+    def _prepared(
+        self, metric: Metric, cells: Cells, groups: Partition, model: str | None, labels: _Labels
+    ) -> tuple[Cells, Prepared]:
+        """The prior prepared for cells within which the labels are a random sample: these cells, or parts of them."""
+        subject = self.journal.subject
+        prior, target, asking = subject.spec.prior, subject.spec.target, subject.asking
+        prior.check(cells)
+        if not (labels.alone and np.array_equal(groups.group, asking.group)):
+            across = prior.across(cells, target, *labels.asked)
+            if across is not None:
+                return cells, across
+            if not labels.is_random:
+                cells = metric.cells(subject.pool_of(model), cross(groups, asking))
+                prior.check(cells)
+        return cells, prior.on(cells, target)
 
-    def possible_labels(self) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
-        """The labelled items, and their true classes: once, or where labels may be wrong as often as they were drawn.
-
-        Shapes (labels,), and (labels,) each.
-        """
-        with self._current() as ledger:
-            items, *each = self._possible_labels(ledger)
-        return items, each
-
-    def _possible_labels(self, ledger: Ledger, *, then: bool = False) -> list[NDArray[Any]]:
-        """The labelled items and their true classes; several times their classes, where labels may be wrong."""
-        if self._voting is None:
-            return [*ledger.labels()]
-        imputed = self._voting.told_then(ledger) if then else self._voting.told(ledger).imputed
-        return [imputed.items, *imputed.labels]
-
-    def _is_steered(self) -> bool:
-        """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
-        with self._current() as ledger:
-            askers = [self._asker, *(self._askers[name] for name in ledger.drawn.askers)]
-        return self.spec.prior.uses_items and any(asker.steers for asker in askers)
-
-    def _view_of_models(
-        self, metric: Metric, groups: Partition, model: str | None
-    ) -> tuple[Metric, Belief | Strata, Cells]:
+    def _of_models(self, metric: Metric, groups: Partition, model: str | None) -> View:
         """The belief about all models, or one, in any groups: labels went where models differ, so all are needed."""
-        task = self.spec.task
-        rows, simple = task.cells(self.whole, groups), metric.marginal and not metric.high_is_bad
+        subject = self.journal.subject
+        task, pools = subject.spec.task, subject.whole
+        rows, simple = task.cells(pools, groups), metric.marginal and not metric.high_is_bad
         if model is None and not simple:
             raise SpecError(
-                f"{self.name!r} is about several models, and {type(metric).__name__}() is about one. Name it, with ",
+                f"{subject.name!r} is about several models, and {type(metric).__name__}() is about one. Name it, with ",
                 Argument("model"),
                 ".",
             )
-        with self._current() as ledger:
+        with self.journal.reading() as ledger:
             items, true = ledger.labels()
-        outcomes = task.metric.outcomes(self.whole, rows, items, true)
-        belief = cast("ModelsBelief", self.spec.prior.on(rows, self.spec.target).belief(outcomes))
+        outcomes = task.metric.outcomes(pools, rows, items, true)
+        belief = cast("ModelsBelief", subject.spec.prior.on(rows, subject.spec.target).belief(outcomes))
         if model is None:
-            return metric, belief, rows
-        pool = self.whole.of(model)
+            return View(metric, belief, rows)
+        pool = pools.of(model)
         cells = metric.cells(pool, groups)
         if simple:
-            return metric, OneModelBelief.of(belief, self.whole.models.index(model)), cells
+            return View(metric, OneModelBelief.of(belief, pools.models.index(model)), cells)
         counts = metric.outcomes(pool, cells, items, true).counts
         known = np.full(len(pool), -1, dtype=np.int32)
         known[items] = true
@@ -238,14 +282,17 @@ class Views(Record):
             np.zeros_like(counts),
             counts,
             cells.size,
-            self.spec.target,
+            subject.spec.target,
             joint=belief,
             true=known,
             shown=lambda drawn: cells.shown(metric, pool, np.arange(len(pool)), drawn),
             cell=cells.cell.astype(np.int64),
             classes=len(pool.choices),
         )
-        return metric, truth, cells
+        return View(metric, truth, cells)
 
-    def _results_rng(self) -> np.random.Generator:
-        return np.random.default_rng([self.spec.seed, 0, _RESULTS])
+
+def _merged(belief: Belief, fine: Cells, cells: Cells) -> Strata:
+    """The belief about cells, from that about parts of them."""
+    first = np.unique(fine.cell, return_index=True)[1]
+    return Strata(belief, cells.cell[first].astype(np.int64), cells.size)

@@ -228,7 +228,7 @@ def test_unequal_asking_does_not_bias_other_groups(target: Target) -> None:
 def test_strata_have_the_moments_of_their_draws(known: Known, target: Target) -> None:
     audit = fl.create(None, "strata", known.pool, prior=fl.Uniform(), target=target)
     audit.tell(dict(list(known.truth.items())[::2]), adopt=True)
-    _, strata, cells = audit._view(None, fl.whole(known.pool))
+    _, strata, cells = audit._views.view(None, fl.whole(known.pool))
     n = 4000
     draws = strata.draws(np.random.default_rng(3), n)
     variance = strata.variance()

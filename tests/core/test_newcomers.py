@@ -166,7 +166,7 @@ def test_a_repr_reads_nothing_and_never_fails(tmp_path: Path, monkeypatch: pytes
     a.tell(dict.fromkeys(a.ask(2).ids, "cat"))
     loaded = fl.load(tmp_path / "a.db")
     with monkeypatch.context() as patch:
-        patch.setattr(type(a._store.database), "reading", None)
+        patch.setattr(type(a._journal.store.database), "reading", None)
         assert repr(a).endswith("of 3 groups, 2 labels, 0 pending>")
         assert repr(loaded).endswith("of 3 groups>")  # nothing is known before it is read
     assert loaded.labelled == 2

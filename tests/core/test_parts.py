@@ -17,6 +17,7 @@ from fewlabels.named import metric_from
 from fewlabels.simulation.methods import method
 from fewlabels.spec import Spec, from_json, to_json
 from fewlabels.testing.zoo import zoo
+from fewlabels.understanding.options import QuestionOptions
 from fewlabels.understanding.tasks import task_from
 
 if TYPE_CHECKING:
@@ -208,10 +209,9 @@ def test_parts_of_others_are_named_on_the_command_line() -> None:
     assert policy_from("careful") == policy()
     assert prior_from("sceptical:3") == prior(3.0)
     assert (method("sceptical:3+careful").prior, method("uniform+careful").policy) == (prior(3.0), policy())
-    none: dict[str, Any] = dict.fromkeys(["lowest", "highest", "compare", "rope", "by"])
-    assert task_from("guess", fl.Accuracy(), fl.whole(POOL), **none) == task(fl.Accuracy())
+    assert task_from(QuestionOptions("guess"), fl.Accuracy(), fl.whole(POOL)) == task(fl.Accuracy())
     with pytest.raises(fl.SpecError, match=r"--task 'wonder' is not known. Use one of .*identify, guess"):
-        task_from("wonder", fl.Accuracy(), fl.whole(POOL), **none)
+        task_from(QuestionOptions("wonder"), fl.Accuracy(), fl.whole(POOL))
     with pytest.raises(fl.SpecError, match=r"metric='halve' is not known. Did you mean 'halved'.*fpr, halved, missed"):
         metric_from("halve", POOL)
 

@@ -18,6 +18,7 @@ from fewlabels.cli.parsing import labels_from
 from fewlabels.io.opening import open_source
 from fewlabels.named import groups_from, metric_from
 from fewlabels.simulation.study import simulate
+from fewlabels.understanding.options import QuestionOptions
 from fewlabels.understanding.tasks import task_from
 
 CLASSES = ("ant", "bee", "cat")
@@ -274,12 +275,11 @@ def test_words_become_what_they_mean(folder) -> None:
     assert metric_from("fpr:ant", pool) == fl.FalsePositiveRate("ant")
     assert metric_from("calibration:20", pool) == fl.CalibrationError(20)
     assert groups_from("weight:3", pool).recipe == fl.by_score(pool, 3, "weight").recipe
-    none = dict.fromkeys(("lowest", "highest", "compare", "rope", "by"))
     sexes = groups_from("column:sex", pool)
-    assert task_from(None, fl.Accuracy(), sexes, **none) == fl.Estimate(fl.Accuracy())
+    assert task_from(QuestionOptions(), fl.Accuracy(), sexes) == fl.Estimate(fl.Accuracy())
     both = fl.Partition(("a, b", "c"), np.zeros(60, np.int32), {"by": "whole"})
     wanted = fl.Compare(fl.Accuracy(), "a, b", "c", 0.0)
-    assert task_from(None, fl.Accuracy(), both, **none | {"compare": "a, b,c", "rope": 0.0}) == wanted
+    assert task_from(QuestionOptions(compare="a, b,c", rope=0.0), fl.Accuracy(), both) == wanted
     labels = labels_from(str(folder / "labels.csv"), open_source(folder / "pool.csv"))
     assert isinstance(labels, Mapping)
     assert labels["i3"] in CLASSES

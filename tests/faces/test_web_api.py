@@ -11,7 +11,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.findings.finding import find
-from fewlabels.labelling.ask_and_tell import Labelling
+from fewlabels.labelling.journal import Journal
 from fewlabels.report import outlook
 from fewlabels.stopping import Stop
 from fewlabels.web.pages import of_forms
@@ -162,13 +162,13 @@ def test_what_somebody_said_earlier_is_theirs_to_correct() -> None:
 def test_one_person_who_asks_eight_times_at_once_holds_what_they_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site, writing, all_here = make_site(tmp_path / "audit.db"), Labelling._writing, Barrier(8, timeout=60)
+    site, writing, all_here = make_site(tmp_path / "audit.db"), Journal.writing, Barrier(8, timeout=60)
 
-    def together(audit: Labelling) -> object:
+    def together(journal: Journal) -> object:
         all_here.wait()  # each has seen by now that nothing is held yet
-        return writing(audit)
+        return writing(journal)
 
-    monkeypatch.setattr(Labelling, "_writing", together)
+    monkeypatch.setattr(Journal, "writing", together)
     with client_of(site) as client, ThreadPoolExecutor(8) as threads:
         answers = threads.map(
             lambda _: client.post(f"{ONE}/ask", json={"n": 2}, headers=bearer(site.ann)).json()["requests"], range(8)

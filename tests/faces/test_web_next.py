@@ -70,7 +70,7 @@ def test_a_choice_that_failed_leaves_the_ledger_as_the_log_is(monkeypatch: pytes
         raise RuntimeError("no more items")
 
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "_chosen", broken)
+        patch.setattr(choosing.Chooser, "chosen", broken)
         with pytest.raises(RuntimeError, match="no more"):
             audit.tell_and_ask({item: "class 1"}, 1, annotator="ann")
     assert audit.labels() == site.audit().labels() == {}

@@ -297,7 +297,7 @@ def test_adopted_are_labels_that_count() -> None:
     audit = fl.create(None, "audit", KNOWN.pool, policy=fl.UniformItems(), overlap=2)
 
     def adopted() -> int:
-        with audit._current() as ledger:
+        with audit._journal.reading() as ledger:
             assert ledger.adopted == sum(audit.by_group()["adopted"])
             return ledger.adopted
 

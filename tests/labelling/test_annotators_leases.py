@@ -15,7 +15,7 @@ from tests.support.annotators import new_audit
 def _long_ago(audit: fl.Assessment, ids: list[str], annotator: str | None = None) -> None:
     """Requests of an hour ago, as the log of a slow person would have them."""
     at = datetime.now(UTC) - timedelta(hours=1)
-    with audit._store.transaction("audit") as log:
+    with audit._journal.store.transaction("audit") as log:
         log.append([Event("request", item, step=1, annotator=annotator, at=at) for item in ids])
 
 

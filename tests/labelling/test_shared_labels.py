@@ -100,7 +100,7 @@ def test_reading_is_the_same_live_and_after_a_restart(tmp_path: Path) -> None:
             audit.withdraw([next(iter(said))])
     for audit in audits:
         again = fl.load(file, audit.name)
-        with audit._current() as live, again._current() as fresh:
+        with audit._journal.reading() as live, again._journal.reading() as fresh:
             for name in ("true", "pending", "asked", "counts", "room"):
                 assert np.array_equal(getattr(live, name), getattr(fresh, name)), name
             for name in ("seen", "queue", "held", "answered"):

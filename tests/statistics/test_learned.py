@@ -192,7 +192,7 @@ def test_asking_with_pending_requests_and_rewards_are_finite():
     assert len({request.group for request in batch}) > 2
     audit.tell({item: truth[int(item)] for item in batch.ids})
     belief = audit.belief()
-    rewards = Rewards(audit.spec.task, audit._cells, belief)
+    rewards = Rewards(audit.spec.task, audit._journal.subject.cells, belief)
     assert np.isfinite(rewards.draw(np.random.default_rng(16), 3)).all()
 
 

@@ -197,10 +197,10 @@ def test_the_calibration_error_of_all_items_is_rectified_after_steered_asking() 
     for item in audit.ask(60).ids:
         audit.tell({item: "abc"[(int(item) + (not right[int(item)])) % 3]})
     for metric, cells in ((fl.Accuracy(), 1), (fl.CalibrationError(), 5)):
-        belief = audit._view(metric, fl.whole(pool))[1]
+        belief = audit._views.view(metric, fl.whole(pool))[1]
         assert isinstance(belief, Rectified)
         assert len(belief.part) == cells
-    assert not isinstance(audit._view(fl.CalibrationError(), fl.by_predicted(pool))[1], Rectified)
+    assert not isinstance(audit._views.view(fl.CalibrationError(), fl.by_predicted(pool))[1], Rectified)
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ def test_killed_at_any_moment_loses_no_label_and_asks_nothing_twice(shared_store
 
     audit = fl.load(shared_store_url, "audit")
     check_log(audit)
-    assert audit._store.verify().ok
+    assert audit._journal.store.verify().ok
     assert set(told) <= audit.labels().keys()
     assert set(asked) <= audit.labels().keys() | set(audit.pending())
     assert not set(audit.ask(10).ids) & set(asked)

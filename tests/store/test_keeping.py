@@ -259,7 +259,7 @@ def test_a_file_that_goes_during_the_call(tmp_path: Path) -> None:
     item = audit.ask(1).ids[0]
 
     def tell() -> None:
-        with audit._store.transaction("audit") as log:
+        with audit._journal.store.transaction("audit") as log:
             log.append([Event("label", item, label="ant")])
             (tmp_path / "audit.db").unlink()
 

@@ -56,7 +56,7 @@ def test_nothing_is_lost_and_everything_new_can_be_kept(engine: Engine, shared_s
 def test_an_old_assessment_goes_on_as_it_would_have(engine: Engine, shared_store_url: str) -> None:
     """Its spec knows nothing of what came later, and its next requests are those of the log."""
     twin = fl.create(None, "twin", KNOWN.pool, prior=fl.Uniform(), policy=fl.UniformItems(), target="pool", seed=3)
-    with twin._store.transaction("twin") as log:
+    with twin._journal.store.transaction("twin") as log:
         log.append(OLD)
     audit = fl.load(shared_store_url, "old")
     assert audit.spec == twin.spec

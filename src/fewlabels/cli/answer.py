@@ -100,14 +100,13 @@ def _put_other(
 ) -> None:
     """Put another question to the labels that are there, in the words of its task."""
     from fewlabels.cli.common import emit, emit_json, talk
+    from fewlabels.cli.predictions import asked_options
     from fewlabels.findings.phrases import asked
     from fewlabels.findings.tables import readable
     from fewlabels.understanding.question import question
 
     pool = audit.pool_of(model)
-    same = dict.fromkeys(("task", "rope", "by", "sure", "guarantee", "compare_models", "verdict"))
-    options = {**same, **other, "best": False, "only": (), "metric": other["metric"] or "accuracy"}
-    groups, task = question(options, pool)
+    groups, task = question(asked_options(other), pool)
     if other["metric"] is None and other["certify"] is None:
         task = replace(task, metric=audit.spec.task.metric)
     if other["groups"] is None:

@@ -93,7 +93,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.guide import read_guide, write_guide
     from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.pictures import pictures_shown
-    from fewlabels.cli.predictions import read_options, read_predictions
+    from fewlabels.cli.predictions import asked_options, read_options, read_predictions
     from fewlabels.understanding.question import asked_about, question, stop_rule
     from fewlabels.wording import counted
 
@@ -101,8 +101,9 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
     pool, understood = read_predictions(files, read_options(options), content=_content(options["content"]))
     guide = read_guide(options["guidelines"], options["class_descriptions"], pool.choices)
-    groups, task = question(options, asked_about(options, pool))
-    stop = stop_rule(options)
+    asked = asked_options(options)
+    groups, task = question(asked, asked_about(asked, pool))
+    stop = stop_rule(asked)
     audit = create(
         None if dry_run else address,
         name,

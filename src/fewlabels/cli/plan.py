@@ -108,13 +108,14 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
     """Read the predictions, and play the plan of the question about them."""
     from fewlabels.cli.common import progress
     from fewlabels.cli.parsing import policy_from, prior_from
-    from fewlabels.cli.predictions import read_options, read_predictions
+    from fewlabels.cli.predictions import asked_options, read_options, read_predictions
     from fewlabels.planning import plan as play
     from fewlabels.understanding.question import asked_about, question, stop_rule
 
     pool, _ = read_predictions(files, read_options(options), content=[])
-    pool = asked_about(options, pool)
-    groups, task = question(options, pool)
+    asked = asked_options(options)
+    pool = asked_about(asked, pool)
+    groups, task = question(asked, pool)
     with progress("playing") as bar:
         made = play(
             pool,
@@ -123,7 +124,7 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
             prior=prior_from(options["prior"]),
             policy=policy_from(options["policy"]),
             target=options["target"],
-            stop=stop_rule(options),
+            stop=stop_rule(asked),
             budgets=_budgets(options["budgets"]),
             expect=options["expect"],
             worlds=None if options["worlds"] is None else prior_from(options["worlds"]),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fewlabels.io.source import Source
     from fewlabels.pool import Pool
-    from fewlabels.understanding.options import ReadOptions
+    from fewlabels.understanding.options import QuestionOptions, ReadOptions
     from fewlabels.understanding.words import Understood
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -59,8 +59,24 @@ def read_options(typed: Mapping[str, Any]) -> ReadOptions:
     """What the options of `pool_options` say, and --groups, --verdict and --seed where a command has them."""
     from fewlabels.understanding.options import ReadOptions
 
-    names = {field.name for field in fields(ReadOptions)}
-    return ReadOptions(**{name: value for name, value in typed.items() if name in names and value is not None})
+    return ReadOptions(**_of(ReadOptions, typed))
+
+
+def asked_options(typed: Mapping[str, Any]) -> QuestionOptions:
+    """What the options of `question_options` and `stop_options` say, those of them that a command has.
+
+    >>> asked_options({"lowest": 2, "seed": 7, "compare": None}).lowest
+    2
+    """
+    from fewlabels.understanding.options import QuestionOptions
+
+    return QuestionOptions(**_of(QuestionOptions, typed))
+
+
+def _of(kind: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that belong to a dataclass, of all that were typed."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in typed.items() if name in names and value is not None}
 
 
 def read_predictions(

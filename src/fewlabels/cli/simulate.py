@@ -121,7 +121,7 @@ def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **option
 def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
     from fewlabels.cli.parsing import labels_from
-    from fewlabels.cli.predictions import opened, read_options, read_predictions, stays_put
+    from fewlabels.cli.predictions import asked_options, opened, read_options, read_predictions, stays_put
     from fewlabels.cli.tables import drawn
     from fewlabels.errors import SpecError
     from fewlabels.simulation.kernels.jit import need_compiler
@@ -143,8 +143,9 @@ def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     given = source if len(files) == 1 else sources if reading.sample else files
     pool, _ = read_predictions(given, replace(reading, sample=None), content=[], columns=columns)
     labels = labels_from(options["labels"], source)
-    pool = asked_about(options, pool)
-    groups, task = question(options, pool)
+    asked = asked_options(options)
+    pool = asked_about(asked, pool)
+    groups, task = question(asked, pool)
     _say_extra(pool, labels)
     if task.of_models:
         return _of_models(pool, labels, groups, task, options)

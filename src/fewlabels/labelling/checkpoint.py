@@ -41,11 +41,12 @@ def catch_up(ledger: Ledger, store: Store, name: str) -> None:
 
     >>> import fewlabels as fl
     >>> from fewlabels.labelling.ledger import Ledger
-    >>> audit = fl.create(None, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
+    >>> store = fl.Store(None)
+    >>> audit = fl.create(store, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
     >>> audit.tell({item: "0" for item in audit.ask(2).ids})
     2
     >>> ledger = Ledger(audit.pool, fl.Accuracy(), fl.Accuracy().cells(audit.pool, audit.groups), name="pets")
-    >>> catch_up(ledger, audit._store, "pets")
+    >>> catch_up(ledger, store, "pets")
     >>> ledger.seq, ledger.labelled
     (4, 2)
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.findings.reading import Reading
     from fewlabels.labelling.ledger import Ledger
+    from fewlabels.store import Event
 
 POINTS = 32
 """The largest number of label counts to look at; half as many if each of them needs a model of its own.
@@ -59,25 +61,21 @@ def replay(reading: Reading) -> tuple[Moment, ...]:
     points = POINTS // 4 if audit.spec.noisy else POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
     moments: dict[int, Moment] = {}
-    for ledger, belief in _beliefs(reading, cells, points):
+    for ledger, belief in audit.replay(_parts(reading.history, points), cells):
         draws = min(reading.draws, max(_FEWEST, _NUMBERS // (points * belief.numbers)))
         moments[ledger.labelled] = _moment(reading, cells, belief, ledger, draws)
     return tuple(moments[labels] for labels in sorted(moments))
 
 
-def _beliefs(reading: Reading, cells: Cells, points: int) -> Iterator[tuple[Ledger, Belief]]:
-    """Yield the ledger and the belief after parts of the log: first without any label, last with all."""
-    audit = reading.audit
-    spec = audit.spec
-    ledger, prior, events = audit.new_ledger(cells), audit.prepared(cells), reading.history
+def _parts(events: list[Event], points: int) -> Iterator[list[Event]]:
+    """Yield the log in parts that end with labels: first nothing of it, and up to all of them as many labels each."""
     told = [i for i, event in enumerate(events) if event.label is not None]
     parts = min(points - 1, len(told))
     stops = [told[len(told) * (i + 1) // parts - 1] + 1 for i in range(parts)]
-    for start, stop in zip([0, 0, *stops], [0, *stops, len(events)], strict=True):
-        ledger.read(events[start:stop])
-        if start == stop == 0 or stop > start:
-            outcomes = ledger.outcomes(items=spec.prior.uses_items)
-            yield ledger, audit.belief_then(ledger) if spec.noisy else prior.belief(outcomes)
+    yield []
+    for start, stop in pairwise([0, *stops, len(events)]):
+        if stop > start:
+            yield events[start:stop]
 
 
 def _moment(reading: Reading, cells: Cells, belief: Belief, ledger: Ledger, draws: int) -> Moment:

@@ -1,4 +1,4 @@
-"""What somebody says about a file of predictions. The command line and the pages of the web app both make it."""
+"""What somebody says about a file of predictions, and asks about it. The command line and the web app both make it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from fewlabels.errors import InputError
 
 if TYPE_CHECKING:
     from fewlabels.io.source import Source
+    from fewlabels.tasks.compare import RewardName
+
+OF_MODELS = ("best", "compare-models")
+"""The tasks about several models, by their names."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,58 @@ class ReadOptions:
         """
         wanted = (part.strip()[7:] for part in (self.groups or "").split(",") if part.strip().startswith("column:"))
         return [name for name in wanted if name]
+
+
+@dataclass(frozen=True)
+class QuestionOptions:
+    """What is asked about the predictions, and when there are enough labels.
+
+    The names are those of the options of `fewlabels new`, and a name on the command line is written as there.
+
+    >>> QuestionOptions(compare="cat,dog", rope=0.02).task is None  # --compare says it already
+    True
+    """
+
+    task: str | None = None
+    metric: str = "accuracy"
+    groups: str | None = None
+    model: str | None = None
+    """The one of several models that the question is about."""
+    lowest: int | None = None
+    highest: int | None = None
+    compare: str | None = None
+    """The names of two groups, with a comma."""
+    rope: float | None = None
+    by: RewardName | None = None
+    best: bool = False
+    compare_models: str | None = None
+    certify: str | None = None
+    """A metric and the line that it must reach."""
+    only: tuple[str, ...] = ()
+    """The groups that must reach it."""
+    sure: float | None = None
+    guarantee: Literal["anytime"] | None = None
+    verdict: str | None = None
+    """As in `ReadOptions`."""
+    stop_labels: int | None = None
+    stop_probability: float | None = None
+    stop_width: float | None = None
+    stop_overall: float | None = None
+
+    @property
+    def of_models(self) -> bool:
+        """Whether the question says itself that it is about several models."""
+        return self.best or self.compare_models is not None or self.task in OF_MODELS
+
+    @property
+    def of_groups(self) -> list[str]:
+        """The options given that make it a question about the groups of one model, as they are typed.
+
+        >>> QuestionOptions(lowest=3, certify="accuracy >= 0.9").of_groups
+        ['--lowest', '--certify']
+        """
+        names = ("lowest", "highest", "compare", "certify")
+        return [f"--{name}" for name in names if getattr(self, name) is not None]
 
 
 def split_names(text: str | None) -> list[str] | None:

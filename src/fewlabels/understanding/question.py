@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fewlabels.understanding import tasks
+from fewlabels.understanding.options import OF_MODELS
 
 if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.stopping import Stop
     from fewlabels.tasks import Certify, Task
+    from fewlabels.understanding.options import QuestionOptions
 
-OF_MODELS = ("best", "compare-models")  # the tasks about several models, by their names
 
-
-def asked_about(options: dict[str, Any], pool: Pool) -> Pool:
+def asked_about(options: QuestionOptions, pool: Pool) -> Pool:
     """Return the pool that the question is about: that of the model which --model names, or the whole."""
     from fewlabels.errors import SpecError
     from fewlabels.wording import some_of
 
-    if options["model"] is not None:
-        return pool.of(options["model"])
-    others = [name for name in ("lowest", "highest", "compare", "certify") if options[name] is not None]
-    if pool.models and (others or options["task"] not in (None, *OF_MODELS)):
+    if options.model is not None:
+        return pool.of(options.model)
+    if pool.models and (options.of_groups or options.task not in (None, *OF_MODELS)):
+        what = options.of_groups[0] if options.of_groups else f"--task {options.task}"
         raise SpecError(
-            f"{f'--{others[0]}' if others else '--task ' + options['task']} is about one model, and there are "
-            f"{len(pool.models):,}: {some_of(pool.models)}. Add --model NAME; or ask --best or --compare-models A,B."
+            f"{what} is about one model, and there are {len(pool.models):,}: {some_of(pool.models)}. Add --model NAME; "
+            "or ask --best or --compare-models A,B."
         )
     return pool
 
@@ -53,51 +54,60 @@ def pass_rate(verdict: str, pool: Pool) -> str:
     return f"prevalence:{good}"
 
 
-def question(options: dict[str, Any], pool: Pool) -> tuple[Partition, Task]:
-    """Return the groups and the task that the options describe, for the pool that the question is about."""
+def question(options: QuestionOptions, pool: Pool) -> tuple[Partition, Task]:
+    """Return the groups and the task that the options describe, for the pool that the question is about.
+
+    >>> import fewlabels as fl
+    >>> from fewlabels.understanding.options import QuestionOptions
+    >>> pool = fl.read_pool({"predicted": ["cat", "dog", "owl"] * 5})
+    >>> question(QuestionOptions(lowest=1), pool)[1]
+    Identify(metric=Accuracy(), lowest=1, highest=None)
+    """
     from fewlabels.errors import SpecError
     from fewlabels.named import groups_from, metric_from
 
-    if options["verdict"] is not None:
-        passed = pass_rate(options["verdict"], pool)
-        metric_asked = passed if options["metric"] == "accuracy" else options["metric"]
-        options = options | {"metric": metric_asked, "groups": options["groups"] or "whole"}
-    metric = metric_from(options["metric"], pool)
-    if pool.models or options["best"] or options["compare_models"] is not None or options["task"] in OF_MODELS:
+    if options.verdict is not None:
+        passed = pass_rate(options.verdict, pool)
+        metric_asked = passed if options.metric == "accuracy" else options.metric
+        options = replace(options, metric=metric_asked, groups=options.groups or "whole")
+    metric = metric_from(options.metric, pool)
+    if pool.models or options.of_models:
         task = tasks.task_of_models(options, metric, pool)
-        return groups_from(options["groups"] or "whole", pool), task
-    groups = groups_from(options["groups"] or "predicted", pool)
-    chosen = {name: options[name] for name in ("lowest", "highest", "compare", "rope", "by")}
+        return groups_from(options.groups or "whole", pool), task
+    groups = groups_from(options.groups or "predicted", pool)
     certify = _certify(options, pool)
-    if certify is not None or options["task"] == "certify":
-        others = [f"--{name}" for name, value in chosen.items() if value is not None]
-        return groups, tasks.certified(options["task"], certify, others)
-    task = tasks.task_from(options["task"], metric, groups, **chosen, pool=pool)
-    stops = any(options.get(f"stop_{name}") is not None for name in ("width", "probability"))
-    if options["guarantee"] and not stops:
+    if certify is not None or options.task == "certify":
+        return groups, tasks.certified(options, certify)
+    task = tasks.task_from(options, metric, groups, pool)
+    if options.guarantee and options.stop_width is None and options.stop_probability is None:
         raise SpecError("--guarantee is about --certify, --stop-width or --stop-probability. Add one, or leave it out.")
     return groups, task
 
 
-def _certify(options: dict[str, Any], pool: Pool) -> Certify | None:
+def _certify(options: QuestionOptions, pool: Pool) -> Certify | None:
     """The task that --certify describes; None without it."""
     from fewlabels.errors import SpecError
     from fewlabels.gate import certify_from
 
-    if options["certify"] is None:
-        if options["only"] or options["sure"] is not None:
+    if options.certify is None:
+        if options.only or options.sure is not None:
             raise SpecError("--group and --sure are about --certify. Add it, or leave them out.")
         return None
-    if options["metric"] != "accuracy":
+    if options.metric != "accuracy":
         raise SpecError('--certify names the metric itself, as in "recall:spam >= 0.8". Leave out --metric.')
-    sure = 0.95 if options["sure"] is None else options["sure"]
-    return certify_from(options["certify"], pool, only=options["only"], sure=sure, guarantee=options["guarantee"])
+    sure = 0.95 if options.sure is None else options.sure
+    return certify_from(options.certify, pool, only=options.only, sure=sure, guarantee=options.guarantee)
 
 
-def stop_rule(options: dict[str, Any]) -> Stop:
+def stop_rule(options: QuestionOptions) -> Stop:
     """Return the stopping rules that the options describe."""
     from fewlabels.stopping import Stop
 
-    rules = {name: options[f"stop_{name}"] for name in ("labels", "probability", "width", "overall")}
-    promised = rules["width"] is not None or rules["probability"] is not None
-    return Stop(**rules, guarantee=options["guarantee"] if promised else None)
+    promised = options.stop_width is not None or options.stop_probability is not None
+    return Stop(
+        options.stop_labels,
+        options.stop_probability,
+        options.stop_width,
+        options.stop_overall,
+        guarantee=options.guarantee if promised else None,
+    )

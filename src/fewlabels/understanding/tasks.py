@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fewlabels.errors import SpecError
 from fewlabels.parts import registered
@@ -17,37 +17,14 @@ if TYPE_CHECKING:
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
-    from fewlabels.tasks.compare import RewardName
+    from fewlabels.understanding.options import QuestionOptions
 
 
-def task_from(
-    kind: str | None,
-    metric: Metric,
-    partition: Partition,
-    *,
-    lowest: int | None,
-    highest: int | None,
-    compare: str | None,
-    rope: float | None,
-    by: RewardName | None,
-    pool: Pool | None = None,
-) -> Task:
+def task_from(options: QuestionOptions, metric: Metric, partition: Partition, pool: Pool | None = None) -> Task:
     """Return the task that the options describe; `--task` may be left out if the others imply it."""
-    if lowest is not None and highest is not None:
-        raise SpecError("--lowest does not go with --highest. Leave out one.")
-    ranked = lowest is not None or highest is not None
-    implied = "compare" if compare is not None else "identify" if ranked else "estimate"
-    if ranked and compare is not None:
-        raise SpecError(
-            f"--compare does not go with {'--lowest' if lowest is not None else '--highest'}. Leave out one."
-        )
-    kind = kind or implied
-    if (ranked and kind != "identify") or (compare is not None and kind != "compare"):
-        given = "--compare" if compare is not None else "--lowest" if lowest is not None else "--highest"
-        raise SpecError(f"{given} does not go with --task {kind}. Leave out one of them.")
-    if kind != "compare" and (rope is not None or by is not None):
-        raise SpecError(f"--rope and --by are only for comparing. With --task {kind}, leave them out.")
+    kind = _kind(options)
     if kind == "identify":
+        lowest, highest = options.lowest, options.highest
         if lowest is None and highest is None:
             raise SpecError("--task identify needs --lowest M or --highest M, the number of groups to find.")
         _some_are_left(lowest or highest or 0, "--lowest" if lowest else "--highest", partition)
@@ -56,37 +33,53 @@ def task_from(
         return Estimate(metric)
     if kind != "compare":
         return _other_task(kind, metric)
-    if compare is None:
+    if options.compare is None:
         raise SpecError("--task compare needs --compare A,B: the names of two groups.")
-    a, b = _pair(compare, partition, pool)
-    return Compare(metric, a, b, 0.05 if rope is None else rope, by or "neyman")
+    a, b = _pair(options.compare, partition, pool)
+    return Compare(metric, a, b, 0.05 if options.rope is None else options.rope, options.by or "neyman")
 
 
-def task_of_models(options: dict[str, Any], metric: Metric, pool: Pool) -> Task:
+def _kind(options: QuestionOptions) -> str:
+    """The name of the task; SpecError if two options do not go together."""
+    lowest, compare = options.lowest is not None, options.compare is not None
+    ranked = lowest or options.highest is not None
+    if lowest and options.highest is not None:
+        raise SpecError("--lowest does not go with --highest. Leave out one.")
+    if ranked and compare:
+        raise SpecError(f"--compare does not go with {'--lowest' if lowest else '--highest'}. Leave out one.")
+    kind = options.task or ("compare" if compare else "identify" if ranked else "estimate")
+    if (ranked and kind != "identify") or (compare and kind != "compare"):
+        given = "--compare" if compare else "--lowest" if lowest else "--highest"
+        raise SpecError(f"{given} does not go with --task {kind}. Leave out one of them.")
+    if kind != "compare" and (options.rope is not None or options.by is not None):
+        raise SpecError(f"--rope and --by are only for comparing. With --task {kind}, leave them out.")
+    return kind
+
+
+def task_of_models(options: QuestionOptions, metric: Metric, pool: Pool) -> Task:
     """Return the task about several models that the options describe: which is best, or is one better than another."""
+    pair = options.compare_models
     if len(pool.models) < 2:
-        one = "--best" if options["best"] else "--compare-models"
         raise SpecError(
-            f"{one} needs a pool of several models: give a file for each, as in old.csv new.csv, or name the columns "
-            "of one file with --models a,b; and leave out --model."
+            f"{'--best' if options.best else '--compare-models'} needs a pool of several models: give a file for each, "
+            "as in old.csv new.csv, or name the columns of one file with --models a,b; and leave out --model."
         )
-    if options["best"] and options["compare_models"] is not None:
+    if options.best and pair is not None:
         raise SpecError("--best does not go with --compare-models. Leave out one.")
-    kind = options["task"] or ("compare-models" if options["compare_models"] is not None else "best")
-    if (kind == "best") != (options["compare_models"] is None):
+    kind = options.task or ("best" if pair is None else "compare-models")
+    if (kind == "best") != (pair is None):
         raise SpecError(
             "--task compare-models needs --compare-models A,B: the names of two models; --task best does not."
         )
-    if options["by"] is not None:
+    if options.by is not None:
         raise SpecError("--by is about comparing groups. Leave it out.")
-    settings = {} if options["rope"] is None else {"rope": options["rope"]}
     known = registered("task")
-    if kind == "best":
-        if settings:
-            raise SpecError("--rope is only for comparing. With --best, leave it out.")
-        return known["best"](metric)
-    a, b = _two_models(options["compare_models"], pool)
-    return known["compare-models"](metric, a, b, **settings)
+    if pair is not None:
+        settings = {} if options.rope is None else {"rope": options.rope}
+        return known["compare-models"](metric, *_two_models(pair, pool), **settings)
+    if options.rope is not None:
+        raise SpecError("--rope is only for comparing. With --best, leave it out.")
+    return known["best"](metric)
 
 
 def _two_models(text: str, pool: Pool) -> tuple[str, str]:
@@ -107,12 +100,16 @@ def _two_models(text: str, pool: Pool) -> tuple[str, str]:
     return a, b
 
 
-def certified(kind: str | None, certify: Certify | None, others: Sequence[str]) -> Certify:
+def certified(options: QuestionOptions, certify: Certify | None) -> Certify:
     """The task of --certify; an error if it is missing, or another option names another task."""
     if certify is None:
         raise SpecError('--task certify needs a line, as in --certify "accuracy >= 0.9".')
-    if others or kind not in (None, "certify"):
-        raise SpecError(f"--certify does not go with {others[0] if others else f'--task {kind}'}. Leave out one.")
+    names = ("lowest", "highest", "compare", "rope", "by")
+    others = [f"--{name}" for name in names if getattr(options, name) is not None]
+    if others or options.task not in (None, "certify"):
+        raise SpecError(
+            f"--certify does not go with {others[0] if others else f'--task {options.task}'}. Leave out one."
+        )
     return certify
 
 

@@ -6,6 +6,7 @@ Nothing that is typed here can name a file of the server: groups and metrics are
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import Argument, Call, FewlabelsError, SpecError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from fewlabels.pool import Pool
-    from fewlabels.understanding.options import ReadOptions
+    from fewlabels.understanding.options import QuestionOptions, ReadOptions
 
 NOTHING = "none"
 COLUMNS = {
@@ -144,36 +145,51 @@ def passed(options: ReadOptions, pool: Pool) -> str | None:
         raise WrongFieldError("positive", words) from None
 
 
-def question_options(typed: Mapping[str, Any], pool: Pool, pass_rate: str | None = None) -> dict[str, Any]:
+def question_options(typed: Mapping[str, Any], pool: Pool, pass_rate: str | None = None) -> QuestionOptions:
     """The options of a question and of when to stop; `pass_rate` is the metric of that name, if there is a judge."""
+    from fewlabels.understanding.options import QuestionOptions
+
     task, sure = typed.get("task") or "estimate", share(typed, "sure")
     if task not in TASKS and not (task in TASKS_OF_MODELS and pool.models):
         raise WrongFieldError("task", "choose one of these questions.")
     if task in TASKS_OF_MODELS and typed.get("metric") not in (None, "", "accuracy"):
         raise WrongFieldError("metric", "models are compared by how often they are right. Choose accuracy.")
-    options: dict[str, Any] = dict.fromkeys(("task", "highest", "by", "guarantee", "verdict", "only", "stop_width"))
-    options |= {"lowest": None, "compare": None, "compare_models": None, "best": task == "best", "rope": None}
-    options |= {"metric": _metric(typed, pool, pass_rate), "groups": groups_text(typed), "certify": None, "sure": None}
-    options |= {"model": _model(typed, pool, task), "only": ()}
+    asked = QuestionOptions(
+        metric=_metric(typed, pool, pass_rate), groups=groups_text(typed), model=_model(typed, pool, task)
+    )
     if task == "lowest":
-        options["lowest"] = whole(typed, "lowest", needed=True)
-    elif task in ("compare", "compare-models"):
-        pair = [str(typed.get(field) or "").strip() for field in ("a", "b")]
-        for field, name in zip(("a", "b"), pair, strict=True):
-            if not name:
-                raise WrongFieldError(field, "write the names of both.")
-        options["compare" if task == "compare" else "compare_models"] = ",".join(pair)
-        options["rope"] = share(typed, "rope")
+        asked = replace(asked, lowest=whole(typed, "lowest", needed=True))
+    elif task == "compare":
+        asked = replace(asked, compare=_pair(typed), rope=share(typed, "rope"))
+    elif task == "compare-models":
+        asked = replace(asked, compare_models=_pair(typed), rope=share(typed, "rope"))
     elif task == "certify":
-        line = share(typed, "line")
-        if line is None:
-            raise WrongFieldError("line", "write the line, such as 90%.")
-        side = "<=" if typed.get("side") == "<=" else ">="
-        options |= {"certify": f"{options['metric']} {side} {line!r}", "metric": "accuracy", "sure": sure}
-    options["stop_labels"] = whole(typed, "labels")
-    options["stop_probability"] = None if task == "estimate" else sure
-    options["stop_overall"] = share(typed, "overall") if task == "estimate" else None
-    return options
+        asked = replace(asked, certify=_rule(typed, asked.metric), metric="accuracy", sure=sure)
+    overall = task == "estimate"
+    return replace(
+        asked,
+        best=task == "best",
+        stop_labels=whole(typed, "labels"),
+        stop_probability=None if overall else sure,
+        stop_overall=share(typed, "overall") if overall else None,
+    )
+
+
+def _pair(typed: Mapping[str, Any]) -> str:
+    """Two names, as the command line writes them."""
+    pair = [str(typed.get(field) or "").strip() for field in ("a", "b")]
+    for field, name in zip(("a", "b"), pair, strict=True):
+        if not name:
+            raise WrongFieldError(field, "write the names of both.")
+    return ",".join(pair)
+
+
+def _rule(typed: Mapping[str, Any], metric: str) -> str:
+    """A metric and the line that it must reach."""
+    line = share(typed, "line")
+    if line is None:
+        raise WrongFieldError("line", "write the line, such as 90%.")
+    return f"{metric} {'<=' if typed.get('side') == '<=' else '>='} {line!r}"
 
 
 def _metric(typed: Mapping[str, Any], pool: Pool, pass_rate: str | None) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.tasks import Task
+    from fewlabels.understanding.options import QuestionOptions
     from fewlabels.understanding.words import Understood
     from fewlabels.web.drafts import Draft
     from fewlabels.web.service import Service
@@ -252,7 +253,7 @@ def _make(service: Service, draft: Draft) -> str:
             task=task,
             target="pool" if typed.get("target") == "pool" else "population",
             stop=stop_rule(options),
-            model=options["model"],
+            model=options.model,
             **forms.label_options(typed, pool),
         )
     except StoreError as error:
@@ -264,7 +265,7 @@ def _make(service: Service, draft: Draft) -> str:
     return name
 
 
-def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, dict[str, Any]]:
+def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, QuestionOptions]:
     """The pool, groups and task that a draft describes so far, and the options they come from."""
     from fewlabels.understanding.question import asked_about
     from fewlabels.understanding.question import question as question_of
@@ -272,7 +273,7 @@ def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, 
     pool, _, pass_rate = _read(draft, forms.groups_text(typed))
     options = forms.question_options(typed, pool, pass_rate)
     groups, task = question_of(options, asked_about(options, pool))
-    if options["lowest"] is not None and (groups.sizes > 0).sum() < 2:
+    if options.lowest is not None and (groups.sizes > 0).sum() < 2:
         raise WrongFieldError("groups", "all items are one group, so no group can be the worst. Choose other groups.")
     return pool, groups, task, options
 
@@ -291,7 +292,7 @@ def _question_page(
     view: dict[str, Any] = {"sentence": "", "groups": "", "names": [], "wrong": None, "small": ""}
     try:
         _, groups, task, options = _asked(draft, typed)
-        view |= {"sentence": asked(task, groups, options["model"]) if look else "", "groups": _sizes(groups)}
+        view |= {"sentence": asked(task, groups, options.model) if look else "", "groups": _sizes(groups)}
         view["names"] = pool.models if task.of_models else groups.names
     except (WrongFieldError, FewlabelsError) as problem:
         error = error or (None if first else problem)

@@ -1,0 +1,154 @@
+"""The journal of an assessment: the log as it is read and written here, one thread at a time."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from fewlabels.errors import LabelError
+from fewlabels.labelling.checkpoint import catch_up, keep
+from fewlabels.labelling.twin import twin
+from fewlabels.store import UnsureError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fewlabels.cells import Cells
+    from fewlabels.io.tables import Named
+    from fewlabels.labelling.ledger import Ledger
+    from fewlabels.labelling.subject import Subject
+    from fewlabels.pool import Pool
+    from fewlabels.priors import Prepared
+    from fewlabels.store import Event, Store, Transaction
+
+
+class Page(NamedTuple):
+    """The journal while it is written to: the log, to which events are appended, and the ledger until then."""
+
+    log: Transaction
+    ledger: Ledger
+
+
+class Journal:
+    """The ledger of an assessment, the lock around it, and the ways to it: reading and writing.
+
+    The store's log is the truth. The ledger adds it up and is brought up to date before each call. If somebody has
+    named items since, there is another subject, and another ledger. Threads may share a journal.
+
+    Parameters
+    ----------
+    store
+        The store with the log.
+    subject
+        The assessment's definition and its pool.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> from fewlabels.labelling.subject import Subject
+    >>> store, pool = fl.Store(None), fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
+    >>> audit = fl.create(store, "pets", pool)
+    >>> journal = Journal(store, Subject(store, "pets", audit.spec, pool))
+    >>> _ = audit.tell({"0": "cat"}, adopt=True)
+    >>> with journal.reading() as ledger:
+    ...     print(ledger.labelled)
+    1
+    """
+
+    is_snapshot = False
+    """Whether it stays at one state of the log. A snapshot is only read."""
+
+    def __init__(self, store: Store, subject: Subject) -> None:
+        self.store = store
+        self.subject = subject
+        """What the assessment is about now."""
+        self.ledger: Ledger = subject.new_ledger()
+        """The ledger as it was last read. It is for those who hold the lock; others go through `reading`."""
+        self.unsure: list[Event] = []
+        """Events of which it cannot be said whether they are in the log: the connection was lost."""
+        self._lock = threading.RLock()
+
+    def snapshot(self) -> Self:
+        """Return the journal as it is now: it reads nothing more."""
+        still = {"subject": self.subject.copy(), "ledger": self.ledger.copy()}
+        return twin(self, **still, _lock=threading.RLock(), is_snapshot=True)
+
+    # --- reading
+
+    @contextmanager
+    def reading(self) -> Iterator[Ledger]:
+        """Give the ledger, up to date with the log, while no other thread can change it."""
+        with self._lock:
+            self._catch_up()
+            yield self.ledger
+
+    @contextmanager
+    def looking(self) -> Iterator[Ledger]:
+        """Give the ledger as it was last read, while no other thread can change it: nothing is read from the log."""
+        with self._lock:
+            yield self.ledger
+
+    def _catch_up(self) -> None:
+        """Bring the ledger up to date. If somebody else has named items since, the pool is read again."""
+        if self.is_snapshot:
+            return
+        subject = self.subject
+        try:
+            catch_up(self.ledger, self.store, subject.name)
+        except LabelError:
+            stored = None if subject.pool.reserve is None else self.store.pool(subject.whole.fingerprint)
+            if stored is None or stored.rows == subject.whole.rows:
+                raise
+            self._use(stored)
+            catch_up(self.ledger, self.store, subject.name)
+
+    def history(self) -> list[Event]:
+        """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
+        name = self.subject.name
+        events = self.store.shared(name, {})
+        if not self.is_snapshot:
+            return events
+        seen = {of: mark.seq for of, mark in self.ledger.seen.items()}
+        return [event for event in events if event.seq <= seen.get(event.assessment or name, 0)]
+
+    def prepared(self, cells: Cells) -> Prepared:
+        """The prior prepared for cells of the groups of asking, and for the groups of others who drew items so far."""
+        return self.subject.prepared(cells, self.ledger)
+
+    # --- writing
+
+    @contextmanager
+    def writing(self) -> Iterator[Page]:
+        """Give the log while nobody else can write to it; the ledger is up to date before and after."""
+        assert not self.is_snapshot, "a snapshot is only read"
+        with self._lock:
+            if not self.ledger.seen or self.ledger.grows:
+                self._catch_up()
+            subject, ledger = self.subject, self.ledger
+            kept, log = ledger.seq, None
+            try:
+                with self.store.transaction(subject.name, seen=ledger.seen) as log, subject.askers.within(log):
+                    ledger.read(log.events)
+                    kept = ledger.seq
+                    yield Page(log, ledger)
+            except BaseException as error:
+                if isinstance(error, UnsureError):
+                    self.unsure = [] if log is None else log.added
+                if ledger.seq > kept:  # it has read events that are not in the log: read the log anew
+                    self.ledger = subject.new_ledger()
+                raise
+            ledger.read(log.added[ledger.seq - kept :])
+            self.unsure = []
+            keep(ledger, self.store, subject.name)
+
+    def grow(self, named: Named) -> None:
+        """Store items of a table that are to be named, and take the pool with them."""
+        grown = self.store.grow_pool(self.subject.whole.fingerprint, named.added_to)
+        with self._lock:
+            self._use(grown)
+
+    def _use(self, stored: Pool) -> None:
+        """Take the pool as it is stored now, and read the log anew when it is needed."""
+        self.subject = self.subject.grown(self.store, stored)
+        self.ledger = self.subject.new_ledger()

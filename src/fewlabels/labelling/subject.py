@@ -1,0 +1,125 @@
+"""What an assessment is about: its definition, put to a pool, and how the items of the pool are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from fewlabels.labelling.askers import Asker, Askers
+from fewlabels.labelling.ledger import Ledger
+from fewlabels.labelling.twin import twin
+from fewlabels.rectified import Sample
+
+if TYPE_CHECKING:
+    from fewlabels.cells import Cells
+    from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
+    from fewlabels.priors import Prepared
+    from fewlabels.spec import Spec
+    from fewlabels.store import Store
+
+
+class Subject:
+    """A definition and the pool that it is about. Nothing in it changes: when items are named, there is another one.
+
+    Parameters
+    ----------
+    store, name
+        Where the definition is kept, and under which name; other assessments of the pool are found there.
+    spec
+        The definition.
+    whole
+        The pool with all its models.
+    groups
+        The groups of the definition in this pool, if they are made already.
+
+    Examples
+    --------
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
+    >>> audit = fl.create(None, "pets", pool)
+    >>> subject = Subject(fl.Store(None), "pets", audit.spec, pool)
+    >>> subject.groups.names
+    ('cat', 'dog')
+    >>> subject.is_random_sample(subject.new_ledger())
+    False
+    """
+
+    def __init__(self, store: Store, name: str, spec: Spec, whole: Pool, groups: Partition | None = None) -> None:
+        self.name, self.spec, self.whole = name, spec, whole
+        self.pool = spec.of(whole)
+        """The pool that the task is about: perhaps that of one model."""
+        self.groups = spec.partition(self.pool) if groups is None else groups
+        self.asker = Asker(spec, self.pool)
+        """How this assessment draws items."""
+        self.askers = Askers(store, name, self.asker, whole)
+        """How all assessments of the pool do."""
+        # Made now: whatever is wrong with them is an error here.
+        self.asking, self.cells, self.askable = self.asker.asking, self.asker.cells, self.asker.askable
+
+    def copy(self) -> Self:
+        """Return the same subject for another thread, which finds other assessments for itself."""
+        return twin(self, askers=self.askers.copy())
+
+    def grown(self, store: Store, stored: Pool) -> Subject:
+        """Take the pool as it is stored now: items that were named have the rows after those that were there.
+
+        The pool stays linked to its table.
+        """
+        assert stored.reserve is not None and self.whole.reserve is not None  # noqa: PT018
+        linked = replace(stored, reserve=replace(stored.reserve, link=self.whole.reserve.link))
+        return Subject(store, self.name, self.spec, linked)
+
+    # --- one of several models
+
+    def is_own(self, model: str | None) -> bool:
+        """Whether the question is about this model; it is if none is named."""
+        return model is None or (model == self.spec.model and model in self.whole.models)
+
+    def pool_of(self, model: str | None) -> Pool:
+        """The pool of one of the models; that of the question if none is named."""
+        return self.pool if self.is_own(model) else self.whole.of(str(model))
+
+    def groups_of(self, model: str | None) -> Partition:
+        """The groups for one of the models: those by predicted class are others for each model."""
+        return self.groups if self.is_own(model) else self.spec.partition(self.pool_of(model))
+
+    # --- a ledger of it, and what the ledger shows
+
+    def new_ledger(self, cells: Cells | None = None) -> Ledger:
+        """A ledger that has read nothing yet, of these cells or of those in which items are asked for."""
+        metric, overlap = self.spec.task.metric, self.spec.overlap
+        return Ledger(self.pool, metric, cells or self.cells, overlap, self.name, self.askers.reads)
+
+    def prepared(self, cells: Cells, ledger: Ledger) -> Prepared:
+        """The prior prepared for cells of the groups of asking, and for the groups of others who drew items."""
+        asked = self.askers.asked(ledger)
+        across = self.spec.prior.across(cells, self.spec.target, *asked) if asked else None
+        return across or self.spec.prior.on(cells, self.spec.target)
+
+    def is_steered(self, ledger: Ledger) -> bool:
+        """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
+        askers = [self.asker, *(self.askers[name] for name in ledger.drawn.askers)]
+        return self.spec.prior.uses_items and any(asker.steers for asker in askers)
+
+    def is_random_sample(self, ledger: Ledger) -> bool:
+        """Whether all labels are of items drawn at random from the whole pool, whoever drew them."""
+        drawn_at_random = all(self.askers[name].is_random for name in [self.name, *ledger.drawn.askers])
+        return drawn_at_random and not ledger.adopted
+
+    def sample(self, ledger: Ledger) -> Sample:
+        """The items asked for, in the order of the steps, and which of them were drawn at random from all."""
+        asked = np.flatnonzero(ledger.pending | (ledger.true >= 0))
+        votes = [ledger.votes[item] for item in asked.tolist()]
+        order = np.argsort(np.array([vote.turn for vote in votes], dtype=np.int64), kind="stable")
+        items, steps = asked[order], np.array([vote.step for vote in votes], dtype=np.int64)[order]
+        true = ledger.true[items]
+        right = np.where(true >= 0, (true == self.pool.predicted[items]).astype(float), np.nan)
+        askers = np.array([vote.asker for vote in votes], dtype=object)[order]
+        random = np.zeros(len(items), dtype=bool)
+        for name in [self.name, *ledger.drawn.askers]:
+            drawn = askers == name
+            random[drawn] = self.askers[name].at_random(steps[drawn])
+        return Sample(items, right, random)

@@ -1,0 +1,169 @@
+"""The results of an assessment: a view of its labels, as a table of estimates, an answer, or progress."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+
+from fewlabels.belief import Belief
+from fewlabels.checks import check_guarantee, of_kind
+from fewlabels.errors import Argument, SpecError
+from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
+from fewlabels.labelling.progress import by_group
+from fewlabels.labelling.promises import check_promise
+from fewlabels.noise import Reliability, reliability
+from fewlabels.stopping import Standing, Stop, standing
+from fewlabels.table import Table
+from fewlabels.tasks import Answer, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fewlabels.cells import Cells
+    from fewlabels.labelling.ledger import Ledger
+    from fewlabels.metrics import Metric
+    from fewlabels.partition import Partition
+    from fewlabels.views import Views
+
+
+class Results:
+    """Makes results of views. `Assessment` says what each of them means.
+
+    Parameters
+    ----------
+    views
+        The beliefs behind them.
+    """
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._journal = views.journal
+
+    # --- numbers
+
+    def estimates(
+        self,
+        metric: Metric | str | None,
+        groups: Partition | str | None,
+        model: str | None,
+        *,
+        level: float,
+        draws: int,
+        guarantee: Literal["anytime"] | None = None,
+        together: bool = False,
+    ) -> Table:
+        """Mean and interval of each group."""
+        check_level(level)
+        check_guarantee(guarantee, together=together)
+        metric, belief, cells = self._views.view(metric, groups, model)
+        table = estimate(metric, belief, cells, self._views.rng(), level=level, draws=draws)
+        if guarantee:
+            self._check_promise(metric, cells)
+            assert isinstance(belief, Belief)
+            table = guaranteed(metric, belief, cells, table, together=together)
+        return self.stamped(table, metric)
+
+    def draws(
+        self, n: int, metric: Metric | str | None, groups: Partition | str | None, model: str | None
+    ) -> NDArray[np.float64]:
+        """Draws of a metric, shape (n, groups) or fewer."""
+        metric, belief, cells = self._views.view(metric, groups, model)
+        drawn = value_draws(metric, belief, cells, self._views.rng(), affordable(n, belief))
+        return drawn if drawn.flags.writeable else drawn.copy()
+
+    # --- answers
+
+    def answer(self, level: float, draws: int) -> Answer:
+        """The answer to the assessment's own question."""
+        with self._journal.reading() as ledger:
+            task = self._task(ledger)
+        belief, cells = self._views.answering()
+        answer = self._answer(task, belief, cells, level, draws)
+        return replace(answer, table=self.stamped(answer.table, task.metric))
+
+    def put(self, task: Task, groups: Partition | str | None, model: str | None, *, level: float, draws: int) -> Answer:
+        """The answer to another question."""
+        check_level(level)
+        of_kind(task, Task, "The 'task' of put()", error=SpecError)
+        groups = self._journal.subject.groups_of(model) if groups is None else groups
+        metric, belief, cells = self._views.view(task.metric, groups, model)
+        task.check(cells)
+        if task.unguaranteed() != task:
+            self._check_promise(metric, cells)
+        answer = self._answer(task, cast("Belief", belief), cells, level, draws)
+        return replace(answer, table=self.stamped(answer.table, metric))
+
+    def standing(self, stop: Stop | None, draws: int) -> Standing:
+        """Progress towards stopping rules; the assessment's own, if none are given."""
+        stop = self._journal.subject.spec.stop if stop is None else stop
+        with self._journal.reading() as ledger:
+            adopted, task = ledger.adopted, self._task(ledger)
+        _, belief, cells = self._views.view(None, None)
+        is_overall = "overall" in stop.rules
+        everything, at_random = (self._views.over_all(), self._views.at_random()) if is_overall else (None, 0)
+        return standing(
+            stop, task, cast("Belief", belief), cells, self._views.rng,
+            draws=draws, adopted=adopted, everything=everything, at_random=at_random,
+            progress=self._progress(cells.partition),
+        )  # fmt: skip
+
+    # --- people
+
+    def annotators(self, level: float) -> Reliability:
+        """How often each person is right."""
+        check_level(level)
+        subject = self._journal.subject
+        with self._journal.reading() as ledger:
+            voting = self._views.beliefs.voting
+            if voting is None:
+                raise SpecError(
+                    f"{subject.name!r} takes every label as true. How often people are right is learned in an "
+                    "assessment made with ",
+                    Argument("noisy", value=True),
+                    "; agreement() says how far they agree.",
+                )
+            imputed = voting.told(ledger).imputed
+        gold = {item: str(subject.pool.ids[item]) for item in voting.gold}
+        return reliability(imputed, voting.predicted, subject.spec.labels_right, level, gold)
+
+    def majority_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The labelled items, and the class that most people gave each."""
+        with self._journal.reading() as ledger:
+            items, true = ledger.labels()
+            voting = self._views.beliefs.voting
+            if voting is None:
+                return items, true
+            ballots = voting.told(ledger).imputed.ballots
+        most = dict(zip(ballots.items.tolist(), ballots.majority().tolist(), strict=True))
+        given = [most.get(item, last) for item, last in zip(items.tolist(), true.tolist(), strict=True)]
+        return items, np.array(given, dtype=np.int32)
+
+    # --- inside
+
+    def stamped(self, table: Table, metric: Metric) -> Table:
+        """A table with the settings that made it."""
+        spec = self._journal.subject.spec
+        parts = {"metric": repr(metric), "prior": repr(spec.prior), "policy": repr(spec.policy)}
+        return table.with_settings(**parts, seed=spec.seed)
+
+    def _task(self, ledger: Ledger) -> Task:
+        """The task; without its promise for every look, if there are labels of items that were not drawn at random."""
+        task = self._journal.subject.spec.task
+        return task.unguaranteed() if ledger.adopted else task
+
+    def _answer(self, task: Task, belief: Belief, cells: Cells, level: float, draws: int) -> Answer:
+        answer = task.answer(belief, cells, self._views.rng(), level=level, draws=draws)
+        return task.doubted(answer, belief, cells, self._progress(cells.partition))
+
+    def _progress(self, groups: Partition) -> Table:
+        """Where labels came from elsewhere or are missing; nowhere for rows of several models, which share labels."""
+        if self._journal.subject.spec.task.of_models:
+            return Table({name: [] for name in ("adopted", "withdrawn", "unresolved")}, {})
+        with self._journal.reading() as ledger:
+            return by_group(ledger, groups)
+
+    def _check_promise(self, metric: Metric, cells: Cells) -> None:
+        with self._journal.reading() as ledger:
+            check_promise(self._journal.subject, ledger, metric, cells.partition)
