@@ -169,34 +169,58 @@ def summed_up(drawn: NDArray[np.float64], level: float) -> tuple[list[Any], list
 
 
 def sequences(
-    metric: Metric, belief: Belief, cells: Cells, level: float, *, together: bool = False
+    metric: Metric,
+    belief: Belief,
+    cells: Cells,
+    level: float,
+    *,
+    together: bool = False,
+    missing: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Low and high of each group at this look, two of shape (groups,), that hold at every look; see `anytime`.
 
     For a metric that is one share, with labels that are a random sample within each group. Each group's interval has
     the level; with `together` all of them hold at once with that probability, 1 − level being shared out evenly.
+    `missing` are items of each group that were asked about and have no label, shape (groups,): they may be the hard
+    ones, so the low end takes all of them for wrong, and the high end for right.
     """
     right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
     bets = Bets.on(expected_right(cells))
     each = 1 - (1 - level) / max(len(cells), 1) if together else level
-    if belief.target == "pool":
-        low, high = pool_sequence(right, wrong, cells.size, bets, each)
-    else:
-        low, high = population_sequence(right, wrong, bets, each)
+
+    def ends(more_right: NDArray[np.int64], more_wrong: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+        if belief.target == "pool":
+            return pool_sequence(right + more_right, wrong + more_wrong, cells.size, bets, each)
+        return population_sequence(right + more_right, wrong + more_wrong, bets, each)
+
+    none = np.zeros_like(right)
+    low, high = ends(none, none)
+    if missing is not None and missing.any():
+        low, high = ends(none, missing[cells.group])[0], ends(missing[cells.group], none)[1]
     # The value is the share of the first outcome, so that the ends are the values at the ends.
     low, high = (metric.value(np.stack([end, 1 - end], axis=-1), cells) for end in (low, high))
     return low, high
 
 
-def guaranteed(metric: Metric, belief: Belief, cells: Cells, table: Table, *, together: bool = False) -> Table:
+def guaranteed(
+    metric: Metric,
+    belief: Belief,
+    cells: Cells,
+    table: Table,
+    *,
+    together: bool = False,
+    missing: NDArray[np.int64] | None = None,
+) -> Table:
     """A table of estimates with intervals that hold at every look; the mean stays, moved into its interval."""
-    low, high = sequences(metric, belief, cells, table.settings["level"], together=together)
+    low, high = sequences(metric, belief, cells, table.settings["level"], together=together, missing=missing)
     columns = dict(table.columns)
     there = [mean is not None for mean in columns["mean"]]
     mean = np.clip([mean if ok else 0.0 for mean, ok in zip(columns["mean"], there, strict=True)], low, high)
     for name, values in (("mean", mean), ("low", low), ("high", high)):
         columns[name] = [value if ok else None for value, ok in zip(values.tolist(), there, strict=True)]
     settings = {"guarantee": "anytime", "holds": "all groups together" if together else "each group"}
+    if missing is not None and missing.any():
+        settings["missing"] = int(missing.sum())
     return Table(columns, dict(table.settings) | settings)
 
 

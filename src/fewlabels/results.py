@@ -14,7 +14,7 @@ from fewlabels.estimates import affordable, check_level, estimate, guaranteed, v
 from fewlabels.labelling.progress import by_group
 from fewlabels.labelling.promises import check_promise
 from fewlabels.noise import Reliability, reliability
-from fewlabels.stopping import Standing, Stop, standing
+from fewlabels.stopping import Standing, Stop, missing_labels, standing
 from fewlabels.table import Table
 from fewlabels.tasks import Answer, Task
 
@@ -62,7 +62,8 @@ class Results:
         if guarantee:
             self._check_promise(metric, cells)
             assert isinstance(belief, Belief)
-            table = guaranteed(metric, belief, cells, table, together=together)
+            missing = missing_labels(self._progress(cells.partition))
+            table = guaranteed(metric, belief, cells, table, together=together, missing=missing)
         return self.stamped(table, metric)
 
     def draws(

@@ -249,6 +249,16 @@ def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, 
     )
 
 
+def missing_labels(progress: Table | None) -> NDArray[np.int64] | None:
+    """The items of each group that were asked about and lost their label: taken back, skipped or disputed.
+
+    Shape (groups,), or None where nothing is known of it.
+    """
+    if progress is None or not len(progress):
+        return None
+    return np.array(progress["withdrawn"], dtype=np.int64) + np.array(progress["unresolved"], dtype=np.int64)
+
+
 def bare_groups(stop: Stop, task: Task, cells: Cells, labelled: NDArray[np.float64]) -> NDArray[np.bool_] | None:
     """The groups without which the rule about widths cannot be met: they lack labels of their own, shape (groups,).
 
@@ -287,18 +297,24 @@ def standing(
     random from all items. `progress` says where labels came from elsewhere or are missing.
     """
     usual = ("labels", "probability" if task.conclusive else "width")
+    gaps = missing_labels(progress)
     rules = []
     for name in stop.rules or usual:
         about = everything if name == "overall" and everything is not None else (belief, cells)
         wanted, holds_at_every_look = wanted_by(stop, task, name), _is_promised(stop, task, name) and not adopted
         if holds_at_every_look:
-            now, backed = promised(name, task, belief, cells), True
+            now, backed = promised(name, task, belief, cells, gaps), True
         else:
             now, backed = _now(name, task, *about, rng(), draws, progress)
         void = bool(stop.guarantee and adopted and name != "labels")
         near = wanted is not None and not void and is_reached(name, now, wanted)
         doubted = near and not holds_at_every_look
         lack = lacks(name, task, belief, cells, backed=backed, at_random=at_random) if doubted else ""
+        if near and holds_at_every_look and name == "probability" and gaps is not None and gaps.any():
+            # A verdict is held against them; another answer is not, and hard items may be among them.
+            decided = task.promises and _now(name, task, *about, rng(), draws, progress)[0] >= task.surety
+            were = f"{counted(int(gaps.sum()), 'item')} {'was' if gaps.sum() == 1 else 'were'}"
+            lack = "" if decided else f"{were} taken back, skipped or disputed"
         said = _said(task, now, lack, labels=bool(belief.counts.any())) if name == "probability" else ""
         rules.append(RuleProgress(name, now, wanted, near and not lack, said, task.metric.in_percent, lack))
     met = [rule for rule in rules if rule.reached]

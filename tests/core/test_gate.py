@@ -337,3 +337,36 @@ def test_a_pass_must_hold_without_the_labels_that_were_taken_back() -> None:
     assert "15 items were taken back. If these are the hard ones" in still.words
     assert "15 items were taken back" in junit([still], "audit")
     assert "15 items were taken back" in still.to_json()["words"]
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+def test_guaranteed_intervals_allow_for_labels_that_were_taken_back(target) -> None:
+    audit = told_exactly(BAD, target=target)
+    before = audit.estimates(guarantee="anytime")
+    wrong = _items(audit, "coat", right=False)[:10]
+    audit.withdraw(wrong)
+    after = audit.estimates(guarantee="anytime")
+    assert "missing" not in before.settings
+    assert after.settings["missing"] == len(wrong) == 10
+    coat = before["group"].index("coat")
+    # Without its hard items the group would look better: the low end stays where it was, as if all were wrong.
+    assert after["low"][coat] == pytest.approx(before["low"][coat])
+    assert after["high"][coat] > before["high"][coat]
+    assert all(after["low"][g] == low for g, low in enumerate(before["low"]) if g != coat)
+
+
+def test_a_guaranteed_comparison_does_not_stop_while_labels_are_missing() -> None:
+    task, stop = fl.Compare(fl.Accuracy(), "coat", "bag"), fl.Stop(probability=0.95, guarantee="anytime")
+    audit = told_exactly(BAD, asked=True, task=task, stop=stop)
+    assert audit.standing().reached
+    audit.withdraw(_items(audit, "coat", right=True)[:1])
+    standing = audit.standing()
+    assert not standing.reached
+    assert "1 item was taken back, skipped or disputed" in standing.words
+
+
+def _items(audit: fl.Assessment, group: str, *, right: bool) -> list[str]:
+    """The labelled items of a predicted class that are right, or those that are not."""
+    names = [audit.pool.classes[k] for k in audit.pool.predicted]
+    own = {str(name): given for name, given in zip(audit.pool.ids, names, strict=True) if given == group}
+    return [item for item, label in audit.labels().items() if item in own and (label == group) is right]

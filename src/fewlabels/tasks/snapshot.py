@@ -156,12 +156,12 @@ class Snapshot:
         return float(np.isin(self.task.right(truth[None], self.cells, self.rng)[0], self.conclusion.named).mean())
 
 
-def promised(name: str, task: Task, belief: Belief, cells: Cells) -> float:
+def promised(name: str, task: Task, belief: Belief, cells: Cells, missing: NDArray[np.int64] | None = None) -> float:
     """The widest interval of a group that holds at every look, or the probability that is guaranteed at every look.
 
-    The name is that of the rule: "width" or "probability".
+    The name is that of the rule: "width" or "probability". `missing` as in `sequences`.
     """
     if name == "probability":
         return task.assurance(belief, cells) or 0.0
-    low, high = sequences(task.metric, belief, cells, LEVEL)
+    low, high = sequences(task.metric, belief, cells, LEVEL, missing=missing)
     return float((high - low)[task.askable(cells)].max())
