@@ -143,7 +143,7 @@ def test_when_nothing_is_left(folder) -> None:
 def test_telling_by_hand_with_other_case_and_blanks(audit) -> None:
     first, second, third, *_ = audit.pending()
     said = run("tell", "audit.db", "worst", f"{first}= ANT", f"{second}=bee").stderr
-    assert "'ANT' was taken as 'ant' (once)." in said
+    assert "1 label was read in the pool's spelling: 'ANT' as 'ant' (once)." in said
     assert audit.labels()[first] == "ant"
     assert "1 label taken (1 known before)." in run("tell", "audit.db", "worst", f"{first}=ant").stderr
     batch = f"id,label\n{third},\n{second},cat\n"

@@ -265,7 +265,7 @@ def test_a_batch_that_excel_has_saved_again(tmp_path) -> None:
     items = audit.ask(3).ids
     batch = "\ufeffid;content;label\r\n" + "".join(f'{item};"Größe; x";CAT \r\n' for item in items)
     told = CliRunner().invoke(cli, ["tell", str(tmp_path / "audit.db"), "-"], input=batch.encode())
-    assert "'CAT ' was taken as 'cat' (3 times)." in told.stderr
+    assert "3 labels were read in the pool's spelling: 'CAT ' as 'cat' (3 times)." in told.stderr
     assert audit.labels() == dict.fromkeys(items, "cat")
 
 
