@@ -32,6 +32,26 @@ class Supply:
         self._table: RemoteTable | None = None
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._checked: str | None = None
+
+    def check(self, pool: Pool) -> None:
+        """PoolChangedError if the files of the table were written again since it was read, and are not the same.
+
+        Where nothing was written, a look at their sizes and times is all that it costs.
+        """
+        from fewlabels.io.tables import check_same, columns_of, stamp_now
+
+        stamp = stamp_now(pool)
+        if stamp is None or self._is_as_read(pool, stamp):
+            return
+        with self._reading(pool) as table:
+            check_same(pool, table, table.summary(columns_of(pool)))
+        self._checked = stamp
+
+    def _is_as_read(self, pool: Pool, stamp: str | None) -> bool:
+        """Whether the stamp of files says that they are those that were read, or were compared since."""
+        assert pool.reserve is not None
+        return stamp is not None and stamp in (self._checked, pool.reserve.table.get("stamp"))
 
     def table(self, pool: Pool) -> RemoteTable:
         """The table, as it was passed to `read_pool`, or opened again as it was described then."""
@@ -85,14 +105,13 @@ class Supply:
 
     def _fetch(self, pool: Pool, table: RemoteTable, ids: Sequence[str], names: Sequence[str]) -> None:
         """Read columns of items into memory. An item that is gone is a PoolChangedError."""
-        from fewlabels.io.tables import columns_of
+        from fewlabels.io.tables import STILL, check_items, columns_of, stamp_now
 
+        if not self._is_as_read(pool, stamp_now(pool)):
+            check_items(pool, table, ids)
         known = {row["id"]: row for row in table.content(columns_of(pool), ids, names).to_pylist()}
         if gone := [item for item in ids if item not in known]:
-            raise PoolChangedError(
-                f"{pool.source} has changed since it was read: item {gone[0]!r} is gone. What the labels so far show "
-                "can still be read. To ask for more items, bring the old table back, or begin a new assessment."
-            )
+            raise PoolChangedError(f"{pool.source} has changed since it was read: item {gone[0]!r} is gone. {STILL}")
         for item in ids:
             for name in names:
                 self._seen[item, name] = known[item][name]

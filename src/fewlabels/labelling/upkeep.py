@@ -150,6 +150,8 @@ class Upkeep:
 
     def _stocked(self, n: int, call: Callable[[], T]) -> T:
         """Do something that hands out up to n items; if the queue of a group runs low, name more items, and again."""
+        if self.pool.reserve is not None:
+            self._supply.check(self.whole)
         if self.pool.reserve is not None and self.pool.content is not None:
             with self._current() as ledger:
                 soon = ledger.next_rows()[:n]
