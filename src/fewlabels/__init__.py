@@ -115,7 +115,8 @@ def __getattr__(name: str) -> Any:
         if name not in {*parts, "__all__"}:
             import difflib
 
-            near = difflib.get_close_matches(name, [*_MODULE_OF, *parts], 1)
+            # Programs that look for names with underscores, such as test runners, do so thousands of times.
+            near = [] if name.startswith("_") else difflib.get_close_matches(name, [*_MODULE_OF, *parts], 1)
             hint = f". Did you mean {near[0]!r}?" if near else ""
             raise AttributeError(f"module 'fewlabels' has no attribute {name!r}{hint}", name=name)
         value = sorted([*_MODULE_OF, *parts]) if name == "__all__" else parts[name]

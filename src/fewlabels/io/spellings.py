@@ -78,7 +78,7 @@ def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | No
 
 
 def readings(answers: Iterable[str], classes: Sequence[str]) -> dict[str, list[str]]:
-    """The classes from which an answer differs only in case, spaces and marks, for answers that are no class.
+    """The classes from which an answer differs only in case, spaces and marks. Answers that are classes are left out.
 
     >>> readings(["no", "Yes.", "**NO**", "maybe"], ["yes", "no"])
     {'Yes.': ['yes'], '**NO**': ['no']}
