@@ -262,6 +262,7 @@ def test_ranks_are_printed_as_places(audit) -> None:
     assert len(run("answer", "audit.db", "--top", 1).stdout.splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_the_answer_is_said_as_the_report_says_it(audit) -> None:
     report = read_report(audit, foresee=False)
     told = json.loads(run("answer", "audit.db", "--json").stdout)
@@ -272,6 +273,7 @@ def test_the_answer_is_said_as_the_report_says_it(audit) -> None:
     assert shown[2 : 2 + len(plain)] == plain
 
 
+@pytest.mark.slow
 def test_stopping_rule_and_forecast(folder) -> None:
     run("new", "audit.db", "predictions.csv", "--stop-labels", 30, "--stop-overall", 0.02)
     batch = run("ask", "audit.db", "-n", 20).stdout

@@ -163,6 +163,7 @@ def test_an_llm_with_confidence_in_words(tmp_path) -> None:
     assert audit.pool.content == "question"
 
 
+@pytest.mark.slow
 def test_a_thousand_classes(tmp_path) -> None:
     rng = np.random.default_rng(3)
     rows = rng.dirichlet(np.full(1000, 0.05), size=40)

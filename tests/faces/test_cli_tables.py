@@ -69,6 +69,7 @@ def filled(batch: str) -> str:
     return "id,label\n" + "".join(f"{row['id']},{'ant' if i % 3 else 'bee'}\n" for i, row in enumerate(rows))
 
 
+@pytest.mark.slow
 def test_from_a_pattern_to_an_answer(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = tmp_path / "audit.db"
     monkeypatch.chdir(parts.parent)
@@ -158,6 +159,7 @@ def test_a_table_that_cannot_be_used(parts: Path, tmp_path: Path) -> None:
     assert not database.exists(), "nothing was made"
 
 
+@pytest.mark.slow
 def test_a_table_that_changed_is_explained(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_MOST", 20)
     database = tmp_path / "audit.db"

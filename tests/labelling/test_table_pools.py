@@ -180,6 +180,7 @@ def test_files_that_were_written_again_are_noticed_by_the_next_ask(tmp_path: Pat
         assert len(audit.ask(3)) == 3
 
 
+@pytest.mark.slow
 def test_findings_plans_and_reports_of_such_a_pool(tmp_path: Path) -> None:
     from fewlabels.findings.finding import find
     from fewlabels.planning import plan

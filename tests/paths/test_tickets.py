@@ -42,6 +42,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str
     return truth, {name: float(right[said == k].mean()) for k, name in enumerate(CLASSES)} | {"": float(right.mean())}
 
 
+@pytest.mark.slow
 def test_tickets_by_spreadsheet(desk: tuple[dict[str, str], dict[str, float]], tmp_path: Path) -> None:
     truth, accuracy = desk
     understood = run("new", "audit.db", "tickets export.csv").stderr
