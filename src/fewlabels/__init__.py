@@ -11,6 +11,7 @@ from fewlabels.errors import LabelError as LabelError
 from fewlabels.errors import PoolChangedError as PoolChangedError
 from fewlabels.errors import SpecError as SpecError
 from fewlabels.errors import StoreError as StoreError
+from fewlabels.errors import WrongNameError as WrongNameError
 
 if TYPE_CHECKING:
     from fewlabels.assessment import Assessment as Assessment
@@ -71,7 +72,15 @@ _NAMES = {
     "beginning": ("create", "load"),
     "belief": ("Belief",),
     "data": ("load_digits", "load_fashion"),
-    "errors": ("FewlabelsError", "InputError", "LabelError", "PoolChangedError", "SpecError", "StoreError"),
+    "errors": (
+        "FewlabelsError",
+        "InputError",
+        "LabelError",
+        "PoolChangedError",
+        "SpecError",
+        "StoreError",
+        "WrongNameError",
+    ),
     "interop": (
         "Annotation",
         "log_results",

@@ -82,9 +82,12 @@ def stamp_of(address: str) -> str | None:
     if is_remote(address):
         return None
     path = Path(address)
-    # A pattern may be absolute, which that of a Path may not.
-    found = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(address, recursive=True))  # noqa: PTH207
-    stats = {str(one): one.stat() for one in found if one.is_file()}
+    try:
+        # A pattern may be absolute, which that of a Path may not.
+        found = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(address, recursive=True))  # noqa: PTH207
+        stats = {str(one): one.stat() for one in found if one.is_file()}
+    except OSError:  # one of them was removed just now, or may not be looked at
+        return None
     if not stats:
         return None
     lines = (f"{name} {stats[name].st_size} {stats[name].st_mtime_ns}" for name in sorted(stats))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 _REMEMBERED = 2_000  # values that are kept in memory, one for each column of an item that was shown
+_EVERY = 1.0  # seconds between two looks at whether files were written again
 _AHEAD = 200  # items that are probably shown next, read in one go: a query takes as long for one as for many
 
 
@@ -33,20 +35,23 @@ class Supply:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._checked: str | None = None
+        self._looked = -_EVERY
 
     def check(self, pool: Pool) -> None:
         """PoolChangedError if the files of the table were written again since it was read, and are not the same.
 
-        Where nothing was written, a look at their sizes and times is all that it costs.
+        Where nothing was written, a look at their sizes and times is all that it costs, once a second.
         """
+        if time.monotonic() < self._looked + _EVERY:
+            return
         from fewlabels.io.tables import check_same, columns_of, stamp_now
 
         stamp = stamp_now(pool)
-        if stamp is None or self._is_as_read(pool, stamp):
-            return
-        with self._reading(pool) as table:
-            check_same(pool, table, table.summary(columns_of(pool)))
-        self._checked = stamp
+        if stamp is not None and not self._is_as_read(pool, stamp):
+            with self._reading(pool) as table:
+                check_same(pool, table, table.summary(columns_of(pool)))
+            self._checked = stamp
+        self._looked = time.monotonic()
 
     def _is_as_read(self, pool: Pool, stamp: str | None) -> bool:
         """Whether the stamp of files says that they are those that were read, or were compared since."""
