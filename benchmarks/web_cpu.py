@@ -47,7 +47,8 @@ class Annotator(threading.Thread):
         self.told: list[str] = []
 
     def run(self) -> None:
-        rng = np.random.default_rng(len(self._headers["authorization"]))
+        rng = np.random.default_rng([ord(letter) for letter in self._headers["authorization"]])
+        time.sleep(self._thought * rng.random())  # people who think do not all come in the same moment
         requests = self._ask()
         while requests and len(self.told) < self._share:
             item = requests[0]["id"]

@@ -138,6 +138,18 @@ DEFECTS = {
         "faces/test_report_pictures.py::test_a_picture_that_no_memory_holds_is_left_out",
         "faces/test_report_pictures.py::test_a_picture_of_too_many_pixels_is_not_opened",
     ),
+    # What a third attack found.
+    "D35 names that can mean two things are read as one: A- as A, -1 as 1, !spam as spam": (
+        "io/test_read_spellings.py::test_what_can_mean_another_class_is_not_read_as_this_one",
+        "io/test_read_spellings.py::test_case_and_marks_of_answers_do_not_matter_if_somebody_says_so",
+    ),
+    "D36 a table that is replaced in place goes on being asked about": (
+        "labelling/test_table_pools.py::test_items_with_other_predictions_are_noticed_before_somebody_sees_them",
+        "labelling/test_table_pools.py::test_files_that_were_written_again_are_noticed_by_the_next_ask",
+    ),
+    "D37 a name that is taken is called a lost database": (
+        "faces/test_web_security.py::test_names_that_are_taken_or_unknown_are_the_visitors_to_correct",
+    ),
 }
 
 

@@ -102,6 +102,7 @@ def places() -> tuple[Place, ...]:
     return tuple(every)
 
 
+@pytest.mark.slow
 def test_no_phrase_comes_back() -> None:
     text = "\n".join(f"{place.where}: {place.rule}: {place.text}" for place in places())
     assert not text, f"these sentences must be rewritten:\n{text}"

@@ -149,6 +149,7 @@ def test_what_is_not_core_is_refused_there() -> None:
     assert "not a core dependency: pandas" in said
 
 
+@pytest.mark.slow
 def test_without_the_compiler_every_name_is_there_and_simulating_says_what_is_missing() -> None:
     said = run(
         f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE | {'click'}!r}))\n"

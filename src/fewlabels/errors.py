@@ -141,6 +141,10 @@ class PoolChangedError(StoreError):
     """The pool is not the one the assessment was made with."""
 
 
+class WrongNameError(StoreError):
+    """A name is taken, or nobody has it: the database is well, and the caller can use another name."""
+
+
 def needs(what: str, package: str, extra: str) -> str:
     """Say how to install the missing package of an extra, from a copy of the source or from an index of packages.
 

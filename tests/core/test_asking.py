@@ -80,6 +80,7 @@ def test_uniform_items_asks_for_every_item_alike() -> None:
     _assert_frequencies(asked, dict.fromkeys(known.truth, 1 / 20))
 
 
+@pytest.mark.slow
 def test_uniform_items_stays_uniform_over_what_is_left() -> None:
     """The second of two items is any of the other items: ordered pairs are all alike."""
     known = _known([1, 1, 3], [1] * 3)
@@ -94,6 +95,7 @@ def test_uniform_groups_asks_in_every_group_alike_whatever_its_size() -> None:
     _assert_frequencies((request.group for request in audit.ask(600)), dict.fromkeys(known.pool.classes, 1 / 4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3])
 def test_within_a_group_every_item_left_is_asked_alike(n: int) -> None:
     """Also where nearly all items of the group are taken, so that the few left are listed rather than guessed."""

@@ -34,6 +34,7 @@ def reached(**more) -> fl.Certify:
     return fl.Certify(fl.Accuracy(), at_least=0.8, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarantee", [None, "anytime"])
 @pytest.mark.parametrize("target", ["population", "pool"])
 def test_there_are_three_answers(guarantee, target) -> None:
@@ -49,6 +50,7 @@ def test_there_are_three_answers(guarantee, target) -> None:
     assert 0.5 <= unsure.probability < 0.95
 
 
+@pytest.mark.slow
 def test_a_group_without_labels_of_its_own_never_passes_nor_fails() -> None:
     # The scores say 85 %, the other groups are nearly perfect, and the prior learns from them.
     few = {**GOOD, "coat": (FEW - 1, 0)}
@@ -107,6 +109,7 @@ def test_groups_that_lack_labels_are_asked_about() -> None:
     assert "coat" in groups_of(audit, 6)
 
 
+@pytest.mark.slow
 def test_a_false_pass_is_as_rare_as_promised_however_often_one_looks() -> None:
     """Three groups have passed and one lies just below the line: the probability that it ever passes, path by path."""
     items, _ = pool()
@@ -155,6 +158,7 @@ def test_what_does_not_fit_the_groups_is_refused() -> None:
             fl.create(None, "x", items, task=task)
 
 
+@pytest.mark.slow
 def test_it_is_planned_and_simulated() -> None:
     items, true = pool()
     table = fl.simulate(items, true, task=reached(), methods="learned+greedy", budgets=(40, 300), runs=3)
@@ -177,6 +181,7 @@ def test_the_surprise_of_a_groups_own_labels_is_that_of_the_exact_tests(line) ->
     assert np.allclose(surprise(line, right, wrong, size)[some], np.array(tail)[some])
 
 
+@pytest.mark.slow
 def test_looking_often_does_not_make_a_pass() -> None:
     """A group half a point below the line, looked at after every label: it ever passes in at most 5 % of runs."""
     runs, looks, line = 150, 80, 0.8
@@ -199,6 +204,7 @@ def test_looking_often_does_not_make_a_pass() -> None:
     assert tested.mean() > 0.1  # an exact test at every look would not do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["population", "pool"])
 def test_the_scores_and_the_other_groups_do_not_pass_the_odd_one_out(target) -> None:
     """Scores of 85 % and three good groups make the posterior sure; 8 of 13 right is not yet a pass at one half."""
@@ -231,6 +237,7 @@ def test_no_stop_is_met_where_there_is_no_verdict() -> None:
     assert forecast(audit, runs=3).goal == "there is a verdict, pass or fail, at 60%"
 
 
+@pytest.mark.slow
 def test_a_forecast_and_a_plan_wait_for_a_verdict() -> None:
     items, _ = pool()
     task = fl.Certify(fl.Accuracy(), at_least=0.6, sure=0.9, guarantee="anytime")

@@ -191,6 +191,7 @@ FACES = {"cli", "web", "understanding", "paper", "pytest_plugin.py"}
 ELSEWHERE = re.compile(r"--log_samples|prodigy |fewlabels (--import|\w+.*--rescue)|var\(--|--fl-")
 
 
+@pytest.mark.slow
 def test_only_the_command_line_speaks_of_options() -> None:
     found = []
     for file in sorted(SOURCE.rglob("*.py")):

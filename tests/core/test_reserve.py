@@ -55,6 +55,7 @@ def groupings(pool: Pool) -> list[Partition]:
     return ways
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([9, 30, 600]), st.booleans())
 def test_sizes_and_beliefs_are_those_of_all_items(seed: int, named: int, confidence: bool) -> None:

@@ -89,6 +89,7 @@ def test_quadrature_against_whole_number_counts() -> None:
         assert mu[0] == pytest.approx(float(sum(terms)), abs=1e-13)
 
 
+@pytest.mark.slow
 def test_laws_on_a_wide_grid() -> None:
     # Sums to 1, symmetric, and a wider rope is never less probable.
     for counts in np.random.default_rng(4).choice(COUNTS, (60, 4)):

@@ -129,6 +129,7 @@ def sure_pool(high: float = 1.0) -> fl.Pool:
     return fl.read_pool({"predicted": ["a", "b", "c"] * 100, "confidence": scores}, classes=["a", "b", "c"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "stop", "said"),
     [
@@ -162,6 +163,7 @@ def test_the_standing_and_the_answer_agree_on_a_comparison() -> None:
     assert min(backed["a"], backed["b"]) == FEW
 
 
+@pytest.mark.slow
 def test_a_plan_asks_for_the_labels_that_a_rule_needs() -> None:
     pool = sure_pool()
     stops = (Stop(overall=0.2), Stop(width=0.2))

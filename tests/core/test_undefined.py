@@ -118,6 +118,7 @@ def test_a_group_without_the_class_has_no_recall_and_is_open(target: Target) -> 
     assert apart.words.startswith("There is nothing to compare: no recall of spam for y, as")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     "task",
@@ -142,6 +143,7 @@ def test_policies_and_pages_meet_no_nan(task: fl.Task, target: Target) -> None:
     assert all(np.isfinite(rule.now) for rule in progress.rules)
 
 
+@pytest.mark.slow
 def test_a_truth_that_is_undefined_is_not_scored() -> None:
     """At one site no item is spam: its recall is 0/0, and errors and coverage are over the others."""
     audit = _by_site("pool")

@@ -102,6 +102,7 @@ def check(table: RemoteTable, rows: list[Row], seed: int = 7, wanted: int = 3) -
     assert table.sample("id", 1, seed, drawn.upto).rows["id"].to_pylist() == ids[:few]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, seed=st.integers(-(2**63), 2**63))
 def test_the_items_are_those_of_hashlib(make: Make, rows: list[Row], seed: int) -> None:

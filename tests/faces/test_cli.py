@@ -83,6 +83,7 @@ def test_json_has_the_rows_and_the_settings(folder) -> None:
     assert begun == ["simulating uniform+items (1 of 2)", "simulating informed+thompson (2 of 2)"]
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_python(folder) -> None:
     pool = fl.read_pool(folder / "pool.npz")
     labels = np.load(folder / "pool.npz")["labels"].tolist()
@@ -254,6 +255,7 @@ def test_what_is_wrong_is_said_in_one_line(folder, monkeypatch, arguments: list[
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_an_unreachable_dask_cluster_is_said(folder) -> None:
     pytest.importorskip("distributed")
     result = run("simulate", folder / "pool.npz", *QUICK, "--dask", "nonsense://nowhere")

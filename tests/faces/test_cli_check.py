@@ -45,6 +45,7 @@ def test_the_exit_code_is_the_verdict(database, coat, wanted: int, more) -> None
     assert result.stdout.startswith({0: "Pass", 3: "Fail", 4: "Not enough evidence"}[wanted])
 
 
+@pytest.mark.slow
 def test_a_program_ends_with_the_code(database) -> None:
     words = [sys.executable, "-m", "fewlabels", "check", database((20, 30)), "--every"]
     assert subprocess.run([*words, "accuracy >= 0.8"], capture_output=True, check=False).returncode == 3
@@ -148,6 +149,7 @@ def test_certifying_is_simulated(predictions: str) -> None:
     assert "right" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_verdicts_of_rules(database, tmp_path) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text(

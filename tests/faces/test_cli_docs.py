@@ -31,6 +31,7 @@ def test_help_imports_no_command_and_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_an_assessment_needs_no_extra(tmp_path) -> None:
     """With numba, matplotlib and the rest missing: from the file to the forecast."""
     (tmp_path / "p.csv").write_text("id,predicted\n1,a\n2,b\n3,a\n4,b\n")

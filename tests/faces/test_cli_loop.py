@@ -143,7 +143,7 @@ def test_when_nothing_is_left(folder) -> None:
 def test_telling_by_hand_with_other_case_and_blanks(audit) -> None:
     first, second, third, *_ = audit.pending()
     said = run("tell", "audit.db", "worst", f"{first}= ANT", f"{second}=bee").stderr
-    assert "'ANT' was taken as 'ant' (once)." in said
+    assert "1 label was read in the pool's spelling: 'ANT' as 'ant' (once)." in said
     assert audit.labels()[first] == "ant"
     assert "1 label taken (1 known before)." in run("tell", "audit.db", "worst", f"{first}=ant").stderr
     batch = f"id,label\n{third},\n{second},cat\n"
@@ -262,6 +262,7 @@ def test_ranks_are_printed_as_places(audit) -> None:
     assert len(run("answer", "audit.db", "--top", 1).stdout.splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_the_answer_is_said_as_the_report_says_it(audit) -> None:
     report = read_report(audit, foresee=False)
     told = json.loads(run("answer", "audit.db", "--json").stdout)
@@ -272,6 +273,7 @@ def test_the_answer_is_said_as_the_report_says_it(audit) -> None:
     assert shown[2 : 2 + len(plain)] == plain
 
 
+@pytest.mark.slow
 def test_stopping_rule_and_forecast(folder) -> None:
     run("new", "audit.db", "predictions.csv", "--stop-labels", 30, "--stop-overall", 0.02)
     batch = run("ask", "audit.db", "-n", 20).stdout

@@ -163,6 +163,7 @@ def test_an_llm_with_confidence_in_words(tmp_path) -> None:
     assert audit.pool.content == "question"
 
 
+@pytest.mark.slow
 def test_a_thousand_classes(tmp_path) -> None:
     rng = np.random.default_rng(3)
     rows = rng.dirichlet(np.full(1000, 0.05), size=40)
@@ -265,7 +266,7 @@ def test_a_batch_that_excel_has_saved_again(tmp_path) -> None:
     items = audit.ask(3).ids
     batch = "\ufeffid;content;label\r\n" + "".join(f'{item};"Größe; x";CAT \r\n' for item in items)
     told = CliRunner().invoke(cli, ["tell", str(tmp_path / "audit.db"), "-"], input=batch.encode())
-    assert "'CAT ' was taken as 'cat' (3 times)." in told.stderr
+    assert "3 labels were read in the pool's spelling: 'CAT ' as 'cat' (3 times)." in told.stderr
     assert audit.labels() == dict.fromkeys(items, "cat")
 
 

@@ -59,7 +59,7 @@ def test_an_unknown_item_is_not_answered_with_classes(audit) -> None:
     run("ask", "audit.db", "-n", 1)
     (item,) = audit.pending()
     Path("labels.csv").write_text(f"id,label\n{item}, REFUND \n")
-    assert "' REFUND ' was taken as 'refund' (once)." in run("tell", "audit.db", "labels.csv").stderr
+    assert "' REFUND ' as 'refund' (once)" in run("tell", "audit.db", "labels.csv").stderr
 
 
 def test_all_bad_rows_are_named_at_once(audit) -> None:

@@ -69,6 +69,7 @@ def filled(batch: str) -> str:
     return "id,label\n" + "".join(f"{row['id']},{'ant' if i % 3 else 'bee'}\n" for i, row in enumerate(rows))
 
 
+@pytest.mark.slow
 def test_from_a_pattern_to_an_answer(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = tmp_path / "audit.db"
     monkeypatch.chdir(parts.parent)
@@ -158,6 +159,7 @@ def test_a_table_that_cannot_be_used(parts: Path, tmp_path: Path) -> None:
     assert not database.exists(), "nothing was made"
 
 
+@pytest.mark.slow
 def test_a_table_that_changed_is_explained(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_MOST", 20)
     database = tmp_path / "audit.db"
@@ -166,12 +168,12 @@ def test_a_table_that_changed_is_explained(parts: Path, tmp_path: Path, monkeypa
     batch = run("ask", database, "seen", "-n", 10).stdout
     run("tell", database, "seen", "-", text=filled(batch))
     (parts / "b.parquet").unlink()
-    assert len(run("ask", database, "blind", "-n", 10).stdout.splitlines()) == 11, "named items can be asked for"
-    assert "has changed since it was read: 3,000 items before, 1,800 now" in refused(
-        "ask", database, "blind", "-n", 200
-    )
-    assert "is gone" in refused("ask", database, "seen", "-n", 10)
+    for name in ("blind", "seen"):
+        assert "has changed since it was read: 3,000 items before, 1,800 now" in refused(
+            "ask", database, name, "-n", 10
+        )
     (parts / "a.parquet").unlink()
+    assert len(run("ask", database, "blind", "-n", 10).stdout.splitlines()) == 11, "named items can be asked for"
     assert "it cannot be read now" in refused("ask", database, "blind", "-n", 200)
     assert "10 labels" in run("show", database, "seen").output
     run("report", database, "seen", "-o", tmp_path / "report.html")

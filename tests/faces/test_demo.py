@@ -31,6 +31,7 @@ def loaded(path: Path):
     return module
 
 
+@pytest.mark.slow
 def test_the_demo_answers_measures_and_writes_its_report(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = CliRunner().invoke(cli, ["demo", "--runs", "1", "--keep", "demo.db"])

@@ -109,6 +109,7 @@ def test_created_labelled_ended_loaded_shown_and_exported(folder: Path) -> None:
     assert run(folder, "-c", read).stdout == "3\n"
 
 
+@pytest.mark.slow
 def test_an_unregistered_metric_is_refused_before_there_is_a_file(folder: Path) -> None:
     (folder / "my_metrics.py").write_text(METRIC, encoding="utf-8")
     refused = run(folder, "-c", CREATE, code=1).stderr

@@ -113,6 +113,7 @@ def test_dollars_in_names_are_no_formulas() -> None:
     assert {label.get_text() for label in figure.axes[0].get_yticklabels()} == {r"\$x_1\$ and \$", r"\$5"}
 
 
+@pytest.mark.slow
 def test_files_by_their_ending(tmp_path) -> None:
     display = assessment().plot("ranking")
     for suffix, begins in ((".svg", b"<svg "), (".PNG", b"\x89PNG"), (".pdf", b"%PDF")):

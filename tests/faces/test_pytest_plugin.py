@@ -46,6 +46,7 @@ def run(project, *words: str):
     return project.runpytest_subprocess(*PLUGIN, "-W", "error", "-rs", "-p", "no:cacheprovider", *words)
 
 
+@pytest.mark.slow
 def test_each_rule_is_a_test(project) -> None:
     result = run(project, "-v", "--fewlabels-rules", "rules.toml", "--fewlabels-db", "audit.db")
     result.assert_outcomes(passed=2, failed=1, skipped=1)

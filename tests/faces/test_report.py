@@ -270,6 +270,7 @@ def test_a_thousand_groups_stay_small() -> None:
     assert len(html.encode()) < 600_000
 
 
+@pytest.mark.slow
 def test_the_command_writes_every_format(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     items, truth = pool()
@@ -309,6 +310,7 @@ def test_a_forecast_says_how_many_more_labels() -> None:
     assert read(told(0), draws=200).more.forecast is None
 
 
+@pytest.mark.slow
 def test_a_thousand_classes_fit_into_half_a_megabyte() -> None:
     names = [f"class {k:04}" for k in range(1_000)]
     rng = np.random.default_rng(4)

@@ -68,6 +68,7 @@ def test_columns_sort_by_click_and_key_and_known_stays_above_unknown(browser, fi
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_a_long_table_folds_searches_and_prints_whole(browser, files) -> None:
     page, wrong = opened(browser, files["many"], viewport={"width": 1280, "height": 900})
     rows = page.locator("#table tbody tr:not(.divider):visible")
@@ -109,6 +110,7 @@ def test_without_script_everything_is_there(browser, files) -> None:
     assert page.locator("#table tbody tr:not(.divider):visible").count() == 200
 
 
+@pytest.mark.slow
 def test_what_a_mark_means_is_shown_by_touch_and_by_keys(browser, files) -> None:
     page, wrong = opened(browser, files["few"], viewport={"width": 390, "height": 800}, has_touch=True)
     tip, plot = page.locator(".fl-tip"), page.locator(".fl-plot.fl-narrow").first

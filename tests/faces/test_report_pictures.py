@@ -50,6 +50,7 @@ def audited(folder: Path, names: list[str] | None = None) -> fl.Assessment:
     return audit
 
 
+@pytest.mark.slow
 def test_a_report_has_small_pictures_of_its_examples(folder: Path) -> None:
     audit = audited(folder)
     without = read(audit, foresee=False).html()
@@ -65,6 +66,7 @@ def test_a_report_has_small_pictures_of_its_examples(folder: Path) -> None:
     assert "3.png" not in html
 
 
+@pytest.mark.slow
 def test_nothing_outside_the_folder_and_nothing_broken_is_taken(folder: Path, tmp_path: Path) -> None:
     noisy(8).save(tmp_path / "secret.png")
     (folder / "link.png").symlink_to(tmp_path / "secret.png")
@@ -122,6 +124,7 @@ def test_without_pillow_only_what_is_small_already(folder: Path, monkeypatch: py
     assert (thumbnail(folder / "small.png") or "").startswith("data:image/png;base64,")
 
 
+@pytest.mark.slow
 def test_the_servers_report_has_the_pictures_that_it_shows(folder: Path) -> None:
     audit = audited(folder)
     site = make_site(pool=audit.pool)
@@ -131,6 +134,7 @@ def test_the_servers_report_has_the_pictures_that_it_shows(folder: Path) -> None
     assert page.count("data:image/jpeg") == 12
 
 
+@pytest.mark.slow
 def test_the_command_line_finds_the_pictures_and_says_what_the_server_needs(folder: Path, tmp_path: Path) -> None:
     rows = [f"{k},{k}.png,{'cat' if k % 2 else 'dog'},Number {k}" for k in range(12)]
     (tmp_path / "pets.csv").write_text("\n".join(["id,image,predicted,caption", *rows]))

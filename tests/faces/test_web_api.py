@@ -47,6 +47,7 @@ def test_ask_and_tell_are_those_of_the_assessment() -> None:
     assert site.audit().labels() == twin.labels()
 
 
+@pytest.mark.slow
 def test_open_requests_come_again_before_new_ones() -> None:
     site = make_site()
     with client_of(site) as client:

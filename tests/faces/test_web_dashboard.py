@@ -209,6 +209,7 @@ def test_headers_stand_as_their_numbers_do_and_shares_are_in_percent(part: str) 
     assert estimates == sorted(estimates)
 
 
+@pytest.mark.slow
 def test_a_thousand_groups_are_on_a_page_of_their_own() -> None:
     pool = pool_of_texts(1000, 5)
     columns = {"id": pool.ids.to_pylist(), "predicted": [f"class {i}" for i in range(1000)]}

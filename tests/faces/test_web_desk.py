@@ -172,6 +172,7 @@ def test_deciding_shows_who_said_what_and_works_without_scripts() -> None:
     assert site.audit().labels() == {item: "class 1"}
 
 
+@pytest.mark.slow
 def test_classes_that_nobody_named_fold_away_where_they_are_many() -> None:
     for classes, folded in ((8, False), (9, True)):
         site = make_site(pool=pool_of_texts(8, classes), overlap=2)
@@ -300,6 +301,7 @@ def test_a_card_shows_its_pictures_and_no_file_outside(tmp_path: Path) -> None:
     assert site.audit().item("a") == {"image": "a.png", "caption": "**Hm**"}
 
 
+@pytest.mark.slow
 def test_the_server_knows_which_pictures_nobody_would_see(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
     for value, seen, unseen in (

@@ -164,6 +164,7 @@ def test_everything_works_behind_a_path(house: House, site: Site, proxy, tmp_pat
         assert "15,000 items" in owner.inner_text(".lead")
 
 
+@pytest.mark.slow
 def test_items_come_with_the_answers(house: House, site: Site) -> None:
     """The page asks when it begins; after that each answer brings the next item."""
     page = house.label(site, site.ann)

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from fewlabels.assessment import Assessment
-from fewlabels.errors import PoolChangedError, StoreError
+from fewlabels.errors import PoolChangedError, SpecError, StoreError
 from fewlabels.store.people import People
 from fewlabels.store.sessions import Sessions
 from fewlabels.web import create_app
@@ -255,6 +255,34 @@ def test_what_is_wrong_with_the_database_is_for_its_owner_only(caplog: pytest.Lo
             assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
             assert secret not in answer.text
     assert secret in caplog.text
+
+
+def test_names_that_are_taken_or_unknown_are_the_visitors_to_correct(caplog: pytest.LogCaptureFixture) -> None:
+    site = make_site()
+    wrong = {"people": {"name": "ann"}, "people/again": {"name": "nobody"}, "people/revoke": {"name": "nobody"}}
+    with client_of(site) as client:
+        for route, body in wrong.items():
+            answer = client.post(f"/api/v1/{route}", json=body, headers=bearer(site.owner))
+            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
+            assert body["name"] in answer.json()["error"]["message"]
+        answer = client.post("/api/v1/assessments/nothing/ask", json={}, headers=bearer(site.ann))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not-found")
+        # Two owners invite the same new person at once: one of them is told.
+        sent = [client.post("/api/v1/people", json={"name": "zoë"}, headers=bearer(site.owner)) for _ in range(2)]
+        assert [answer.status_code for answer in sent] == [201, 409]
+    assert caplog.text == ""  # the database is well
+
+
+def test_parts_that_do_not_go_together_are_the_visitors_to_correct_but_an_unknown_part_is_not() -> None:
+    site = make_site()
+    with client_of(site) as client, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fewlabels.web.service.load", _raising(SpecError("there is no metric 'Mine'")))
+        answer = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann))
+        assert (answer.status_code, "Mine" in answer.text) == (503, False)
+        patch.undo()
+        patch.setattr(Assessment, "ask", _raising(SpecError("leave the guarantee out")))
+        answer = client.post(f"{ONE}/ask", json={}, headers=bearer(site.ann))
+        assert (answer.status_code, answer.json()["error"]["message"]) == (400, "leave the guarantee out")
 
 
 def test_even_a_crash_has_the_shape_of_an_error() -> None:

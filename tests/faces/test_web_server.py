@@ -158,6 +158,7 @@ def test_a_request_looks_up_one_person_and_the_next_none(monkeypatch: pytest.Mon
         assert looked == [site.ann, *["wrong"] * 3]
 
 
+@pytest.mark.slow
 def test_who_is_locked_out_on_the_page_is_out_at_once_and_elsewhere_within_a_second() -> None:
     site = make_site()
     with client_of(site, remember=1.0) as client:

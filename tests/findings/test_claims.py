@@ -125,6 +125,7 @@ def sure_by_scores(task: fl.Task, labelled: int) -> fl.Assessment:
     return audit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task",
     [

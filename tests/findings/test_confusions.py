@@ -127,6 +127,7 @@ def test_the_longest_interval_is_that_of_the_whole_matrix(target: Target) -> Non
     assert found == pytest.approx(longest, abs=5 * 2 * 2.7 * sd / np.sqrt(DRAWS))
 
 
+@pytest.mark.slow
 def test_a_large_matrix_is_not_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     items, truth = judged(items=900, classes=120)
     audit = fl.create(None, "large", items, task=fl.Estimate(fl.Confusion()), seed=3)

@@ -71,6 +71,7 @@ def test_with_all_labels_the_measures_are_known():
                     assert row["k"] / row["of"] == pytest.approx(value)
 
 
+@pytest.mark.slow
 def test_intervals_contain_the_true_measures():
     """Two judges, five measures, 20 pools: not less than 95% by 4.5 standard errors, and not by being endless.
 
@@ -157,6 +158,7 @@ def test_which_verdict_passes():
     assert passing(["pass"]) is None
 
 
+@pytest.mark.slow
 def test_a_judge_of_labels_that_may_be_wrong():
     """People who are wrong in a tenth of their labels make a judge look bad: with the model, less so."""
     good, first, _, _, columns = world(11, items=600)

@@ -306,6 +306,7 @@ def test_numbers_are_not_said_to_come_from_scores_where_there_are_none() -> None
     assert find(audit).overall.confidence is None
 
 
+@pytest.mark.slow
 def test_every_face_writes_a_value_in_the_same_way() -> None:
     assert Style(share=True).value(0.62) == "62%"
     for name in TEN:

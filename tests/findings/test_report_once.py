@@ -99,6 +99,7 @@ def places(each: int, number: int = 40, **spec) -> tuple[fl.Assessment, dict[str
     return audit, truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["population", "pool"])
 def test_a_report_draws_the_average_that_it_tells_and_no_other(target: str) -> None:
     told_at = []
@@ -113,6 +114,7 @@ def test_a_report_draws_the_average_that_it_tells_and_no_other(target: str) -> N
     assert {*told_at} == {False, True}
 
 
+@pytest.mark.slow
 def test_a_sway_of_less_than_a_point_is_none() -> None:
     """Of very many labels the interval is shorter than any prior's pull; half a point is no reason for silence."""
     n = 40_000

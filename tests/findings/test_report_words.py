@@ -140,6 +140,7 @@ def test_where_there_is_nothing_to_split_it_is_not(chances, sure, evidence, star
 # --- budget and goal, and what to do next
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_used_up_is_no_goal_and_the_rest_is_foreseen() -> None:
     audit = told(20, stop=Stop(labels=20, overall=0.12))
     report = report_of(audit, foresee=True)
@@ -160,6 +161,7 @@ def test_where_it_is_enough_nothing_is_foreseen(stop: Stop) -> None:
     assert report_of(audit, foresee=True).more.forecast is None
 
 
+@pytest.mark.slow
 def test_next_steps_are_on_every_page_and_name_the_labels_that_are_missing() -> None:
     audit = told(40, task=fl.Compare(fl.Accuracy(), "bag", "boot", rope=0.03))
     report = report_of(audit, foresee=True)

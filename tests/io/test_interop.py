@@ -140,6 +140,7 @@ def test_the_configuration_is_escaped_and_searchable_for_many_classes(tmp_path: 
     assert view.find("Image") is not None
 
 
+@pytest.mark.slow
 def test_a_pool_from_an_estimator() -> None:
     from sklearn.datasets import load_iris
     from sklearn.linear_model import LogisticRegression

@@ -38,6 +38,7 @@ def try_damaged(first: int, count: int, *kinds: str) -> None:
         assert outcome["refused"] > (0.2 if kind in RECORDED else 0.5) * count
 
 
+@pytest.mark.slow
 def test_damaged_files_are_read_or_refused() -> None:
     """A few of every format in one process, of which the start takes longest."""
     try_damaged(0, 30, *FORMATS)
@@ -215,6 +216,7 @@ def test_tables_that_are_too_wide_are_refused(tmp_path: Path) -> None:
         assert len(fl.read_pool(file, any_size=True).classes) == 60
 
 
+@pytest.mark.slow
 def test_the_most_columns_that_are_read_take_seconds_and_not_minutes(tmp_path: Path) -> None:
     """Finding the scores among thousands of columns looked at every column for every other."""
     path = tmp_path / "wide.csv"

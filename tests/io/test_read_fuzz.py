@@ -60,6 +60,7 @@ def check(pool):
     assert pool.predicted.max() < len(pool.classes)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(header=HEADER, body=BODY, encoding=st.sampled_from(["utf-8", "utf-8-sig", "latin-1", "utf-16"]))
 @example(header='id,"pre', body="dicted", encoding="utf-8")

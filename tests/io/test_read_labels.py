@@ -69,6 +69,7 @@ def test_a_mapping_that_is_neither_columns_nor_labels():
         read_labels({"ids": ["a"], "label": ["x"]})
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(
     st.dictionaries(

@@ -54,6 +54,7 @@ def every_source(columns, folder):
     yield columns
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(columns=predictions())
 def test_every_source_gives_the_same_fingerprint(columns, tmp_path_factory):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fewlabels.errors import InputError
 from fewlabels.io import read_pool
-from fewlabels.io.answers import alike
+from fewlabels.io.labels import as_classes
+from fewlabels.io.spellings import alike, as_typed, bare, readings
 
 
 def test_case_and_marks_of_answers_do_not_matter_if_somebody_says_so() -> None:
@@ -21,8 +24,9 @@ def test_case_and_marks_of_answers_do_not_matter_if_somebody_says_so() -> None:
     # A grade with a sign is another grade, and what could be two classes is none of them.
     with pytest.raises(InputError, match="'A-' is not one"):
         read_pool({"predicted": ["A-", "B"]}, classes=["A", "B"], any_spelling=True)
-    with pytest.raises(InputError, match=r"'no!' is not one"):
-        read_pool({"predicted": ["no!", "No"]}, classes=["no", "No"], any_spelling=True)
+    for unlisted in ("refuse", "wrong"):
+        with pytest.raises(InputError, match=r"'no!' may be 'no' or 'No'.*leave out any_spelling"):
+            read_pool({"predicted": ["no!", "No"]}, classes=["no", "No"], any_spelling=True, unlisted=unlisted)
     with pytest.raises(InputError, match="there is no list"):
         read_pool({"predicted": said}, any_spelling=True)
     # A point within a number belongs to it, and <50 is not >50.
@@ -61,3 +65,88 @@ def test_any_spelling_is_about_answers() -> None:
     assert read_pool({**scores, "said": ["YES", "no."]}, scores="p_*", predicted="said", any_spelling=True).classes
     with pytest.raises(InputError, match=r"only in case or spaces.*any_spelling=True"):
         read_pool({"predicted": ["NO", "No", "yes"]})
+
+
+# --- attacks
+
+
+@pytest.mark.parametrize(
+    ("answer", "other"),
+    [
+        ("!spam", "spam"),
+        ("A*", "A"),
+        ("**A***", "A"),
+        ("A-", "A"),
+        ("A+", "A"),
+        ("-1", "1"),
+        ("(-1)", "1"),
+        ("!-1", "-1"),
+        ("2*3*4", "234"),
+        (".net", "net"),
+        (":-)", "-"),
+        (":-)", ":-("),
+        ("vector<int>", "vectorint"),
+        ("<50", "50"),
+        (">50", "50"),
+        ("C#", "C"),
+        ("C++", "C"),
+        ("1.0", "10"),
+        ("1,5", "15"),
+        ("50%", "50"),
+        ("~spam", "spam"),
+        ("re-sign", "resign"),
+        ("résumé", "resume"),
+        ("ı", "i"),
+        ("5²", "52"),
+        ("½", "12"),
+    ],
+)
+def test_what_can_mean_another_class_is_not_read_as_this_one(answer, other) -> None:
+    assert not readings([answer], [other, "something else"])
+    assert as_typed(answer) not in as_classes([other, "something else"])  # nor when it is told as a label
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("Wild Dog", "WILD  DOG", "wild_dog", "Wild-dog", "wild\N{NO-BREAK SPACE}dog", "\N{ZERO WIDTH SPACE}wild dog"),
+        *("**wild dog**", "*Wild dog*.", "* wild dog", "`wild dog`", '"Wild dog."', "“wild dog”", "«wild dog»"),
+        *("<wild_dog>", "(wild dog)", "[wild dog]!", "wild dog…", "wild dog。", "「wild dog」", ": wild dog"),
+        "\N{ZERO WIDTH NO-BREAK SPACE}wild dog",
+    ],
+)  # fmt: skip
+def test_what_language_models_put_around_an_answer(written) -> None:
+    pool = read_pool({"predicted": [written, "cat"]}, classes=["cat", "wild dog"], any_spelling=True)
+    assert pool.predicted.tolist() == [1, 0]
+
+
+words = st.text(min_size=1, max_size=8).filter(lambda text: text.strip() and "\0" not in text)
+
+
+@given(st.lists(words, min_size=2, max_size=6))
+def test_answers_that_are_in_the_list_are_never_read_otherwise(names) -> None:
+    """Whatever classes collapse to one spelling: an answer that is written exactly as a class is that class."""
+    try:
+        exact = read_pool({"predicted": names}, classes=sorted(set(names)))
+    except InputError:
+        return  # the list itself is refused, such as classes that differ only in the spaces around them
+    loose = read_pool({"predicted": names}, classes=sorted(set(names)), any_spelling=True)
+    assert loose.predicted.tolist() == exact.predicted.tolist()
+
+
+@given(words, words)
+def test_any_text_is_read_as_the_one_class_that_it_can_be_or_refused(answer, name) -> None:
+    if name.strip() == "other" or as_typed(name) == as_typed("other"):
+        return
+    try:
+        pool = read_pool({"predicted": [answer, "other"]}, classes=[name, "other"], any_spelling=True)
+    except InputError:
+        return
+    meant = pool.classes[pool.predicted[0]]
+    same = bare(answer) == bare(meant) or answer.strip() == meant.strip() or answer.strip().isdecimal()
+    assert same, (answer, meant)
+
+
+@given(words)
+def test_to_reduce_a_name_twice_changes_nothing_more(name) -> None:
+    assert as_typed(as_typed(name)) == as_typed(name)

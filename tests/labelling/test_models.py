@@ -123,6 +123,7 @@ def test_the_definition_names_the_model_only_if_there_is_one():
     assert "model" not in fl.create(None, "one", pool.of("new")).spec.to_json()
 
 
+@pytest.mark.slow
 def test_one_model_is_read_from_labels_that_were_asked_about_all():
     """The labels are where the models differ, so counting right ones would be far off."""
     pool, labels = made(items=1000)
@@ -163,6 +164,7 @@ def test_rules_are_about_one_model():
     assert found.table["right"] == [30]
 
 
+@pytest.mark.slow
 def test_a_forecast_is_made_where_it_takes_seconds():
     pool, labels = made(items=100)
     audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
@@ -171,6 +173,7 @@ def test_a_forecast_is_made_where_it_takes_seconds():
     assert outlook(audit)
 
 
+@pytest.mark.slow
 def test_a_forecast_about_many_items_is_of_a_part_of_them():
     rng = np.random.default_rng(1)
     true = rng.integers(0, 2, 8_000)

@@ -67,6 +67,7 @@ def noisy() -> tuple[fl.Assessment, dict[str, str]]:
     return audit, truth
 
 
+@pytest.mark.slow
 def test_gold_items_and_second_votes_are_mixed_in(noisy: tuple[fl.Assessment, dict[str, str]]) -> None:
     audit, _ = noisy
     found = asked(audit)
@@ -97,6 +98,7 @@ def test_each_person_is_known_with_an_interval(noisy: tuple[fl.Assessment, dict[
     assert overall["low"] < audit.annotators().majority < overall["high"]
 
 
+@pytest.mark.slow
 def test_every_face_says_how_far_labels_can_be_trusted(noisy: tuple[fl.Assessment, dict[str, str]]) -> None:
     audit, _ = noisy
     words = audit.annotators().words
@@ -140,6 +142,7 @@ def vars_of(request: Any) -> list[Any]:
     return [getattr(request, name) for name in ("id", "group", "why", "content", "annotator", "at")]
 
 
+@pytest.mark.slow
 def test_nobody_gets_the_same_gold_item_twice_and_it_counts_once_it_is_drawn() -> None:
     pool, truth = made(3, 60)
     gold = dict(list(truth.items())[:10])
@@ -153,6 +156,7 @@ def test_nobody_gets_the_same_gold_item_twice_and_it_counts_once_it_is_drawn() -
     assert not audit.pending()
 
 
+@pytest.mark.slow
 def test_an_owner_can_state_how_often_labels_are_right() -> None:
     pool, truth = made(4)
     means = []
@@ -164,6 +168,7 @@ def test_an_owner_can_state_how_often_labels_are_right() -> None:
     assert means[1] > means[0] + 0.01
 
 
+@pytest.mark.slow
 def test_gold_items_that_nobody_agrees_with_are_named() -> None:
     pool, truth = made(10, 200)
     gold = dict(list(truth.items())[:12])
@@ -179,6 +184,7 @@ def test_gold_items_that_nobody_agrees_with_are_named() -> None:
     assert "i3" not in " ".join(found.sentences())  # which items are gold is not for everybody
 
 
+@pytest.mark.slow
 def test_two_spellings_of_a_name_are_noticed() -> None:
     pool, truth = made(11, 200)
     audit = fl.create(None, "names", pool, noisy=True)
@@ -211,6 +217,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         fl.create(None, "a", pool).annotators()
 
 
+@pytest.mark.slow
 def test_it_is_the_same_after_a_restart(tmp_path: Any) -> None:
     pool, truth = made(6, 200)
     file = tmp_path / "audit.db"
@@ -223,6 +230,7 @@ def test_it_is_the_same_after_a_restart(tmp_path: Any) -> None:
     again.close()
 
 
+@pytest.mark.slow
 def test_a_report_draws_the_true_classes_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     pool, truth = made(7, 300)
     audit = fl.create(None, "once", pool, noisy=True, task=fl.Identify(fl.Accuracy(), lowest=1))
@@ -244,6 +252,7 @@ def test_a_report_draws_the_true_classes_once(monkeypatch: pytest.MonkeyPatch, t
     assert 32 not in rounds  # looking back has not thrown away the present
 
 
+@pytest.mark.slow
 def test_the_curve_ends_where_the_answer_is() -> None:
     pool, truth = made(8, 300)
     audit = fl.create(None, "curve", pool, noisy=True, task=fl.Identify(fl.Accuracy(), lowest=1))
@@ -252,6 +261,7 @@ def test_the_curve_ends_where_the_answer_is() -> None:
     assert last.probability == pytest.approx(audit.answer(draws=4_000).probability, abs=0.05)  # 4,000 draws: ± 0.024
 
 
+@pytest.mark.slow
 def test_a_batch_is_whole_though_some_of_its_items_are_known() -> None:
     """A gold item that somebody has labelled is drawn later too: nobody is asked, and another item takes its place."""
     pool, truth = made(9, 300)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fewlabels as fl
@@ -143,6 +145,42 @@ def test_a_table_that_changed_is_noticed_before_items_are_drawn_from_it() -> Non
     assert audit.answer().table["mean"][0] > 0
 
 
+def test_items_with_other_predictions_are_noticed_before_somebody_sees_them() -> None:
+    """The ids are row numbers, and the table was replaced in place: the same number of rows, and other items."""
+    audit, table = begin(named=300)
+    table.rows = MemoryTable(**rows(seed=1)).rows
+    with pytest.raises(PoolChangedError, match=r"item 'i\d+' is gone, or has another prediction, confidence or group"):
+        audit.ask(3)
+    assert not audit.pending()
+
+
+def test_files_that_were_written_again_are_noticed_by_the_next_ask(tmp_path: Path) -> None:
+    from fewlabels.engines.opening import open_table
+
+    def write(name: str, seed: int, text: str = "text") -> None:
+        data = rows(seed=seed) | {"text": [text] * 300}
+        pq.write_table(pa.table(data), tmp_path / "predictions" / name)
+
+    (tmp_path / "predictions").mkdir()
+    write("a.parquet", 0)
+    pool = read_table(open_table(tmp_path / "predictions"), Columns("id", "predicted", "confidence"))
+    fl.create(tmp_path / "audit.db", "bugs", pool).close()
+    with fl.load(tmp_path / "audit.db", "bugs") as audit:  # it has no content: nothing else looks at the table
+        told(audit, audit.ask(3).ids)
+    write("a.parquet", 0, "the same predictions, with other texts")
+    with fl.load(tmp_path / "audit.db", "bugs") as audit:
+        told(audit, audit.ask(3).ids)
+    write("a.parquet", 1)
+    with fl.load(tmp_path / "audit.db", "bugs") as audit:
+        with pytest.raises(PoolChangedError, match="has changed since it was read"):
+            audit.ask(3)
+        assert len(audit.labels()) == 6
+    write("a.parquet", 0)
+    with fl.load(tmp_path / "audit.db", "bugs") as audit:
+        assert len(audit.ask(3)) == 3
+
+
+@pytest.mark.slow
 def test_findings_plans_and_reports_of_such_a_pool(tmp_path: Path) -> None:
     from fewlabels.findings.finding import find
     from fewlabels.planning import plan

@@ -107,6 +107,7 @@ def _stories(draw: st.DrawFn) -> list[Event]:
     return story
 
 
+@pytest.mark.slow
 @given(_stories(), st.integers(1, 3), st.integers(1, 7))
 @law(300)
 def test_the_ledger_is_what_its_whole_log_says(story: list[Event], overlap: int, piece: int) -> None:

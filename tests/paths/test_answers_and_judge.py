@@ -44,6 +44,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str
     }
 
 
+@pytest.mark.slow
 def test_answers_and_a_judge(runs: tuple[dict[str, str], dict[str, float]], tmp_path: Path) -> None:
     people, truth = runs
     # A newcomer names nothing: free text is not taken for a class, and the way on is named.

@@ -47,6 +47,7 @@ def applicants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[st
     return {f"A{i:05}": "yes" if true[i] else "no" for i in range(n)}, rates
 
 
+@pytest.mark.slow
 def test_a_fairness_audit(applicants: tuple[dict[str, str], dict[tuple[str, str], float]], tmp_path: Path) -> None:
     truth, rates = applicants
     understood = run(

@@ -36,6 +36,7 @@ def posts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, st
     return {f"p{i}": CLASSES[k] for i, k in enumerate(true)}, float((true == said).mean())
 
 
+@pytest.mark.slow
 def test_a_team_on_two_devices(posts: tuple[dict[str, str], float], tmp_path: Path) -> None:
     truth, accuracy = posts
     begun = run("new", "team.db", "posts.csv", "--groups", "whole", "--overlap", 2, "--target", "pool").stderr

@@ -42,6 +42,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str
     return truth, {name: float(right[said == k].mean()) for k, name in enumerate(CLASSES)} | {"": float(right.mean())}
 
 
+@pytest.mark.slow
 def test_tickets_by_spreadsheet(desk: tuple[dict[str, str], dict[str, float]], tmp_path: Path) -> None:
     truth, accuracy = desk
     understood = run("new", "audit.db", "tickets export.csv").stderr
@@ -66,9 +67,9 @@ def test_tickets_by_spreadsheet(desk: tuple[dict[str, str], dict[str, float]], t
     slip.value = meant
     book.save("batch.xlsx")
     said = run("tell", "audit.db", "batch.xlsx").stderr
-    assert "was taken as 'password_reset'" in said
+    assert " as 'password_reset' (" in said
     assert "other spellings." in said
-    assert len(said.splitlines()) < 8
+    assert sum("spelling" in line for line in said.splitlines()) == 1
     assert "60 labels taken. 120 so far, 0 pending." in run("tell", "audit.db", "batch.csv").stderr
 
     shown = read("show", "audit.db")

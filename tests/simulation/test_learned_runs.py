@@ -95,6 +95,7 @@ def test_runs_with_few_fits_ask_as_an_assessment_does(policy: Policy) -> None:
     assert (gap <= Z * se + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_fits_are_those_of_the_schedule_and_every_item_is_asked_once() -> None:
     fits: list[int] = []
     prior = fl.Learned().on(CASE.cells, "pool")

@@ -187,6 +187,7 @@ def asked(task: Task, labels: int, stop: Stop | None = None, items: int = 50) ->
     return audit
 
 
+@pytest.mark.slow
 def test_a_forecast_is_the_same_for_the_same_seed_and_counts_what_is_pending() -> None:
     audit = asked(ESTIMATE, 10, Stop(overall=0.3))
     one, two, other = (forecast(audit, runs=40, seed=seed) for seed in (1, 1, 2))
@@ -278,6 +279,7 @@ def test_the_command_plans_from_a_file(tmp_path: Path) -> None:
         assert said in refused.stderr
 
 
+@pytest.mark.slow
 def test_many_items_in_a_step_change_the_forecast_little(monkeypatch) -> None:
     rng = np.random.default_rng(5)
     right = np.where(np.arange(9_000) % 3 == 0, 0.9, 0.6)
@@ -329,6 +331,7 @@ def test_a_label_that_may_be_wrong_is_worth_its_information() -> None:
         assert found == pytest.approx(information * right * (1 - right), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_labels_that_may_be_wrong_take_more_of_them() -> None:
     pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
     plain, doubtful = (
@@ -343,6 +346,7 @@ def test_labels_that_may_be_wrong_take_more_of_them() -> None:
     assert "labels of which" not in plain.words
 
 
+@pytest.mark.slow
 def test_a_forecast_knows_that_labels_may_be_wrong() -> None:
     rng = np.random.default_rng(4)
     pool = fl.read_pool({"predicted": ["a", "b"] * 600})

@@ -286,6 +286,7 @@ def test_a_world_of_several_models_is_drawn_as_they_are_believed() -> None:
         draw_world(belief, cells, known, rng, expect=0.9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["best", "compare"])
 def test_a_plan_and_a_forecast_of_several_models(kind: str) -> None:
     rng = np.random.default_rng(9)
@@ -307,6 +308,7 @@ def test_a_plan_and_a_forecast_of_several_models(kind: str) -> None:
     assert ahead.low is None or ahead.low >= 1
 
 
+@pytest.mark.slow
 def test_worlds_in_which_no_label_can_settle_it_are_not_played() -> None:
     """The belief at the end, which says so, is that of a run that has asked for everything."""
     rng = np.random.default_rng(12)

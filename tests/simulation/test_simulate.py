@@ -176,6 +176,7 @@ def test_kernels_mix_anchors_in_as_the_library_does(name: str, policy: str) -> N
     assert distances(name, one, lambda rng, n: ask_and_tell(case, one, rng, n), 30, 120).max() < Z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "runs"), [("informed+greedy+anchor:0.3", 300), ("learned+boundary+pool+anchor:0.3", 80)]
 )

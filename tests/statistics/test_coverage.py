@@ -113,6 +113,7 @@ def test_other_groups_keep_coverage_where_counting_loses_it() -> None:
     assert sum(hits["counted"]) < low
 
 
+@pytest.mark.slow
 def test_asking_does_not_shift_the_estimates() -> None:
     # With truths from the prior E(θ − mean) = 0, in groups that were asked much and in those that were not.
     shift: list[float] = []

@@ -149,6 +149,7 @@ def rank_of(run):
     return (draws < real - 1e-9).mean(axis=0) + rng.random(sites + 1) * (np.abs(draws - real) < 1e-9).mean(axis=0)
 
 
+@pytest.mark.slow
 def test_ranks_are_uniform_in_worlds_from_the_hyper_prior():
     """Simulation-based calibration: means of ranks, and the shares in central intervals, within 4.5 standard errors.
 

@@ -127,6 +127,7 @@ def drawn_from_the_prior(run):
     return rng, *make_pool(rng, expit(eta), confidence, groups)
 
 
+@pytest.mark.slow
 def test_intervals_cover_pool_values_when_the_truth_follows_the_model():
     """a, b, g and τ from the hyper-prior: intervals cover as many pool values as they say."""
     ranks = []

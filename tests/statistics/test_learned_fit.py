@@ -189,6 +189,7 @@ def integrated(strips, right, labels):
     return weight / weight.sum(), np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [1, 3])
 def test_weights_and_means_agree_with_brute_force_where_cells_are_unrelated(each):
     """Few labels in each of 20 cells that have nothing in common: the hard case for an approximation."""
@@ -225,6 +226,7 @@ def test_several_versions_of_the_labels_are_fitted_as_one_by_one():
                 assert mine == pytest.approx(its, rel=2e-3, abs=1e-5)  # Newton ends at a gain of 1e-5
 
 
+@pytest.mark.slow
 def test_the_slope_between_cells_agrees_with_brute_force():
     """Twelve cells whose confidences are alike within and tell much between: g moves away from its prior, rightly."""
     rng = np.random.default_rng(24)

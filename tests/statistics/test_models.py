@@ -213,6 +213,7 @@ def test_only_items_that_tell_are_asked_and_load_goes_on(task: fl.Task, tmp_path
         again.estimates(metric=fl.F1())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["pool", "population"])
 def test_every_metric_of_one_model_is_read_from_the_same_truth(target: Any) -> None:
     """The share right is the same number by the model of answers and by draws of all true classes."""
@@ -246,6 +247,7 @@ def test_when_every_label_is_known_every_metric_of_each_model_is_exact() -> None
         assert row["low"] == pytest.approx(row["high"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", [2, 5])
 def test_the_best_of_each_group_is_found_where_it_differs_by_group(models: int) -> None:
     rng = np.random.default_rng(models)

@@ -67,6 +67,7 @@ def test_without_anchors_there_is_no_number() -> None:
     assert pending.anchors == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 40])
 def test_intervals_of_anchors_hold_with_few_of_them(n: int) -> None:
     """Confidences that mean the opposite of what they say, and as many steered labels as anchors."""

@@ -130,6 +130,7 @@ def test_ranks_are_uniform(case: Case) -> None:
     assert surprise(ranks) > CHANCE / TESTS
 
 
+@pytest.mark.slow
 def test_a_wrong_prior_is_found_out() -> None:
     # The test has teeth: a prior that is too strong, or that believes an over-confident classifier, is far outside.
     base = Case(fl.Accuracy(), "right", 2.0, informed=False, target="population", policy=fl.Thompson())

@@ -62,6 +62,7 @@ def test_all_labels_give_the_share_right():
     assert (row["low"], row["mean"], row["high"]) == pytest.approx([right.mean()] * 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [False, True])
 def test_intervals_hold_with_items_that_were_not_answered(confidence):
     """95% intervals of the pool's accuracy from 60 random labels hold in 93 to 97 of 100, within three errors."""
@@ -76,6 +77,7 @@ def test_intervals_hold_with_items_that_were_not_answered(confidence):
     assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
 
 
+@pytest.mark.slow
 def test_plans_and_reports_know_them(tmp_path):
     pool, labels, _ = made(np.random.default_rng(5), confidence=True)
     cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))

@@ -247,6 +247,7 @@ def test_two_stores_see_each_other(shared_store_url: str) -> None:
     two.close()
 
 
+@pytest.mark.slow
 def test_eight_threads_leave_no_gap(store: Store) -> None:
     def work(thread: int) -> None:
         for i in range(50):

@@ -150,14 +150,14 @@ def _check_shown(service: Service) -> None:
 
 def _opening(service: Service) -> list[str]:
     """The names of the assessments that can be opened. One that cannot must not keep people from the others."""
-    from fewlabels.errors import SpecError, StoreError
+    from fewlabels.errors import StoreError
 
     names = []
     for name in service.names():
         try:
             service.audit(name)
             names.append(name)
-        except (StoreError, SpecError) as error:
+        except StoreError as error:
             click.echo(harmless(f"fewlabels: {name!r} cannot be opened, and is left out: {error}"), err=True)
     return names
 

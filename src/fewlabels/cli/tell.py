@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.io.labels import LabelRow
     from fewlabels.pool import Pool
 
-_SPELLINGS = 5  # as many are said one by one; somebody who types labels has twenty
+_SPELLINGS = 3  # as many are said; somebody who types labels has twenty
 
 _HELP = """Read labels.
 
@@ -108,8 +108,8 @@ def tell(
         "labels": audit.labelled,
         "pending": len(audit.pending()),
     }
-    for change in changed:
-        talk(change)
+    if changed:
+        talk(changed)
     talk(_summary(counts, audit, address))
     if as_json:
         emit_json(counts)
@@ -194,9 +194,10 @@ def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
     return wrong[0].source.at([row.row for row in wrong if row.source is wrong[0].source])
 
 
-def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[str]]:
-    """Return the rows in the pool's own spelling, if it is clear, and sentences about the most frequent changes."""
-    from fewlabels.io.labels import as_typed, skip_reason
+def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], str]:
+    """Return the rows in the pool's own spelling, if it is clear, and a sentence about what was changed."""
+    from fewlabels.io.labels import skip_reason
+    from fewlabels.io.spellings import as_typed
 
     classes = set(pool.choices)
     alike: dict[str, list[str]] = {}
@@ -211,11 +212,22 @@ def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[s
         if label != row.label:
             changed[row.label, label] += 1
         spelt.append(replace(row, item=row.item if known else row.item.strip(), label=label))
-    told = [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.most_common(_SPELLINGS)]
-    rest = changed.total() - sum(count for _, count in changed.most_common(_SPELLINGS))
-    if rest:
-        told.append(f"So were {rest} more labels in {len(changed) - _SPELLINGS} other spellings.")
-    return spelt, told
+    return spelt, _changes(changed)
+
+
+def _changes(changed: Counter[tuple[str, str]]) -> str:
+    """One sentence about spellings that were changed, with the most frequent ones; empty if there are none.
+
+    >>> _changes(Counter({("CAT ", "cat"): 3, ("Dog", "dog"): 1}))
+    "4 labels were read in the pool's spelling: 'CAT ' as 'cat' (3 times), 'Dog' as 'dog' (once)."
+    """
+    if not changed:
+        return ""
+    some = [f"{old!r} as {new!r} ({times(count)})" for (old, new), count in changed.most_common(_SPELLINGS)]
+    rest = len(changed) - len(some)
+    more = f" and {counted(rest, 'other spelling')}" if rest else ""
+    were = "label was" if changed.total() == 1 else "labels were"
+    return f"{changed.total():,} {were} read in the pool's spelling: {', '.join(some)}{more}."
 
 
 def times(count: int) -> str:

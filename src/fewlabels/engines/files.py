@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fewlabels.engines.texts import literal
@@ -66,6 +69,29 @@ def find_files(address: str, matching: Callable[[str], bool]) -> Files:
     raise InputError(
         f"{address}: there are no predictions. Name a file, a folder or a pattern that ends in {', '.join(_READERS)}."
     )
+
+
+def stamp_of(address: str) -> str | None:
+    """What changes when files are written again: their names, sizes and times. None if nothing is there, or far away.
+
+    No engine is needed for it, and no file is read.
+
+    >>> stamp_of("nowhere/*.parquet"), stamp_of("s3://bucket/predictions.parquet")
+    (None, None)
+    """
+    if is_remote(address):
+        return None
+    path = Path(address)
+    try:
+        # A pattern may be absolute, which that of a Path may not.
+        found = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(address, recursive=True))  # noqa: PTH207
+        stats = {str(one): one.stat() for one in found if one.is_file()}
+    except OSError:  # one of them was removed just now, or may not be looked at
+        return None
+    if not stats:
+        return None
+    lines = (f"{name} {stats[name].st_size} {stats[name].st_mtime_ns}" for name in sorted(stats))
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _reader(address: str) -> str | None:

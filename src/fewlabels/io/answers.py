@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
@@ -17,6 +16,7 @@ from fewlabels.io.columns import as_text
 from fewlabels.io.finder import MOST_SCORE_COLUMNS
 from fewlabels.io.never_right import check_classes, never_right
 from fewlabels.io.scores import vector_width
+from fewlabels.io.spellings import alike, readings
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 
     from fewlabels.io.finder import Roles
     from fewlabels.io.source import Source
-
-
-# Marks at the ends of an answer or beside a space. Within a word they belong to it, as the points of 1.0 and .5 do; and
-# < and > are marks only around a whole answer, since <50 is not >50.
-_MARK = r"""[;:!?"'`´*()\[\]{}]|[.,](?!\d)"""
-_MARKS = re.compile(rf"(?<!\w)(?:{_MARK})+|(?:{_MARK}|[.,])+(?!\w)")
-_BRACKETS = re.compile(r"<([^<>]*)>")
-_JOINTS = re.compile(r"_|(?<=[^\W_])-(?=[^\W_])")
 
 
 def classes_and_predicted(
@@ -50,8 +42,8 @@ def classes_and_predicted(
 
     A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
     may name others. With `unlisted` an answer that is not in the list of classes counts as none, and so does one that
-    is `never` right. With `any_spelling` an answer is the class in the list from which only case, spaces and marks
-    differ.
+    is `never` right. With `any_spelling` an answer is the class in the list from which it differs only in case, spaces
+    and marks.
     """
     known = roles.classes
     if roles.vector and known is None:
@@ -93,13 +85,31 @@ def classes_and_predicted(
     left = {one: k for k, one in enumerate(known)}
     places = _class_places(distinct, every)
     if any_spelling:
-        places = {value: every.index(one) for value, one in spelt_otherwise(distinct, every).items()} | places
+        places = _meant(source.at(column=name), distinct, every) | places
     place = {value: left.get(every[k], -1) for value, k in places.items()}
     code = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     if (strange := [value for value in distinct if place.get(value) is None]) and not unlisted:
         row = int(np.flatnonzero(code == distinct.index(strange[0]))[0]) + 1
         raise _unknown_class(source.at(row, name), strange[0], known)
     return known, np.array([*(place.get(value, -1) for value in distinct), -1], dtype=np.int32)[code]
+
+
+def _meant(at: Place, distinct: Sequence[str], classes: tuple[str, ...]) -> dict[str, int]:
+    """The position of the class that each answer means, in whatever spelling. What could mean two is refused."""
+    found = readings(distinct, classes)
+    for answer, meant in found.items():
+        if len(meant) > 1:
+            raise InputError(
+                f"{answer!r} may be {meant[0]!r} or {meant[1]!r}: these classes differ only in case, spaces or marks. "
+                "Correct the answer; or keep one of the two in ",
+                Argument("classes"),
+                "; or leave out ",
+                Argument("any_spelling", value=True),
+                ".",
+                at=at,
+            )
+    position = {name: k for k, name in enumerate(classes)}
+    return {answer: position[meant] for answer, (meant,) in found.items()}
 
 
 def _answers(
@@ -164,47 +174,6 @@ def in_order(classes: Iterable[str]) -> tuple[str, ...]:
     """
     names = list(classes)
     return tuple(sorted(names, key=int if all(map(is_whole, names)) else str))
-
-
-def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | None:
-    """The first two classes that differ only in case or spaces; None if there are no such two.
-
-    Without `marks`, points, quotes and the like do not count as a difference either, since language models add them.
-
-    >>> alike(["no", "Yes", "yes"]), alike(["no", "No."]), alike(["no", "No."], marks=False)
-    (('Yes', 'yes'), None, ('no', 'No.'))
-    """
-    seen: dict[str, str] = {}
-    for name in classes:
-        other = seen.setdefault(_plain(name) if marks else _loose(name), name)
-        if other != name:
-            return other, name
-    return None
-
-
-def spelt_otherwise(answers: Iterable[str], classes: Sequence[str]) -> dict[str, str]:
-    """The answers that differ from one class alone, and only in case, spaces and marks.
-
-    >>> spelt_otherwise(["no", "Yes.", "**NO**", "maybe"], ["yes", "no"])
-    {'Yes.': 'yes', '**NO**': 'no'}
-    >>> spelt_otherwise(["1.0", ".5", "1.", "not_spam"], ["10", "5", "1", "not spam"])
-    {'1.': '1', 'not_spam': 'not spam'}
-    """
-    by_form: dict[str, list[str]] = {}
-    for name in classes:
-        by_form.setdefault(_loose(name), []).append(name)
-    meant = {answer: by_form.get(_loose(answer), []) for answer in answers if answer not in classes}
-    return {answer: found[0] for answer, found in meant.items() if len(found) == 1}
-
-
-def _loose(name: str) -> str:
-    words = _JOINTS.sub(" ", _BRACKETS.sub(r"\1", name)).strip()
-    return _plain(_MARKS.sub("", words) or name)
-
-
-def _plain(name: str) -> str:
-    """Take case and needless spaces away, and make letters with accents one character each."""
-    return normalize("NFC", " ".join(name.split()).casefold())
 
 
 def _gaps(text: pa.Array[Any]) -> list[int]:
@@ -288,7 +257,7 @@ def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputErro
         Argument("unlisted", "wrong"),
         *(
             ("; or read answers whatever their case and marks, with ", Argument("any_spelling", value=True))
-            if spelt_otherwise([value], classes)
+            if len(readings([value], classes).get(value, [])) == 1
             else ()
         ),
         ".",

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError, quoted
-from fewlabels.io.labels import as_classes, as_typed
+from fewlabels.io.labels import as_classes
 from fewlabels.io.opening import open_source
+from fewlabels.io.spellings import as_typed
 
 if TYPE_CHECKING:
     import os

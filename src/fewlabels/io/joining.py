@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
-from fewlabels.io.answers import alike, in_order, one_form
+from fewlabels.io.answers import in_order, one_form
+from fewlabels.io.spellings import alike
 from fewlabels.pool import NO_ANSWER, Pool, Predictions
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from unicodedata import normalize
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Piece, Place, sentence
 from fewlabels.io.pictures import FORMS
+from fewlabels.io.spellings import as_typed
 from fewlabels.io.writing import without_apostrophe
 from fewlabels.wording import some_of
 
@@ -160,17 +161,6 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
             raise InputError(f"the id is missing, but there is a label, {name!r}. Fill it in.", at=source.at(row, id))
         rows.append(LabelRow(str(item or ""), str(name or ""), source, row))
     return rows
-
-
-def as_typed(name: str) -> str:
-    """Reduce a class name to what somebody in a hurry types, without case, and with spaces for _ and -.
-
-    Letters with accents are one character or two, by the program that wrote them: both are the same.
-
-    >>> as_typed(" Wild  DOG"), as_typed("wild_dog"), as_typed("Cafe\N{COMBINING ACUTE ACCENT}")
-    ('wild dog', 'wild dog', 'café')
-    """
-    return normalize("NFC", " ".join(re.sub("[_-]", " ", normalize("NFC", name)).split()).casefold())
 
 
 def as_classes(classes: Sequence[str]) -> dict[str, str]:

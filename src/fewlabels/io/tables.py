@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fewlabels.engines.columns import Columns
+from fewlabels.engines.files import stamp_of
 from fewlabels.errors import Argument, InputError, PoolChangedError
 from fewlabels.evidence import MOST_WORDS
 from fewlabels.hashing import column_bytes, framed
@@ -32,6 +33,11 @@ _MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
 _UNITS = 1_000_000  # more of them would make every command slow
 _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
+STILL = (
+    "The labels so far are about the table as it was, and what they show can still be read. To ask for more items, "
+    "bring the old table back, or begin a new assessment."
+)
+"""What can be done when a table has changed."""
 
 
 def read_table(
@@ -157,7 +163,7 @@ def _of_summary(
         reach=np.zeros(len(size), dtype=np.uint64),
         seed=seed,
         fingerprint=fingerprint_of(summary),
-        table={"table": _described(table), "columns": _written(columns)},
+        table=_found_again(table, columns),
         link=table,
     )
     return Pool(
@@ -180,6 +186,24 @@ def columns_of(pool: Pool) -> Columns:
     return Columns(**written | {"keep": tuple(written["keep"]), "steps": steps})
 
 
+def _found_again(table: RemoteTable, columns: Columns) -> dict[str, Any]:
+    """How to open a table again, which of its columns hold what, and the stamp of its files, if it has any."""
+    described = _described(table)
+    stamp = _stamp(described)
+    return {"table": described, "columns": _written(columns)} | ({"stamp": stamp} if stamp else {})
+
+
+def stamp_now(pool: Pool) -> str | None:
+    """The stamp that the files of a pool's table have now; None if it has no files, or if they cannot be found."""
+    assert pool.reserve is not None
+    return _stamp(pool.reserve.table["table"]) if "stamp" in pool.reserve.table else None
+
+
+def _stamp(described: str) -> str | None:
+    address = json.loads(described).get("address")
+    return None if address is None else stamp_of(address)
+
+
 def _described(table: RemoteTable) -> str:
     """How to open a table again, from whatever folder."""
     about = json.loads(table.describe())
@@ -200,10 +224,27 @@ def check_same(pool: Pool, table: RemoteTable, summary: pa.Table) -> None:
         return
     classes = dict.fromkeys([*pool.classes, *summary["predicted"].unique().to_pylist()])
     now = _of_summary(summary, columns_of(pool), table, classes, pool.content, pool.reserve.seed)
-    raise PoolChangedError(
-        f"{table.name} has changed since it was read: {pool.differences(now)}. The labels so far are about the table "
-        "as it was, and what they show can still be read. To ask for more items, bring the old table back, or begin a "
-        "new assessment."
+    raise PoolChangedError(f"{table.name} has changed since it was read: {pool.differences(now)}. {STILL}")
+
+
+def check_items(pool: Pool, table: RemoteTable, ids: Sequence[str]) -> None:
+    """PoolChangedError if an item that is named has another prediction, confidence or group than before, or is gone."""
+    reserve = pool.reserve
+    assert reserve is not None
+    now = table.lookup(columns_of(pool), ids)
+    found = [str(item) for item in now["id"].to_pylist()]
+    named = pool.positions(found) - pool.units
+    same = _units_of(pool, now) == reserve.unit[named]
+    if reserve.said is not None:
+        same &= now["confidence"].to_numpy().astype(float) == reserve.said[named]
+    if wrong := [*(item for item, one in zip(found, same.tolist(), strict=True) if not one), *(set(ids) - set(found))]:
+        raise _has_changed(pool, wrong[0])
+
+
+def _has_changed(pool: Pool, item: str) -> PoolChangedError:
+    return PoolChangedError(
+        f"{pool.source} has changed since it was read: item {item!r} is gone, or has another prediction, confidence or "
+        f"group than before. {STILL}"
     )
 
 
@@ -308,10 +349,7 @@ def _units_of(pool: Pool, items: pa.Table) -> NDArray[np.int64]:
     place = np.minimum(np.searchsorted(of_unit[order], of_item), pool.units - 1)
     found = order[place]
     if (wrong := np.flatnonzero(of_unit[found] != of_item)).size:
-        raise PoolChangedError(
-            f"{pool.source} has changed since it was read: item {items['id'][int(wrong[0])].as_py()!r} has another "
-            "prediction, confidence or group than before. Begin a new assessment for the table as it is now."
-        )
+        raise _has_changed(pool, str(items["id"][int(wrong[0])].as_py()))
     return found
 
 

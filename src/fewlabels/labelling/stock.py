@@ -80,6 +80,8 @@ class Stock:
     def stocked(self, n: int, call: Callable[[], T]) -> T:
         """Do something that hands out up to n items; if the queue of a group runs low, name more items, and again."""
         pool = self._journal.subject.pool
+        if pool.reserve is not None:
+            self._supply.check(self._journal.subject.whole)
         if pool.reserve is not None and pool.content is not None:
             with self._journal.reading() as ledger:
                 soon = ledger.next_rows()[:n]

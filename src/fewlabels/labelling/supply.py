@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 _REMEMBERED = 2_000  # values that are kept in memory, one for each column of an item that was shown
+_EVERY = 1.0  # seconds between two looks at whether files were written again
 _AHEAD = 200  # items that are probably shown next, read in one go: a query takes as long for one as for many
 
 
@@ -32,6 +34,29 @@ class Supply:
         self._table: RemoteTable | None = None
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._checked: str | None = None
+        self._looked = -_EVERY
+
+    def check(self, pool: Pool) -> None:
+        """PoolChangedError if the files of the table were written again since it was read, and are not the same.
+
+        Where nothing was written, a look at their sizes and times is all that it costs, once a second.
+        """
+        if time.monotonic() < self._looked + _EVERY:
+            return
+        from fewlabels.io.tables import check_same, columns_of, stamp_now
+
+        stamp = stamp_now(pool)
+        if stamp is not None and not self._is_as_read(pool, stamp):
+            with self._reading(pool) as table:
+                check_same(pool, table, table.summary(columns_of(pool)))
+            self._checked = stamp
+        self._looked = time.monotonic()
+
+    def _is_as_read(self, pool: Pool, stamp: str | None) -> bool:
+        """Whether the stamp of files says that they are those that were read, or were compared since."""
+        assert pool.reserve is not None
+        return stamp is not None and stamp in (self._checked, pool.reserve.table.get("stamp"))
 
     def table(self, pool: Pool) -> RemoteTable:
         """The table, as it was passed to `read_pool`, or opened again as it was described then."""
@@ -85,14 +110,13 @@ class Supply:
 
     def _fetch(self, pool: Pool, table: RemoteTable, ids: Sequence[str], names: Sequence[str]) -> None:
         """Read columns of items into memory. An item that is gone is a PoolChangedError."""
-        from fewlabels.io.tables import columns_of
+        from fewlabels.io.tables import STILL, check_items, columns_of, stamp_now
 
+        if not self._is_as_read(pool, stamp_now(pool)):
+            check_items(pool, table, ids)
         known = {row["id"]: row for row in table.content(columns_of(pool), ids, names).to_pylist()}
         if gone := [item for item in ids if item not in known]:
-            raise PoolChangedError(
-                f"{pool.source} has changed since it was read: item {gone[0]!r} is gone. What the labels so far show "
-                "can still be read. To ask for more items, bring the old table back, or begin a new assessment."
-            )
+            raise PoolChangedError(f"{pool.source} has changed since it was read: item {gone[0]!r} is gone. {STILL}")
         for item in ids:
             for name in names:
                 self._seen[item, name] = known[item][name]

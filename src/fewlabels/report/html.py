@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -36,8 +37,9 @@ FOLD = 50
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
-def html(report: Report) -> str:
-    """Return the whole report. Its content policy allows only this script and these styles, and no loading."""
+@cache
+def _environment() -> Environment:
+    """The templates, compiled once."""
     environment = Environment(
         loader=PackageLoader("fewlabels.report"),
         autoescape=True,
@@ -50,6 +52,12 @@ def html(report: Report) -> str:
     environment.filters |= {"support": support, "chance": _chance}
     environment.filters["key"] = _key
     environment.globals["shares"] = Style(share=True)
+    return environment
+
+
+def html(report: Report) -> str:
+    """Return the whole report. Its content policy allows only this script and these styles, and no loading."""
+    environment = _environment()
     source = environment.loader
     assert source is not None
     script = f"{source.get_source(environment, 'report.js')[0].strip()}\n{plots.script().strip()}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fewlabels.errors import StoreError
+from fewlabels.errors import StoreError, WrongNameError
 from fewlabels.store import copying, verifying
 from fewlabels.store.chain import Mark, founded
 from fewlabels.store.database import Database
@@ -78,7 +78,7 @@ class Store(Reading):
         with self.database.writing() as connection:
             self.database.lock_all(connection)
             if connection.scalar(sa.select(assessments.c.name).where(assessments.c.name == name)) is not None:
-                raise StoreError(
+                raise WrongNameError(
                     f"{self.database.shown} already has an assessment {name!r}. Load it, or choose another name."
                 )
             keep_pool(connection, pool)

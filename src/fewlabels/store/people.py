@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import sqlalchemy as sa
 
 from fewlabels.checks import of_kind
-from fewlabels.errors import InputError, StoreError
+from fewlabels.errors import InputError, WrongNameError
 from fewlabels.store.log import Store
 from fewlabels.store.schema import people
 
@@ -80,11 +80,13 @@ class People:
             columns = people.c.role, people.c.revoked_at
             known = connection.execute(sa.select(*columns).where(people.c.name == name)).one_or_none()
             if known is None and again:
-                raise StoreError(f"there is nobody called {name!r} to invite again. See the list of people.")
+                raise WrongNameError(f"there is nobody called {name!r} to invite again. See the list of people.")
             if known is None:
                 connection.execute(people.insert().values(name=name, role=role or "annotator", **row))
             elif known.revoked_at is None and not again:
-                raise StoreError(f"{name!r} was invited already. Choose another name, or revoke the old token first.")
+                raise WrongNameError(
+                    f"{name!r} has already been invited. Choose another name, or revoke the old token first."
+                )
             else:
                 role = role or (known.role if again else "annotator")
                 connection.execute(people.update().where(people.c.name == name).values(role=role, **row))
@@ -108,7 +110,7 @@ class People:
             valid = people.c.name == name, people.c.revoked_at.is_(None)
             done = connection.execute(people.update().where(*valid).values(revoked_at=datetime.now(UTC)))
             if not done.rowcount:
-                raise StoreError(f"there is nobody called {name!r} with a valid token. See the list of people.")
+                raise WrongNameError(f"there is nobody called {name!r} with a valid token. See the list of people.")
 
     def list(self) -> tuple[Person, ...]:
         """Everybody, including revoked people, in the order of invitation."""

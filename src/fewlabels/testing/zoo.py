@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +47,7 @@ class Known:
         return {item: truth[item] for item in ids}
 
 
+@cache
 def zoo(*, scores: bool = True, seed: int = 3) -> Known:
     """30 items of six classes in two places: "fox" is never predicted (an empty group), "eel" once (a group of one).
 
@@ -70,9 +72,11 @@ def zoo(*, scores: bool = True, seed: int = 3) -> Known:
         data["scores"] = rest
     else:
         data["predicted"] = [CLASSES[k] for k in predicted]
+    true.setflags(write=False)  # whoever calls this shares it with the others
     return Known(read_pool(data, classes=CLASSES, content="text"), true)
 
 
+@cache
 def zoo_of_models(seed: int = 3) -> Known:
     """The items of the zoo with the answers of three models, which are called ant, bee and cat; cat leaves some out.
 

@@ -161,7 +161,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
 
 def alike_line(pool: Pool) -> list[Understood]:
     """The line about two classes that may be one, if there are such two: language models add points and quotes."""
-    from fewlabels.io.answers import alike
+    from fewlabels.io.spellings import alike
 
     same = None if pool.score_sums is not None else alike(pool.choices, marks=False)
     words = "" if same is None else f"{same[0]!r} and {same[1]!r} may be one answer"

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from fewlabels.errors import FewlabelsError, LabelError, SpecError, StoreError
+from fewlabels.errors import FewlabelsError, LabelError, StoreError, WrongNameError
 from fewlabels.web.proxies import route_of
 from fewlabels.wording import harmless
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found", 405: "method-not-allowed"}
 _CODES |= {408: "too-slow", 409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
-# Problems with the database are for the person who runs the server: their messages name files and hosts.
-INSIDE = (StoreError, SpecError)
 CANNOT_USE = "the server cannot use its database at the moment. Try again; the server's log says more."
 """What people are told when the database cannot be used."""
 CANNOT_OPEN = "it cannot be opened at the moment; the server's log says why."
@@ -72,11 +70,17 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(FewlabelsError)
     async def ours(request: Request, error: FewlabelsError) -> Response:
-        if isinstance(error, INSIDE):
-            _note(request.scope, error)
-            return _shown(request, 503, CANNOT_USE, {"retry-after": "5"})
-        # The caller can correct these.
-        return _shown(request, 409 if isinstance(error, LabelError) else 400, str(error))
+        return _shown(request, 409 if isinstance(error, LabelError) else 400, str(error))  # the caller can correct it
+
+    @app.exception_handler(StoreError)
+    async def lost(request: Request, error: StoreError) -> Response:
+        """Problems with the database are for the person who runs the server: their messages name files and hosts."""
+        _note(request.scope, error)
+        return _shown(request, 503, CANNOT_USE, {"retry-after": "5"})
+
+    @app.exception_handler(WrongNameError)
+    async def taken_or_unknown(request: Request, error: WrongNameError) -> Response:
+        return _shown(request, 409, str(error))
 
     @app.exception_handler(ClientDisconnect)
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:

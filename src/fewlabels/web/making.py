@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from fewlabels.beginning import create
-from fewlabels.errors import FewlabelsError, StoreError
+from fewlabels.errors import FewlabelsError, StoreError, WrongNameError
 from fewlabels.io.cards import columns_of_card
 from fewlabels.web import forms
 from fewlabels.web.api import Here, Owner, owner_of
@@ -256,9 +256,9 @@ def _make(service: Service, draft: Draft) -> str:
             model=options.model,
             **forms.label_options(typed, pool),
         )
+    except WrongNameError as error:  # somebody else was quicker
+        raise WrongFieldError("name", f"there is already an assessment {name!r}. Choose another name.") from error
     except StoreError as error:
-        if name in service.names():  # somebody else was quicker
-            raise WrongFieldError("name", f"there is already an assessment {name!r}. Choose another name.") from error
         _log.error("%s", harmless(f"making {name!r}: {error}"))  # it names files and hosts
         raise WrongFieldError("name", CANNOT_USE) from error
     audit.close()

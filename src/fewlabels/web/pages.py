@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -44,8 +45,9 @@ _MOST_ANSWERS = 50
 router = APIRouter()
 
 
+@cache
 def environment() -> Environment:
-    """Return the templates, which escape everything that is put into them."""
+    """Return the templates, compiled once for all apps of a process, which escape everything that is put into them."""
     pages = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined
     )

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
-from fewlabels.errors import InputError, LabelError
+from fewlabels.errors import InputError, LabelError, WrongNameError
 from fewlabels.io.guides import descriptions_in
 from fewlabels.store.people import Person
 from fewlabels.web import messages as m
@@ -162,11 +162,11 @@ def _write(name: str, request: Request, service: Service, owner: Person, form: d
 def invite(request: Request, service: Here, owner: Owner, visit: Visiting, name: Short, role: Short) -> Response:
     """Invite somebody, and show their link."""
     name = name.strip()
-    if name in {person.name for person in service.people.list() if person.revoked_at is None}:
-        problem = f"{name} has already been invited. Choose another name, or make a new link for them."
-        return pages.people_page(request, service, owner, problem=problem, status=409)
     try:
         token = service.people.invite(name, "owner" if role == "owner" else "annotator")
+    except WrongNameError:
+        problem = f"{name} has already been invited. Choose another name, or make a new link for them."
+        return pages.people_page(request, service, owner, problem=problem, status=409)
     except InputError as error:
         return pages.people_page(request, service, owner, problem=str(error), status=400)
     service.known.forget()

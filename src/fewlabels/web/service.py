@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from fewlabels.assessment import Assessment
 from fewlabels.beginning import load
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, SpecError, StoreError
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
 from fewlabels.pool import NO_ANSWER
@@ -21,7 +21,7 @@ from fewlabels.store.sessions import Sessions
 from fewlabels.web import messages as m
 from fewlabels.web.content import parts_of, unseen_pictures
 from fewlabels.web.drafts import Drafts
-from fewlabels.web.errors import CANNOT_OPEN, INSIDE, UnknownAssessmentError
+from fewlabels.web.errors import CANNOT_OPEN, UnknownAssessmentError
 from fewlabels.web.guard import Remembered, seal
 from fewlabels.web.live import Streams
 from fewlabels.web.work import Pace
@@ -83,11 +83,14 @@ class Service:
         """Return an assessment by name, loaded when it is first needed."""
         if name in self._open:
             return self._open[name]
-        if name not in self.store.names():
+        if name not in self.store.names():  # before there is a lock: anybody may ask for any name
             raise UnknownAssessmentError(f"there is no assessment {name!r} here.")
         with self._one_at_a_time(name, "load"):
             if name not in self._open:
-                self._open[name] = load(self.store, name)
+                try:
+                    self._open[name] = load(self.store, name)
+                except SpecError as error:  # a part that this server does not know: no visitor can correct it
+                    raise StoreError(f"{name!r} cannot be loaded: {error}") from error
             return self._open[name]
 
     def _one_at_a_time(self, name: str, what: str) -> threading.Lock:
@@ -171,7 +174,7 @@ class Service:
     def _summary_or_problem(self, name: str) -> m.Summary:
         try:
             return self.summary(name)
-        except INSIDE as error:
+        except StoreError as error:
             _log.error("%s", harmless(f"{name!r}: {error}"))
             return m.Summary(name=name, problem=CANNOT_OPEN)
 
