@@ -153,7 +153,7 @@ def leave_pandas_out() -> None:
 
 class _NoPandas:
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
+    def find_spec(name: str, *_: object) -> None:
         if name == "pandas":
             raise ModuleNotFoundError("pandas is left out", name=name)
 

@@ -320,7 +320,7 @@ class Strata:
 
 
 def _dot(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over outcomes of products, which NumPy is slow to add up where there are two; (..., outcomes) to (...)."""
+    """The sum of products over outcomes, where NumPy is slow to add up two of them; (..., outcomes) to (...)."""
     if one.shape[-1] == 2:
         return one[..., 0] * other[..., 0] + one[..., 1] * other[..., 1]
     total: NDArray[np.float64] = np.einsum("...o,...o->...", one, other)
