@@ -67,6 +67,11 @@ class Belief:
         return self.alpha.sum(axis=-1)
 
     @property
+    def each(self) -> NDArray[np.float64]:
+        """α again; where an outcome stands for several, of one of these (`alike.py`), shape (cells, outcomes)."""
+        return self.alpha
+
+    @property
     def numbers(self) -> int:
         """The number of values in one draw."""
         return self.alpha.size
@@ -228,9 +233,9 @@ class Belief:
         Σ_j Var_j = (s² − q)/(s²(s+1)) with q = Σ α², and ((s+1)² − q − 1 − 2 θ~·α)/((s+1)²(s+2)) after one label.
         """
         theta = self.upcoming(theta)
-        s, q = self.strength, (self.alpha**2).sum(axis=-1)
+        s, q = self.strength, _dot(self.alpha, self.each)
         now = 1 - q / s**2
-        after = 1 - (q + 1 + 2 * (theta * self.alpha).sum(axis=-1)) / (s + 1) ** 2
+        after = 1 - (q + 1 + 2 * _dot(theta, self.each)) / (s + 1) ** 2
         return self._change(now, after)
 
     def _change(self, now: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
