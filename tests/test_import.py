@@ -88,6 +88,13 @@ COMPUTING = ("scipy.special", "pyarrow.compute", "fewlabels.io.predictions")
 HELP = ("numpy", "pyarrow", "sqlalchemy", "scipy", "fewlabels.assessment", "fewlabels.store")
 
 
+# What reading a file needs: Arrow must not think of pandas, and a plan needs no database.
+READING = (
+    *("pandas", "polars", "numba", "matplotlib", "sklearn", "scipy.stats", "fastapi", "jinja2", "rich", "psycopg"),
+    *("fewlabels.simulation", "fewlabels.plots", "fewlabels.report", "fewlabels.web"),
+)
+
+
 def loaded_by(*words: str) -> list[str]:
     """The modules that a command imports."""
     return (
@@ -115,12 +122,15 @@ def loaded_by(*words: str) -> list[str]:
         (["show", "audit.db", "--groups", "column:place"], NOT_IN_COMMANDS),
         (["answer", "audit.db"], (*NOT_IN_COMMANDS, "scipy.special", "pyarrow.compute")),
         (["verify", "audit.db"], (*NOT_IN_COMMANDS, *COMPUTING)),
+        (["new", "other.db", "pool.csv"], READING),
+        (["plan", "pool.csv", "--budgets", "2", "--runs", "1"], (*READING, "sqlalchemy", "fewlabels.assessment")),
     ],
     ids=" ".join,
 )
 def test_commands_load_only_what_they_need(words, not_needed, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("labels.csv").write_text("id,label\nb,dog\n", encoding="utf-8")
+    Path("pool.csv").write_text("id,predicted,confidence\na,dog,0.9\nb,cat,0.8\nc,cat,0.7\n", encoding="utf-8")
     columns = {"id": list("abcd"), "scores": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], "place": [1, 2, 1, None]}
     pool = fl.read_pool(columns, classes=["cat", "dog"], columns=["place"])
     audit = fl.create("audit.db", "audit", pool, seed=1)

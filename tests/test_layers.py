@@ -29,6 +29,7 @@ ORDER = (
     "changes",
     "partition",
     "belief",
+    "alike",
     "cells",
     "outcomes",
     "learned",

@@ -6,6 +6,7 @@ second, in every command. What is here takes the values as they lie in memory.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -134,6 +135,27 @@ def _cut(words: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uin
     # A shift by all 64 bits does nothing on some machines, so it is made in two.
     half = (_WORD - kept) * np.uint64(4)
     return words >> half >> half
+
+
+def leave_pandas_out() -> None:
+    """Let Arrow find that there is no pandas, where nobody has imported it: it looks once, and frames still work.
+
+    It is for programs of their own, such as a command: whoever hands Arrow a Series has imported pandas before.
+    """
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        pa.array([None])
+    finally:
+        sys.meta_path.remove(_NoPandas)
+
+
+class _NoPandas:
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is left out", name=name)
 
 
 def _whole(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Array[Any]:

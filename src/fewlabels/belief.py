@@ -67,6 +67,11 @@ class Belief:
         return self.alpha.sum(axis=-1)
 
     @property
+    def each(self) -> NDArray[np.float64]:
+        """α again; where an outcome stands for several, of one of these (`alike.py`), shape (cells, outcomes)."""
+        return self.alpha
+
+    @property
     def numbers(self) -> int:
         """The number of values in one draw."""
         return self.alpha.size
@@ -157,6 +162,10 @@ class Belief:
             unlabelled = rng.multinomial(self.left, theta)
         return (self.counts + unlabelled) / self.size[:, None]
 
+    def mixed(self, rng: np.random.Generator, n: int, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """n draws of Σ_c w_c θ_c, with weights of shape (cells,) that add up to 1; shape (n, outcomes)."""
+        return weight @ self.draws(rng, n)
+
     def averages(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the share of each outcome among all items, each by itself, shape (n, outcomes).
 
@@ -210,11 +219,10 @@ class Belief:
         Shape (..., cells).
         """
         s = self.strength
-        square = (self.alpha * gradient**2).sum(axis=-1)
-        linear = (self.alpha * gradient).sum(axis=-1)
+        gradient_2 = gradient**2
+        square, linear = _dot(self.alpha, gradient_2), _dot(self.alpha, gradient)
         theta = self.upcoming(theta)
-        q = (theta * gradient**2).sum(axis=-1)
-        ell = (theta * gradient).sum(axis=-1)
+        q, ell = _dot(theta, gradient_2), _dot(theta, gradient)
         now = square / s - (linear / s) ** 2
         after = (square + q) / (s + 1) - (linear**2 + 2 * linear * ell + q) / (s + 1) ** 2
         return self._change(now, after)
@@ -225,9 +233,9 @@ class Belief:
         Σ_j Var_j = (s² − q)/(s²(s+1)) with q = Σ α², and ((s+1)² − q − 1 − 2 θ~·α)/((s+1)²(s+2)) after one label.
         """
         theta = self.upcoming(theta)
-        s, q = self.strength, (self.alpha**2).sum(axis=-1)
+        s, q = self.strength, _dot(self.alpha, self.each)
         now = 1 - q / s**2
-        after = 1 - (q + 1 + 2 * (theta * self.alpha).sum(axis=-1)) / (s + 1) ** 2
+        after = 1 - (q + 1 + 2 * _dot(theta, self.each)) / (s + 1) ** 2
         return self._change(now, after)
 
     def _change(self, now: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -295,6 +303,8 @@ class Strata:
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n independent draws of θ, shape (n, cells, outcomes)."""
+        if len(self.size) == 1:
+            return self.fine.mixed(rng, n, self._weight)[:, None]
         return self._mixed(self.fine.draws(rng, n))
 
     @cached_property
@@ -312,6 +322,14 @@ class Strata:
     def _mixed(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         weighted = theta * self._weight[:, None]
         return np.add.reduceat(weighted[..., self._order, :], self._starts, axis=-2)
+
+
+def _dot(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of products over outcomes, where NumPy is slow to add up two of them; (..., outcomes) to (...)."""
+    if one.shape[-1] == 2:
+        return one[..., 0] * other[..., 0] + one[..., 1] * other[..., 1]
+    total: NDArray[np.float64] = np.einsum("...o,...o->...", one, other)
+    return total
 
 
 def with_rest(shares: NDArray[np.float64], outcomes: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -373,4 +373,4 @@ def test_draws_of_some_cells_are_those_of_all():
     every = model.shares(np.random.default_rng(2), 50, model.strips.size)
     for some in (np.array([4, 1, 4]), np.arange(20) % 7):
         few = model.shares(np.random.default_rng(2), 50, model.strips.size, some)
-        assert few == pytest.approx(every[:, some], abs=1e-12)
+        assert few == pytest.approx(every[:, some], abs=2e-6)

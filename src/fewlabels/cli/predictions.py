@@ -91,11 +91,13 @@ def read_predictions(
     Several files are those of several models. `content` names the columns that annotators see: several become one
     text. An empty list means none.
     """
+    from fewlabels.arrow import leave_pandas_out
     from fewlabels.io.source import Source
     from fewlabels.understanding.models import model_names
     from fewlabels.understanding.options import split_names
     from fewlabels.understanding.predictions import understood_in, with_verdict
 
+    leave_pandas_out()  # it would take a third of a second
     if not isinstance(file, (str, Source)) and len(file) == 1:
         file = file[0]
     if options.sample:

@@ -162,7 +162,8 @@ def _understood(
     from fewlabels.wording import some_pieces
 
     assert pool.reserve is not None
-    named = f"{len(pool.reserve.unit):,} of them are named; the rest stay in the table"
+    count = len(pool.reserve.unit)
+    named = "all are named" if count == len(pool) else f"{count:,} of them are named; the rest stay in the table"
     classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines = [
         Understood("items", named, ""),

@@ -77,8 +77,9 @@ class DuckDBTable(RemoteTable):
         if self._own:
             self._connection.close()
 
-    def _matching(self, pattern: str) -> bool:
-        return bool(self._connection.sql(f"SELECT 1 FROM glob({literal(pattern)}) LIMIT 1").fetchall())
+    def _matching(self, pattern: str) -> list[str]:
+        found = self._connection.sql(f"SELECT file FROM glob({literal(pattern)}) ORDER BY file").fetchall()
+        return [file for (file,) in found]
 
     def _ask(self, step: str, text: str, bound: Sequence[str | int] = ()) -> pa.Table:
         text = with_bound(text, lambda place: f"${place + 1}")

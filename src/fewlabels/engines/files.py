@@ -13,7 +13,7 @@ from fewlabels.engines.texts import literal
 from fewlabels.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _READERS = {
     ".parquet": "read_parquet({}, union_by_name = true)",
@@ -26,6 +26,7 @@ _READERS = {
     ".ndjson": "read_json({}, format = 'newline_delimited', union_by_name = true)",
 }
 _PACKED = (".gz", ".zst")
+_ICEBERG = ".metadata.json"
 _REMOTE = re.compile(r"^(s3|s3a|s3n|gs|gcs|r2|az|azure|abfss|hf|http|https)://", re.IGNORECASE)
 
 
@@ -46,22 +47,26 @@ def is_remote(address: str) -> bool:
     return _REMOTE.match(address) is not None
 
 
-def find_files(address: str, matching: Callable[[str], bool]) -> Files:
+def find_files(address: str, matching: Callable[[str], list[str]]) -> Files:
     """How DuckDB reads a file, a pattern such as 'predictions/*.parquet', or a folder.
 
     A folder is a Delta or an Iceberg table if it has the metadata of one, and otherwise all files in it, of the first
-    format that occurs. `matching` says whether any file matches a pattern.
+    format that occurs. `matching` gives the files that match a pattern.
 
-    >>> find_files("a/*.parquet", lambda pattern: True).source
+    >>> find_files("a/*.parquet", lambda pattern: []).source
     "read_parquet('a/*.parquet', union_by_name = true)"
     """
+    if address.endswith(_ICEBERG):
+        return Files(f"iceberg_scan({literal(address)})")
     if reader := _reader(address):
         return Files(reader.format(literal(address)), untyped="all_varchar" in reader)
     folder = address.rstrip("/")
     if matching(f"{folder}/_delta_log/*"):
         return Files(f"delta_scan({literal(folder)})")
-    if matching(f"{folder}/metadata/*.metadata.json"):
-        return Files(f"iceberg_scan({literal(folder)}, allow_moved_paths = true)")
+    if versions := matching(f"{folder}/metadata/*{_ICEBERG}"):
+        if matching(f"{folder}/metadata/version-hint.text"):
+            return Files(f"iceberg_scan({literal(folder)}, allow_moved_paths = true)")
+        return Files(f"iceberg_scan({literal(_only_version(folder, versions))})")
     for ending, reader in _READERS.items():
         for pattern in (f"{folder}/**/*{ending}", *(f"{folder}/**/*{ending}{packed}" for packed in _PACKED)):
             if matching(pattern):
@@ -92,6 +97,23 @@ def stamp_of(address: str) -> str | None:
         return None
     lines = (f"{name} {stats[name].st_size} {stats[name].st_mtime_ns}" for name in sorted(stats))
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _only_version(folder: str, versions: Sequence[str]) -> str:
+    """The metadata of an Iceberg table that has one version: of several, only its catalog knows the present one.
+
+    >>> _only_version("t", ["t/metadata/v9.metadata.json", "t/metadata/v10.metadata.json"])
+    Traceback (most recent call last):
+    fewlabels.errors.InputError: t is an Iceberg table with 2 versions, and only its catalog knows which of them is the
+    present one. Name the metadata of that version instead of the folder. The newest is t/metadata/v10.metadata.json.
+    """
+    if len(versions) == 1:
+        return versions[0]
+    newest = max(versions, key=lambda file: [int(part) for part in re.findall(r"^v?(\d+)", file.rpartition("/")[2])])
+    raise InputError(
+        f"{folder} is an Iceberg table with {len(versions):,} versions, and only its catalog knows which of them is "
+        f"the present one. Name the metadata of that version instead of the folder. The newest is {newest}."
+    )
 
 
 def _reader(address: str) -> str | None:

@@ -14,7 +14,6 @@ from fewlabels.findings.reading import noun_of
 from fewlabels.gate.rules import certify_from
 from fewlabels.named import groups_from
 from fewlabels.partition import whole
-from fewlabels.planning import forecast
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks.backing import ENOUGH
@@ -202,6 +201,8 @@ def support(row: Any) -> str:
 
 def _ahead(audit: Assessment, task: Certify, groups: Partition) -> str:
     """The forecast in words; empty for groups in which the assessment does not ask."""
+    from fewlabels.planning import forecast  # it needs a database, and rules are read without one
+
     if groups.recipe != audit.groups.recipe:
         return ""
     goal = Stop(probability=task.sure, guarantee=task.guarantee)

@@ -42,7 +42,8 @@ def is_table(source: object, table: str | None = None) -> bool:
         text = str(source)
         pattern = any(mark in text for mark in _MARKS)
         try:
-            return "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
+            iceberg = text.endswith(".metadata.json")  # of a version of a table, which is no list of items
+            return iceberg or "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
         except OSError:  # a name that is too long: whoever opens it will say so
             return False
     package = type(source).__module__.partition(".")[0]

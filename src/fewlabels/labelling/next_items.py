@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.alike import alike
 from fewlabels.policies.anchors import is_anchor
 from fewlabels.policies.step import ask_step
 from fewlabels.tasks import Rewards
@@ -41,10 +42,13 @@ def choose(
     waiting = ledger.waiting + (0 if unseen is None else unseen)
     chosen: dict[int, int] = {}
     step = ledger.drawn.step
+    uses_belief, summed = spec.policy.uses_belief, not spec.task.metric.nameless
     while len(chosen) < n:
         step += 1
         rng = np.random.default_rng([spec.seed, step])
-        rewards = Rewards(spec.task, cells, belief.awaiting(waiting) if spec.policy.uses_belief else belief)
+        if uses_belief and waiting.any() and not summed:  # there may be a million of them
+            belief, summed = alike(belief), True
+        rewards = Rewards(spec.task, cells, belief.awaiting(waiting) if uses_belief else belief)
         anchor = is_anchor(spec.seed, step, spec.anchor)
         first = spec.asked_first(cells, ledger.counts.sum(axis=1) + waiting)
         items = ask_step(spec.policy, rewards, free, rng, n - len(chosen), best_first=False, anchor=anchor, first=first)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewlabels.belief import with_rest
 from fewlabels.learned.items.believed import TrustBelief
-from fewlabels.learned.items.strips import Sums
+from fewlabels.learned.items.sums import Sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

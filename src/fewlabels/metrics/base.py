@@ -51,6 +51,8 @@ class Metric(Part, ABC):
     """Whether the value of a group is the share of the first outcome in its only cell."""
     vector: ClassVar[bool] = False
     """Whether a group has one value for each outcome instead of one number."""
+    nameless: ClassVar[bool] = False
+    """Whether the worth of a label depends on how probable outcomes are and not on which they are (`alike.py`)."""
     in_unit_interval: ClassVar[bool] = True
     """Whether values lie between 0 and 1."""
     in_percent: ClassVar[bool] = True

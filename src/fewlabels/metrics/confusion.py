@@ -36,6 +36,7 @@ class Confusion(Metric):
     phrase: ClassVar[str] = "how often each class is the true one where the classifier says another"
     linear: ClassVar[bool] = True
     vector: ClassVar[bool] = True
+    nameless: ClassVar[bool] = True
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """One cell for each group, with the true classes as outcomes."""

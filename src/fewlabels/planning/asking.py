@@ -75,6 +75,11 @@ class Game:
         return self.spec.prior.on(_coarse(self.cells), self.spec.target)
 
     @cached_property
+    def untold(self) -> Belief:
+        """The belief without labels: the same in every world."""
+        return self.prior.belief(Outcomes.none(self.cells))
+
+    @cached_property
     def free(self) -> Queue:
         """The items that are neither known nor asked for; every world begins with a copy."""
         taken = (self.known.items, self.pending)
@@ -191,7 +196,8 @@ class _Run:
         self._asked = np.concatenate([self._asked, np.asarray(items, dtype=np.int64)])
 
     def belief(self) -> Belief:
-        return self._game.prior.belief(self._world.outcomes(self._game.cells, self._told))
+        told = self._told
+        return self._game.prior.belief(self._world.outcomes(self._game.cells, told)) if len(told) else self._game.untold
 
     def look(self, belief: Belief) -> Look:
         if not self._drawn:

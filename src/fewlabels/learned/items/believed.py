@@ -152,6 +152,13 @@ class ItemBelief(TrustBelief):
         rights = self.model.rights(rng, n, self.free)
         return (self.counts + np.stack([rights, self.left - rights], axis=-1)) / self.size[:, None]
 
+    def mixed(self, rng: np.random.Generator, n: int, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """n draws of Σ_c w_c θ_c, shape (n, outcomes); of a population without those of every cell."""
+        if self.target == "pool" or self.answered is not None:
+            return super().mixed(rng, n, weight)
+        right = self.model.mixed(rng, n, weight)
+        return np.stack([right, 1 - right], axis=-1)
+
 
 def strength(mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
     """The labels that a Beta with this mean and variance counts for: m(1−m)/variance − 1, within bounds."""

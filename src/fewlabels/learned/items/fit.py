@@ -8,7 +8,7 @@ import numpy as np
 
 from fewlabels.learned.items.evidence_terms import SCALE_PRIOR, SCALES
 from fewlabels.learned.items.model import Trust
-from fewlabels.learned.items.strips import Sums
+from fewlabels.learned.items.sums import Sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

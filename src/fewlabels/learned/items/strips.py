@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fewlabels.learned.items.evidence_terms import by_group, lifts, patterns
+from fewlabels.learned.items.sums import Sums
 from fewlabels.partition import numbered
 from fewlabels.special import expit, logit
 
@@ -66,27 +67,6 @@ _LEAST = 0.01
 
 # Newton's steps at most, and a step so short that the next would change nothing.
 _NEWTON, _NEAR = 100, 1e-12
-
-
-class Sums:
-    """Sums of values over those that have the same index, such as over the strips of each cell.
-
-    >>> Sums(np.array([0, 1, 0]))(np.array([1.0, 10.0, 100.0]))
-    array([101.,  10.])
-    """
-
-    def __init__(self, index: NDArray[np.integer[Any]]) -> None:
-        # Adding up neighbours is many times faster than adding at places, so what is out of order is sorted first.
-        self._order = None if (np.diff(index) >= 0).all() else np.argsort(index, kind="stable")
-        ordered = index if self._order is None else index[self._order]
-        self._starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-        self._single = self._order is None and len(self._starts) == len(index)
-
-    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Shape (..., values) to (..., indices). Every index has a value."""
-        if self._single:  # each value is its own sum
-            return values
-        return np.add.reduceat(values if self._order is None else values[..., self._order], self._starts, axis=-1)
 
 
 class Factors(NamedTuple):
