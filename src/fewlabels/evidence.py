@@ -93,6 +93,16 @@ def verdicts(column: pa.ChunkedArray[Any], choices: Sequence[str]) -> NDArray[np
     return np.array([*known, -1], dtype=np.int64)[code]
 
 
+def tells_nothing(column: pa.ChunkedArray[Any]) -> bool:
+    """Whether all items have the same value, or none: a column with which no model can tell items apart.
+
+    >>> import pyarrow as pa
+    >>> [tells_nothing(pa.chunked_array([column])) for column in (["a", "a"], ["a", "b"], ["a", None], [None, None])]
+    [True, False, False, True]
+    """
+    return len(column.unique()) <= 1
+
+
 def _numbers(
     name: str,
     column: pa.ChunkedArray[Any],

@@ -110,14 +110,17 @@ def test_which_verdict_passes_must_be_clear(runs):
 
 
 def test_evidence_and_refusals_from_a_messy_file(runs, tmp_path):
-    rows = ["id,reply,label,judge,stars"]
+    rows = ["id,reply,label,judge,stars,city"]
     for i in range(90):
         reply = ["yes", "no", "no", "yes", "I'm sorry, I can't.", ""][i % 6]
-        rows.append(f'm{i},"{reply}",yes,{"good" if i % 4 else ""},{i % 5 + 1}')
+        rows.append(f'm{i},"{reply}",yes,{"good" if i % 4 else ""},{i % 5 + 1},Rome')
     (tmp_path / "messy.csv").write_text("\n".join(rows), encoding="utf-8")
     told = ("--predicted", "reply", "--never-right", "i'm sorry*", "--never-right", "", "--evidence", "judge,stars")
     words = run("new", "audit.db", "messy.csv", *told).stderr
     assert "evidence    'judge', 'stars'" in words
+    assert "tells nothing" not in words
+    idle = run("new", "other.db", "messy.csv", *told[:-1], "judge,city", "--dry-run").stderr
+    assert "'city': the same for all items, so this tells nothing" in said(idle)
     assert "no answer   30 items, counted as wrong" in words
     pool = fl.load("audit.db", "messy").pool
     assert pool.choices == ("no", "yes")

@@ -180,7 +180,10 @@ def test_a_judge_of_labels_that_may_be_wrong():
         assert off < more, measure
         assert found[measure]["high"] > naive[measure]["high"], measure
     assert found["true pass rate"]["low"] <= real_ones["true pass rate"] <= found["true pass rate"]["high"]
-    assert found["agreement"]["k"] == naive["agreement"]["k"]  # the counts are of labels as they were given
+    # The counts are of what votes most probably mean, so they are as near to the truth as the number beside them.
+    labelled = np.array([int(item) for item in audit.labels()])
+    agree = int((good[labelled] == first[labelled]).sum())
+    assert abs(found["agreement"]["k"] - agree) < abs(naive["agreement"]["k"] - agree)
 
 
 def test_nobody_passes_an_answer_that_is_never_right():

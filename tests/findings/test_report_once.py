@@ -131,3 +131,18 @@ def test_one_label_that_nobody_asked_for_ends_the_plain_counting_in_the_report_t
     item = next(item for item in truth if item not in audit.labels())
     audit.tell({item: truth[item]}, adopt=True)
     assert not read(audit, draws=200, foresee=False).overall.enough
+
+
+def test_where_labels_may_be_wrong_the_sway_is_from_what_votes_mean() -> None:
+    """Two people say that every prediction is right, and the last one to answer is wrong about half of them."""
+    rows = {"predicted": ["yes", "no"] * 200, "place": [str(i // 10) for i in range(400)]}
+    items = fl.read_pool(rows)
+    asked: dict[str, Any] = {"prior": fl.Uniform(), "policy": fl.UniformGroups(), "noisy": True, "labels_right": 0.95}
+    audit = fl.create(None, "places", items, fl.by_column(items, "place"), **asked)
+    ids = audit.ask(80, annotator="ann").ids
+    right = {item: items.classes[k] for item, k in zip(ids, items.predicted[items.positions(ids)], strict=True)}
+    for who in ("ann", "bob"):
+        audit.tell(right, annotator=who)
+    wrong = {item: "no" if label == "yes" else "yes" for item, label in list(right.items())[::2]}
+    audit.tell(right | wrong, annotator="eve")
+    assert swayed(audit).tolist() == [True]  # by the last answers, half are right, as the prior has it

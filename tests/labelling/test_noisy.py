@@ -193,6 +193,17 @@ def test_two_spellings_of_a_name_are_noticed() -> None:
     assert "'Ann' and 'ann ' count as 2 people" in audit.annotators().sentences()[-1]
 
 
+def test_one_answer_to_everything_is_noticed() -> None:
+    """Where nothing can be compared, nothing else tells that somebody does not look."""
+    pool, _ = made(16, 200)
+    audit = fl.create(None, "same", pool, noisy=True)
+    audit.tell(dict.fromkeys(audit.ask(30, annotator="eve").ids, CLASSES[0]), annotator="eve")
+    found = audit.annotators()
+    assert found.same == ("eve",)
+    assert found.sentences()[-1].startswith("eve gave one class to every item")
+    assert found.floor == pytest.approx(np.mean(found.each))
+
+
 def test_right_labels_are_counted_by_the_majority() -> None:
     pool, _ = made(12, 60)
     audit = fl.create(None, "votes", pool, noisy=True)

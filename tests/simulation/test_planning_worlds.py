@@ -11,6 +11,7 @@ from scipy import stats
 import fewlabels as fl
 from fewlabels.learned.items import TrustBelief
 from fewlabels.outcomes import Outcomes
+from fewlabels.planning import watching
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import heard, worth_of_label, worth_on_average
 from fewlabels.planning.forecasting import game_of
@@ -227,7 +228,8 @@ def test_the_number_over_all_items_is_read_as_the_assessment_shows_it(grouped: G
     assert reading.honesty("overall", game.truth(world)) in (0, 1)
 
 
-def test_a_doubtful_average_begins_at_the_width_that_is_shown_and_ends_where_labels_are_worth_less() -> None:
+def test_a_doubtful_average_begins_at_the_width_that_is_shown_and_ends_where_labels_are_worth_less(monkeypatch) -> None:
+    monkeypatch.setattr(watching, "_SHOWN", 0.0)
     pool = pool_of(2, 2_000)
     audit = fl.create(None, "doubt", pool, policy=fl.UniformItems(), stop=Stop(overall=0.01))
     audit.tell({i: pool.classes[int(i) % 2] if int(i) % 5 else "other" for i in audit.ask(100).ids})

@@ -26,7 +26,7 @@ from fewlabels.table import Table
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -150,11 +150,11 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
     judged = items_of(part.group.astype(np.int64) * 3 + judge.verdict + 1, 3 * len(part), part.count)
     names = tuple(f"{part.names[code // 3]} {code % 3 - 1}" for code in used.tolist())
     pieces = Partition(names, piece.astype(np.int32), {"by": "judge", "column": judge.name}, count=part.count)
-    yes, labelled = _labels(audit)
     mirror, metric = _mirrored(audit, asked)
     cells = metric.cells(mirror, pieces)
     prior = Learned().across(cells, audit.spec.target, audit.groups)
     items, each = audit.possible_labels()
+    yes, labelled = _labels(audit, items, each)
     beliefs = prior.beliefs(
         [metric.outcomes(mirror, cells, items, (~_passed_by(audit, items, true)).astype(np.int32)) for true in each]
     )
@@ -183,11 +183,15 @@ def _never_right(audit: Assessment) -> NDArray[np.bool_]:
     return found
 
 
-def _labels(audit: Assessment) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Whether people pass each item, by its label as it was given, shape (items,); and the items that have one."""
-    items, true = audit.labelled_items()
+def _labels(
+    audit: Assessment, items: NDArray[np.int64], each: Sequence[NDArray[np.int32]]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Whether people pass each item, shape (items,), and the items that have a label.
+
+    Where labels may be wrong, it is what is more probable than not, given all votes.
+    """
     yes = np.zeros(audit.pool.rows, dtype=bool)
-    yes[items] = _passed_by(audit, items, true)
+    yes[items] = np.mean([_passed_by(audit, items, true) for true in each], axis=0) > 0.5
     return yes, items
 
 

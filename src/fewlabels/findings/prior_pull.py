@@ -51,8 +51,9 @@ def swayed(audit: Assessment, bins: Partition | None = None) -> NDArray[np.bool_
     code = bins.group.astype(np.int64) * len(audit.groups) + audit.groups.group
     used, piece = np.unique(code, return_inverse=True)
     where = used // len(audit.groups)
-    items, true = audit.labelled_items()
-    is_right = pool.predicted[items] == true
+    # Where labels may be wrong, a label counts by how probably it shows a right prediction.
+    items, each = audit.possible_labels()
+    is_right = np.mean([pool.predicted[items] == true for true in each], axis=0)
     size, n = items_of(piece, len(used), pool.count).astype(float), np.bincount(piece[items], minlength=len(used))
     right = np.bincount(piece[items], is_right, minlength=len(used)).astype(np.float64)
     believed = np.full(len(used), 0.5)

@@ -148,7 +148,11 @@ def _confidence(
                 f". {NO_ANSWER}.",
                 at=at,
             )
-        fix: tuple[Piece, ...] = (f"{value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column.",)
+        fix: tuple[Piece, ...] = (
+            f"{value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column, or read without it, with ",
+            Argument("confidence", "none"),
+            ".",
+        )
         if name in source.percent:
             fix = (f"{100 * value:.6g}%, and it is a probability from 0% to 100%. Correct it.",)
         elif unit == 1 < value <= 100:

@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.cells import cell_means
 from fewlabels.errors import InputError
 from fewlabels.learned.classes import ClassBelief
-from fewlabels.learned.items import Factors, ItemBelief, LearnedBelief, learn, learn_several, strips
+from fewlabels.learned.items import Factors, ItemBelief, LearnedBelief, learn, learn_once, strips
 from fewlabels.learned.mistakes import expected
 from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.partition import by_columns_alone, items_of, numbered
@@ -93,7 +93,7 @@ def _fitted(
     by_strip = [_in_strips(strips, outcomes, telling) for outcomes in each]
     told = by_strip[0].told
     if len(each) > 1 and all(np.array_equal(one.told, told) for one in by_strip):
-        models = learn_several(strips, np.array([one.right for one in by_strip]), told)
+        models = learn_once(strips, np.array([one.right for one in by_strip]), told)
     else:
         models = [learn(strips, one.right, one.told) for one in by_strip]
     share = None

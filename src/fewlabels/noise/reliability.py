@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from fewlabels.noise.ballots import Ballots
     from fewlabels.noise.chain import Imputed
 
+# Somebody who gives one class to so many items, of which so large a share has another prediction, may not have looked.
+_ENOUGH, _OTHERS = 10, 0.25
+
 
 @dataclass(frozen=True)
 class Reliability:
@@ -45,6 +48,10 @@ class Reliability:
         Names that differ in spaces and letter case only: probably one person, who seems to be several.
     contradicted
         Gold items that at least two people labelled, none of them with the class that was given.
+    same
+        People who gave one class to all their items although the predictions of many of these are other classes.
+    each
+        The share of votes that are wrong, each time that the true classes were drawn; `floor` is their mean.
     """
 
     people: Table
@@ -57,6 +64,8 @@ class Reliability:
     level: float
     alike: tuple[tuple[str, ...], ...] = ()
     contradicted: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    each: tuple[float, ...] = ()
 
     @property
     def by_name(self) -> dict[str, str]:
@@ -74,11 +83,16 @@ class Reliability:
         return [self.words, *right, *self._doubts()]
 
     def _doubts(self) -> list[str]:
-        """What the owner should look at: names that are nearly the same, and gold items that nobody agrees with."""
+        """What the owner should look at: one name in two spellings, one answer to everything, gold that looks wrong."""
         doubts = [
             f"{listed(list(map(repr, names)))} count as {len(names)} people. If they are one, their second votes prove "
             "nothing: write a name the same way each time."
             for names in self.alike
+        ]
+        doubts += [
+            f"{name} gave one class to every item, and many of these have another prediction. If {name} did not look, "
+            "take the answers back."
+            for name in self.same
         ]
         if self.contradicted:
             found = counted(len(self.contradicted), "gold item")
@@ -149,6 +163,8 @@ def reliability(
         level,
         _alike(ballots.people),
         _contradicted(ballots, gold or {}),
+        _same(ballots, predicted),
+        tuple(floor.tolist()),
     )
 
 
@@ -169,6 +185,22 @@ def _contradicted(ballots: Ballots, gold: Mapping[int, str]) -> tuple[str, ...]:
     agree = np.bincount(ballots.row, ballots.label == ballots.known[ballots.row], minlength=len(ballots.items))
     none = (ballots.known >= 0) & (ballots.votes > 1) & (agree == 0)
     return tuple(gold[item] for item in ballots.items[none].tolist() if item in gold)
+
+
+def _same(ballots: Ballots, predicted: NDArray[np.int64]) -> tuple[str, ...]:
+    """People who always gave the same class, about enough items with another prediction to make that odd.
+
+    >>> votes = Ballots.of({item: {"ann": item % 2, "eve": 0} for item in range(12)}, classes=2)
+    >>> _same(votes, np.arange(12) % 2)
+    ('eve',)
+    """
+    found = []
+    for place, name in enumerate(ballots.people):
+        own = ballots.person == place
+        given, said = ballots.label[own], predicted[ballots.items[ballots.row[own]]]
+        if len(given) >= _ENOUGH and (given == given[0]).all() and (said != given).mean() >= _OTHERS:
+            found.append(name)
+    return tuple(found)
 
 
 def _source(checked: int, stated: float | None) -> str:

@@ -76,14 +76,14 @@ class Doubtful:
     possible
         The labels so far, as often as their true classes were drawn.
     wrong
-        How often labels are wrong.
+        How often labels are wrong, each time that they were drawn, shape (times,).
     classes
         The number of classes that a label can be.
     """
 
     game: Game
     possible: list[Outcomes]
-    wrong: float
+    wrong: NDArray[np.float64]
     classes: int
 
     @classmethod
@@ -92,19 +92,25 @@ class Doubtful:
         items, each = audit.possible_labels()
         metric = game.spec.task.metric
         possible = [metric.outcomes(audit.pool, game.cells, items, true) for true in each]
-        return cls(replace(game, known=possible[0]), possible, audit.annotators().floor, len(audit.pool.choices))
+        wrong = np.array(audit.annotators().each)
+        return cls(replace(game, known=possible[0]), possible, wrong, len(audit.pool.choices))
 
     @cached_property
     def belief(self) -> NoisyBelief:
         """The belief now, from half the draws."""
         return NoisyBelief.of(self.game.prior.beliefs(self.possible[::2]))
 
-    def doubted(self, world: World, stop: Stop, rng: np.random.Generator) -> tuple[World, float]:
-        """The world with its labels in doubt, and the part that a label played there is worth of one that is right."""
-        if stop.rules.keys() & {"width", "probability"}:
-            return heard(world, self.wrong, self.classes, rng), 1.0
-        return world, worth_on_average(world, self.wrong, self.classes)
+    def time(self, rng: np.random.Generator) -> int:
+        """One of the times that true classes were drawn, for one world: its labels, and how often they are wrong.
 
-    def known(self, rng: np.random.Generator) -> Outcomes:
-        """Labels that may all be true, for one world."""
-        return self.possible[int(rng.integers(len(self.possible)))]
+        Few labels leave it open how often people are wrong, and the two go together: the more of the contradicting
+        votes are mistakes of people, the fewer are the classifier's.
+        """
+        return int(rng.integers(len(self.possible)))
+
+    def doubted(self, world: World, stop: Stop, time: int, rng: np.random.Generator) -> tuple[World, float]:
+        """The world with its labels in doubt, and the part that a label played there is worth of one that is right."""
+        wrong = float(self.wrong[time])
+        if stop.rules.keys() & {"width", "probability"}:
+            return heard(world, wrong, self.classes, rng), 1.0
+        return world, worth_on_average(world, wrong, self.classes)

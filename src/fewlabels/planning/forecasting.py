@@ -154,8 +154,9 @@ def forecast(
         if doubtful is None:
             world, worth = draw_world(belief, game.cells, game.known, rng), None
         else:
-            known = doubtful.known(rng)
-            world, worth = doubtful.doubted(draw_world(prior.belief(known), game.cells, known, rng), goal, rng)
+            time = doubtful.time(rng)
+            known = doubtful.possible[time]
+            world, worth = doubtful.doubted(draw_world(prior.belief(known), game.cells, known, rng), goal, time, rng)
         needed.append(_needed(game, world, watch, labels + ahead, rng, worth) - labels)
         if progress is not None:
             progress(run + 1, runs)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # 200 draws a width has a standard error of 5%, and it takes a tenth more or fewer labels to reach.
 _QUICK, _SHARP, _NUMBERS, _FEWEST = 60, 1_000, 2**20, 200
 _LEAST = 1e-9
+# The standard error of a width that is shown where labels may be wrong, as a part of it: from 32 draws of true classes.
+_SHOWN = 0.05
 # The target widths if no rule is set, in parts of the range of the metric.
 _WIDTHS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
@@ -95,12 +97,14 @@ class Watch:
 
         With n₀ labels now, the interval of the average is f₀ times as wide as the game has it: what was known before
         counts as much as these labels, and is not in doubt. With more and more labels it will be 1/√k times as wide.
-        With n of them it is taken to be f₀^(n₀/n) · (1/√k)^(1 − n₀/n) times as wide.
+        With n of them it is taken to be f₀^(n₀/n) · (1/√k)^(1 − n₀/n) times as wide. The width that is shown comes from
+        some draws of the true classes and would be a little other with others, so f₀ is too.
         """
         if "overall" in self._rules:
             played = self._game.snapshot(look, rng, sharp(look.belief)).overall
             last = worth**-0.5
-            self._wider = self._last["overall"] / played if played > 0 else last, last
+            shown = self._last["overall"] * float(np.exp(_SHOWN * rng.standard_normal()))
+            self._wider = shown / played if played > 0 else last, last
 
     def _is_backed(self, name: str, snapshot: Snapshot, labels: int) -> bool:
         """Whether labels back what the rule rests on; what is promised for every look rests on nothing else."""

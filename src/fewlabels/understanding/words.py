@@ -114,7 +114,8 @@ def left_over(unused: Sequence[str]) -> list[Understood]:
 
 
 def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[Understood]:
-    from fewlabels.wording import some_pieces
+    from fewlabels.evidence import tells_nothing
+    from fewlabels.wording import listed, some_pieces
 
     unit = "logits" if guessed.logits or options.logits else "percentages" if guessed.normalize else "probabilities"
     lines = [
@@ -145,6 +146,9 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         lines.append(Understood("confidence", given, "--confidence"))
     if pool.evidence:
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence))))
+        if idle := [name for name in pool.evidence if tells_nothing(pool.column(name))]:
+            words = f"{listed(list(map(repr, idle)))}: the same for all items, so this tells nothing"
+            lines.append(Understood("", words, "--evidence NAMES"))
     classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [] if options.classes else alike_line(pool)

@@ -13,7 +13,8 @@ far.
 from __future__ import annotations
 
 from fewlabels.learned.items.believed import ItemBelief, LearnedBelief, Summary, TrustBelief, in_words
-from fewlabels.learned.items.fit import learn, learn_several
+from fewlabels.learned.items.fit import learn
+from fewlabels.learned.items.kept import learn_once
 from fewlabels.learned.items.model import Trust
 from fewlabels.learned.items.strips import Factors, Strips, strips
 
@@ -27,6 +28,6 @@ __all__ = [
     "TrustBelief",
     "in_words",
     "learn",
-    "learn_several",
+    "learn_once",
     "strips",
 ]

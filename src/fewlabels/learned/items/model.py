@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fewlabels.learned.items.counts import right_counts
 from fewlabels.learned.items.sums import RowSums
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ class Trust:
 
     def rights(self, rng: np.random.Generator, n: int, left: NDArray[np.int64]) -> NDArray[np.int64]:
         """n draws of how many of the unlabelled items, `left` of each strip, are right; shape (n, cells)."""
-        return self.strips.by_cell(rng.binomial(left, self.draws(rng, n)))
+        return right_counts(rng, self.draws(rng, n), left, self.strips.cell, self.strips.by_cell)
 
     @cached_property
     def _root(self) -> NDArray[np.float64]:

@@ -1,0 +1,60 @@
+"""Short cuts of the model of items find what the long way finds: fits that are kept, and sums of binomials."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fewlabels.learned.items import fit, kept
+from fewlabels.learned.items.counts import right_counts
+from tests.support.learned import sorted_items
+
+
+def test_labels_that_were_fitted_before_are_not_fitted_again(monkeypatch):
+    """The fit is kept for other cells of the same strips, and not for other labels."""
+    rng = np.random.default_rng(26)
+    strips = sorted_items(rng.beta(5, 2, 300), rng.integers(0, 6, 300))
+    count = len(strips.x)
+    labels, slow = np.full(count, 2.0), fit.learn_several
+    right = rng.integers(0, 3, (4, count)).astype(float)
+    fits = []
+
+    def fitted(*given):
+        fits.append(given)
+        return slow(*given)
+
+    monkeypatch.setattr(kept, "learn_several", fitted)
+    first = kept.learn_once(strips, right, labels)
+    together = replace(strips, cell=np.zeros(count, dtype=np.int64))
+    again = kept.learn_once(together, right, labels)
+    assert len(fits) == 1
+    for one, other, apart in zip(first, again, slow(together, right, labels), strict=True):
+        assert len(one.moments(strips.size)[0]) == 6
+        assert np.array_equal(other.moments(strips.size), apart.moments(strips.size))
+    kept.learn_once(strips, 2 - right, labels)
+    assert len(fits) == 2
+
+
+@pytest.mark.parametrize("chances", ["alike", "mixed", "few are open"])
+def test_a_sum_of_binomials_is_drawn_as_one(chances):
+    """Against the distribution counted out, item by item; the tolerance is that of the draws, and 0.004."""
+    rng = np.random.default_rng(27)
+    strips, draws = 10, 100_000
+    left, one = rng.integers(1, 30, strips), np.arange(strips) == 3
+    chance = {
+        "alike": rng.beta(40, 4, strips),
+        "mixed": rng.beta(0.4, 0.4, strips),
+        "few are open": np.where(one, 0.4, 0.999),
+    }[chances]
+    left = np.where(one, 1, left)
+    found = right_counts(
+        rng, np.tile(chance, (draws, 1)), left, np.zeros(strips, int), lambda values: values.sum(-1)[..., None]
+    )
+    exact = np.ones(1)
+    for p in np.repeat(chance, left):
+        exact = np.convolve(exact, [1 - p, p])
+    drawn = np.bincount(found[:, 0], minlength=len(exact)) / draws
+    assert np.abs(np.cumsum(drawn - exact)).max() < 0.004 + stats.kstwo.isf(1e-6, draws)
