@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.assessment import Assessment
 from fewlabels.checks import of_kind
-from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.errors import Argument, InputError, PoolChangedError, StoreError
 from fewlabels.io.labels import checked, labelled_rows
 from fewlabels.labelling.journal import Journal
 from fewlabels.labelling.subject import Subject
@@ -148,7 +148,9 @@ def create(
     if task.of_models and (own.answers == own.answers[:, :1]).all():
         raise InputError(
             "all models give the same answer to every item, so none is better than another. Compare other models, or "
-            "ask how good one of them is, with model=."
+            "ask how good one of them is, with ",
+            Argument("model"),
+            ".",
         )
     if policy is None and not task.of_models:
         spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))

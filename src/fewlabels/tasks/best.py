@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from fewlabels.tasks.snapshot import Snapshot
 
 
+# Models that differ on few items are told apart by asking about all of these, and by lot the last of them would come
+# late. So with more labels than this those that are worth most are preferred the more, up to this power.
+_SHARP, _SHARPEST = 10, 5.0
+
+
 @register
 @dataclass(frozen=True)
 class Best(ModelsTask):
@@ -33,6 +38,8 @@ class Best(ModelsTask):
     The answer is the model with the highest mean; its probability is that no other is better. Models whose difference
     to it has an interval that contains 0 are as good as it, for all that the labels show. A label of an item is worth
     Σ_r P(r is best) · (the expected fall in the variance of leader − r, as a share of it): nothing where models agree.
+    That is relative to the best label, and the more labels there are, the more the best are preferred: with k labels
+    it is raised to the power k/10, but at least 1 and at most 5.
 
     >>> import fewlabels as fl
     >>> fl.Best(fl.Accuracy())
@@ -48,13 +55,13 @@ class Best(ModelsTask):
 
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The worth of a label of each item, at the belief's mean: (..., rows, outcomes) to (..., items)."""
-        groups = len(rows_of(cells).filled)
         models = joint(belief)
-        worth = models.contest() if groups == 1 else np.zeros(len(cells.cell))
-        for g in range(groups if groups > 1 else 0):
-            # The best label of a group is worth the probability that its leader is not the best.
+        worth = np.zeros(len(cells.cell))
+        for g, labels in enumerate(models.contested_labels.tolist()):
             here = models.contest(g)
-            worth += here / max(float(here.max()), TIE) * (1 - models.chances(g).max() + 1 / len(models.look.right))
+            # The best label of a group is worth the probability that its leader is not the best.
+            unsure = 1 - models.chances(g).max() + 1 / len(models.look.right)
+            worth += (here / max(float(here.max()), TIE)) ** min(max(labels / _SHARP, 1.0), _SHARPEST) * unsure
         return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:

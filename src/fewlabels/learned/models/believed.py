@@ -69,6 +69,12 @@ class ModelsBelief(LearnedBelief):
         """The number of labelled items: each counts in one row of every model."""
         return int(np.rint(self.counts.sum() / self.learning.panel.answers.models))
 
+    @property
+    def contested_labels(self) -> NDArray[np.int64]:
+        """Labels of items on which models differ, shape (groups,)."""
+        panel = self.learning.panel
+        return np.bincount(panel.group[self.learning.asked], minlength=panel.groups)
+
     @cached_property
     def look(self) -> Look:
         """Draws for means, variances and the worth of items, always the same for the same labels."""
@@ -248,9 +254,9 @@ class ModelsBelief(LearnedBelief):
 
     # --- the worth of a label
 
-    def chances(self, group: int | None = None) -> NDArray[np.float64]:
-        """P(best) of each model in a group, or over all; ties are shared evenly. Shape (models,)."""
-        right = self.look.right.sum(axis=1) if group is None else self.look.right[:, group]
+    def chances(self, group: int) -> NDArray[np.float64]:
+        """P(best) of each model in a group; ties are shared evenly. Shape (models,)."""
+        right = self.look.right[:, group]
         first = right >= right.max(axis=1, keepdims=True) - 1e-9
         return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
 
@@ -266,14 +272,12 @@ class ModelsBelief(LearnedBelief):
         out[open_] = (mean * sign**2).sum(axis=1) - (mean * sign).sum(axis=1) ** 2
         return out
 
-    def contest(self, group: int | None = None) -> NDArray[np.float64]:
-        """The worth of a label for finding the best model: Σ_r P(r is best)·doubt(leader, r)/Var(leader − r).
+    def contest(self, group: int) -> NDArray[np.float64]:
+        """The worth of a label for the best model of a group: Σ_r P(r is best)·doubt(leader, r)/Var(leader − r).
 
         Shape (items,). The leader has the highest mean; the variances are those of the right answers in the pool.
         """
-        expected, right = self.look.expected, self.look.right
-        expected = expected.sum(axis=0) if group is None else expected[group]
-        right = right.sum(axis=1) if group is None else right[:, group]
+        expected, right = self.look.expected[group], self.look.right[:, group]
         lead = int(expected.argmax())
         chance = self.chances(group)
         order = [r for r in np.argsort(-chance, kind="stable")[: _RIVALS + 1].tolist() if r != lead]
@@ -282,7 +286,7 @@ class ModelsBelief(LearnedBelief):
         for rival in rivals[:_RIVALS]:
             apart = max(float((right[:, lead] - right[:, rival]).var()), _LEAST_VARIANCE)
             total += max(float(chance[rival]), _UNLIKELY) * self.doubt(lead, rival) / apart
-        return total if group is None else np.where(self.learning.panel.group == group, total, 0.0)
+        return np.where(self.learning.panel.group == group, total, 0.0)
 
     def summary(self) -> Summary:
         """A summary of what was learned about where the models agree and differ."""

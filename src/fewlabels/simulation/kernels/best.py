@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SURE, _NEAR, _BATCHES = 0.95, 0.9, 12
 _BEFORE, _AHEAD = 4.0, 6.0  # as in learned/models/record.py
+_TIE = 1e-9  # as in tasks/models.py
+_SHARP, _SHARPEST = 10, 5.0  # as in tasks/best.py
 # Each label has its own belief at first; later a twentieth of the labels come between two of them.
 _FIRST, _SHARE = 20, 20
 
@@ -113,6 +115,7 @@ def best_run(
             pick, theta = draw_parameters(thetas, lowers, weight, 0.5, field.normals)
             sight = look(field, free, known, pick, theta, field.uniform)
             lead, worth = int(sight.expected.argmax()), contest(field, free, sight)
+            worth = (worth / max(worth.max(), _TIE)) ** min(max(label / _SHARP, 1.0), _SHARPEST)
             enough = label == items or (label + 1) / (label + 2) >= _SURE
             near = sure[0] < 0 and enough and is_best(sight.right, lead) >= _NEAR
             near = near and unbeaten(field, free, order[:label], lead) >= _SURE

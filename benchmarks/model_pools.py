@@ -1,0 +1,171 @@
+"""Make pools of several classifiers that were not chosen for this project: ordinary ones, of scikit-learn.
+
+python benchmarks/model_pools.py DIR
+python benchmarks/models.py --data DIR --what best,honest,compare --pools models_digits,models_kin
+
+Needs scikit-learn, and nothing from the network: the digits that come with it, and tables that it makes. Each file
+has the answers of 2 to 40 classifiers to the same items, with their confidences, with words for them, or alone:
+
+digits    twelve unlike classifiers that learned from few digits, with confidences
+trees     twelve unlike classifiers on 5 classes, answers only
+kin       thirty forests and boosters that differ in their seeds and little else, answers only: near ties
+words     six classifiers on 2 classes, which say how sure they are in five words
+many      eight classifiers on 40 classes, with confidences
+crowd     fifteen relatives that make the same mistakes, and five others of which some are ten points better
+crowd_in  the same without the two best: what is left is nearly a tie
+line      forty linear models, on 2 classes, answers only
+two       two classifiers on 4 classes, answers only
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+_ITEMS = 3000
+# What a language model says instead of a number: unlikely, perhaps, probably, very probably, certainly.
+_WORDS = np.array([0.2, 0.5, 0.7, 0.9, 0.99])
+
+
+class Contest(NamedTuple):
+    """Classifiers, each with how many rows it learns from, on a table; how they say how sure they are."""
+
+    name: str
+    table: tuple[NDArray[np.float64], NDArray[np.int64]]
+    models: list[tuple[Any, int]]
+    sure: str = ""
+
+
+def made(classes: int, seed: int, **more: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """A table of numbers with classes in clusters, some of them given to the wrong class."""
+    from sklearn.datasets import make_classification
+
+    settings: dict[str, Any] = {"n_features": 20, "n_informative": 10, "n_clusters_per_class": 2, "flip_y": 0.05}
+    found: tuple[NDArray[np.float64], NDArray[np.int64]] = make_classification(
+        _ITEMS + 5000, n_classes=classes, random_state=seed, **(settings | more)
+    )
+    return found
+
+
+def unlike(learns: int) -> list[tuple[Any, int]]:
+    """Twelve classifiers of different kinds."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.svm import SVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    kinds: list[Any] = [
+        *(RandomForestClassifier(60, random_state=0), ExtraTreesClassifier(60, random_state=0)),
+        *(LogisticRegression(max_iter=300), LogisticRegression(C=0.01, max_iter=300)),
+        *(GaussianNB(), LinearDiscriminantAnalysis(), NearestCentroid()),
+        *(KNeighborsClassifier(1), KNeighborsClassifier(9)),
+        *(MLPClassifier((40,), max_iter=300, random_state=0), SVC(), DecisionTreeClassifier(random_state=0)),
+    ]
+    return [(kind, learns) for kind in kinds]
+
+
+def kin(count: int, learns: int) -> list[tuple[Any, int]]:
+    """Forests that differ in their seeds and a little in their depth."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return [(RandomForestClassifier(20, max_depth=8 + s % 3, random_state=s), learns) for s in range(count)]
+
+
+def crowd() -> list[tuple[Any, int]]:
+    """Fifteen that learn the same from the same rows, and five others."""
+    from sklearn.naive_bayes import GaussianNB
+
+    return [(GaussianNB(var_smoothing=10.0 ** (-9 + s / 2)), 1000 + 20 * s) for s in range(15)] + unlike(2000)[:5]
+
+
+def linear(count: int) -> list[tuple[Any, int]]:
+    """Linear models that learn from 60 to 4,000 rows."""
+    from sklearn.linear_model import LogisticRegression
+
+    rows = np.geomspace(60, 4000, count).astype(int).tolist()
+    return [(LogisticRegression(C=10.0 ** (s % 4 - 3), max_iter=300), learns) for s, learns in enumerate(rows)]
+
+
+def contests() -> Iterator[Contest]:
+    """All pools."""
+    from sklearn.datasets import load_digits
+
+    yield Contest("digits", load_digits(return_X_y=True), unlike(120), "numbers")
+    yield Contest("trees", made(5, 1), unlike(1500))
+    yield Contest("kin", made(4, 2), kin(30, 1200))
+    yield Contest("words", made(2, 3, flip_y=0.1), unlike(600)[:6], "words")
+    forty = made(40, 4, n_clusters_per_class=1, n_features=30, n_informative=14)
+    yield Contest("many", forty, unlike(3000)[:8], "numbers")
+    yield Contest("crowd", made(3, 5, class_sep=1.5), crowd())
+    yield Contest("crowd_in", made(3, 5, class_sep=1.5), crowd()[:15] + crowd()[17:])
+    yield Contest("line", made(2, 6, n_clusters_per_class=3), linear(40))
+    yield Contest("two", made(4, 7), [unlike(1500)[0], unlike(1000)[1]])
+
+
+def pool_of(contest: Contest) -> dict[str, Any]:
+    """Train the classifiers on some rows, and let them judge others."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, y = contest.table
+    order = np.random.default_rng(0).permutation(len(y))
+    most = max(learns for _, learns in contest.models)
+    rest = order[most:][:_ITEMS]
+    said, sure = [], []
+    for model, learns in contest.models:
+        fitted = make_pipeline(StandardScaler(), model).fit(x[order[:learns]], y[order[:learns]])
+        said.append(fitted.predict(x[rest]))
+        if contest.sure:
+            sure.append(_confidence(fitted, x[rest]))
+    found: dict[str, Any] = {
+        "predicted": np.column_stack(said),
+        "labels": y[rest],
+        "models": [f"{type(model).__name__} {k}" for k, (model, _) in enumerate(contest.models)],
+        "classes": [f"class {k}" for k in range(int(y.max()) + 1)],
+    }
+    if contest.sure:
+        known = np.column_stack(sure)
+        in_words = _WORDS[np.abs(known[..., None] - _WORDS).argmin(axis=2)]
+        found["confidence"] = in_words if contest.sure == "words" else known
+    return found
+
+
+def _confidence(model: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How sure a classifier is of its answers; one that cannot say is missing."""
+    says: Callable[..., Any] | None = getattr(model, "predict_proba", None)
+    return np.full(len(x), np.nan) if says is None else says(x).max(axis=1)
+
+
+def main() -> None:
+    """Write the pools."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the files are written")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")
+    for contest in contests():
+        pool = pool_of(contest)
+        np.savez(folder / f"models_{contest.name}.npz", **pool)
+        right = np.sort((pool["predicted"] == pool["labels"][:, None]).mean(axis=0))[::-1]
+        apart = (pool["predicted"] != pool["predicted"][:, :1]).any(axis=1).mean()
+        print(
+            f"{contest.name:9} {len(pool['labels']):,} items, differ on {apart:.0%}; right: {np.round(right, 3)}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
