@@ -108,8 +108,8 @@ def tell(
         "labels": audit.labelled,
         "pending": len(audit.pending()),
     }
-    for change in changed:
-        talk(change)
+    if changed:
+        talk(changed)
     talk(_summary(counts, audit, address))
     if as_json:
         emit_json(counts)
@@ -194,8 +194,8 @@ def _place(rows: Sequence[LabelRow], items: Sequence[str]) -> Place | None:
     return wrong[0].source.at([row.row for row in wrong if row.source is wrong[0].source])
 
 
-def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[str]]:
-    """Return the rows in the pool's own spelling, if it is clear, and sentences about the most frequent changes."""
+def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], str]:
+    """Return the rows in the pool's own spelling, if it is clear, and words about the most frequent changes."""
     from fewlabels.io.labels import as_typed, skip_reason
 
     classes = set(pool.choices)
@@ -211,10 +211,11 @@ def _spelt(rows: Sequence[LabelRow], pool: Pool) -> tuple[list[LabelRow], list[s
         if label != row.label:
             changed[row.label, label] += 1
         spelt.append(replace(row, item=row.item if known else row.item.strip(), label=label))
-    told = [f"{old!r} was taken as {new!r} ({times(count)})." for (old, new), count in changed.most_common(_SPELLINGS)]
-    rest = changed.total() - sum(count for _, count in changed.most_common(_SPELLINGS))
-    if rest:
-        told.append(f"So were {rest} more labels in {len(changed) - _SPELLINGS} other spellings.")
+    often = changed.most_common(_SPELLINGS)
+    taken = [f"{old!r} {'as' if i else 'was taken as'} {new!r} ({times(n)})" for i, ((old, new), n) in enumerate(often)]
+    told = f"{', '.join(taken)}." if taken else ""
+    if rest := changed.total() - sum(count for _, count in often):
+        told += f" So were {counted(rest, 'more label')} in {counted(len(changed) - _SPELLINGS, 'other spelling')}."
     return spelt, told
 
 
