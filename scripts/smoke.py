@@ -4,12 +4,15 @@
 
 The wheel is built from the sdist, so that an sdist with a file missing shows. Both are installed into fresh
 environments without extras, in which a path from a file to a report and the demo run outside the source tree. With the
-extra `web` the server starts, and its pages are there. The image is built if a container engine answers. If none does,
-that is said, and the instructions of the Dockerfile are followed in a folder: what is copied, run and set, the command
-that it begins with (on the loopback only) and the question about its health. What needs an image is left out, and
-named.
+extra `web` the server starts, and its pages are there.
 
-It needs a package index, and Python with `venv`.
+The image is built if a container engine answers: docker, podman or buildah. Buildah needs no daemon, and with
+`BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs` not even rights that a container itself lacks. The demo runs in the image,
+and with buildah also the server, as the user of the image, with the question about its health. If no engine answers,
+that is said, and the instructions of the Dockerfile are followed in a folder: what is copied, run and set, the command
+that it begins with (on the loopback only) and the question about its health. What needs an image is left out and named.
+
+It needs a package index, Python with `venv`, and for the image the base image that the Dockerfile names.
 """
 
 from __future__ import annotations
@@ -181,15 +184,39 @@ def look(address: str) -> None:
 def try_container(folder: Path, engine: str) -> None:
     """Build the image and run the demo in it; without an engine, follow the Dockerfile in a folder."""
     folder.mkdir()
-    asked = [engine, "info"] if shutil.which(engine) else ["false"]
+    words = shlex.split(engine)
+    asked = [*words, "info"] if shutil.which(words[0]) else ["false"]
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     if subprocess.run(asked, capture_output=True, check=False).returncode == 0:  # noqa: S603
-        run([engine, "build", "--tag", "fewlabels", str(ROOT)], folder)
-        run([engine, "run", "--rm", "fewlabels", "demo"], folder)
+        # Images of the other format that podman and buildah know have no question about their health.
+        build = [*words, "build", "--pull=false", "--tag", "fewlabels", str(ROOT)]
+        run(build, folder, env={"BUILDAH_FORMAT": "docker"})
+        if Path(words[0]).name == "buildah":
+            try_with_buildah(text, folder, words)
+        else:
+            run([*words, "run", "--rm", "fewlabels", "demo"], folder)
         print("The image is built, and the demo runs in it.")
         return
     print(f"No container engine answers as {engine!r}, so NO IMAGE IS BUILT. The Dockerfile is followed in a folder:")
-    follow((ROOT / "Dockerfile").read_text(encoding="utf-8"), folder)
+    follow(text, folder)
     print("Every instruction was followed but FROM, USER, VOLUME, EXPOSE and users of the image: these need an engine.")
+
+
+def try_with_buildah(text: str, folder: Path, engine: list[str]) -> None:
+    """Run the demo and the server in a container of the image; its network is that of this machine."""
+    begin = [*engine, "from", "--pull-never", "fewlabels"]
+    made = subprocess.run(begin, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+    inside = [*engine, "run", made, "--"]
+    told = {word: rest[rest.index("[") :] for word, rest in instructions(text) if rest.endswith("]")}
+    start, then, health = (json.loads(told[word]) for word in ("ENTRYPOINT", "CMD", "HEALTHCHECK"))
+    try:
+        run([*inside, "fewlabels", "demo"], folder)
+        command = [one.replace("0.0.0.0", "127.0.0.1") for one in (*start, *then)]  # noqa: S104
+        with serving([*inside, *command], folder, alone(None)) as address:
+            look(address)
+            run([*inside, *(one.replace("http://127.0.0.1:8000", address) for one in health)], folder)
+    finally:
+        run([*engine, "rm", made], folder)
 
 
 def instructions(text: str) -> list[tuple[str, str]]:

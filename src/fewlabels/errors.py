@@ -59,12 +59,18 @@ class Place:
     a.csv, rows 1, 3 (lines 2, 4), column 'score'
     >>> print(Place("a.csv", tuple(range(1, 13))).inside)
     rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more
+
+    In a workbook the lines are numbered beside it, and the rows are not.
+
+    >>> print(Place("a.xlsx", (1,), (2,), sheet=True))
+    a.xlsx, row 2 of the sheet
     """
 
     source: str
     rows: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
+    sheet: bool = False
 
     def __str__(self) -> str:
         return ", ".join(filter(None, (self.source, self.inside)))
@@ -75,6 +81,8 @@ class Place:
         lines = _numbered("line", self.lines[:MOST_NAMED])
         rows = _numbered("row", self.rows[:MOST_NAMED])
         rows = f"{rows} ({lines})" if rows and lines else rows or lines
+        if self.sheet and lines:
+            rows = f"{_numbered('row', self.lines[:MOST_NAMED])} of the sheet"
         rows += f" and {len(self.rows) - MOST_NAMED:,} more" if len(self.rows) > MOST_NAMED else ""
         columns = f"column {self.columns[0]!r}" if self.columns else ""
         if len(self.columns) > 1:

@@ -77,7 +77,7 @@ def metric_from(given: Metric | str, pool: Pool) -> Metric:
         return of_kind(given, Metric, "The 'metric'", error=SpecError)
     readers = {"CLASS": lambda name: _class_of(given, name, pool), "FILE": lambda file: _prices(file, pool)}
     metric: Metric = part_from("metric", given, readers)
-    positive = positive_of(pool.choices)
+    positive = pool.positive or positive_of(pool.choices)
     # Of yes and no, everybody means the recall of yes.
     if positive is not None and isinstance(metric, Rate) and metric.positive is None:
         return replace(metric, positive=positive)

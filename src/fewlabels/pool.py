@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from fewlabels.reserve import Reserve
 
-
 NO_ANSWER = "(no answer)"
 """The name of the class that stands for a missing answer. It is never right, and nobody can choose it as a label."""
 
@@ -79,6 +78,8 @@ class Pool:
     reserve
         Where the items stay in a table: the units that stand for them, which are the first rows of all arrays here
         (their id is missing), and the items that are named, which are the other rows. None where every row is an item.
+    positive
+        The class of two that was named as the positive one; None if none was.
 
     Examples
     --------
@@ -103,6 +104,7 @@ class Pool:
     unanswered: bool = False
     evidence: tuple[str, ...] = ()
     reserve: Reserve | None = None
+    positive: str | None = None
 
     def __len__(self) -> int:
         return self.rows if self.reserve is None else int(self.reserve.size.sum())
@@ -287,8 +289,7 @@ class Pool:
 
         Row k is the mean score vector of the items predicted as k, scaled to sum to exactly 1 (scores may be rounded),
         shape (classes, classes). Where only a confidence s is known, the row has its mean s at k and the rest spread
-        evenly. A class that is never predicted has an even row, and so has a missing answer, over all that a label can
-        be. None if the pool has predicted classes only.
+        evenly. A class that is never predicted and a missing answer have even rows. None without scores and confidence.
         """
         k, choices = len(self.classes), len(self.choices)
         count = np.bincount(self.predicted, self.count, minlength=k).astype(float)

@@ -14,7 +14,7 @@ from fewlabels.findings.finding import find
 from fewlabels.labelling.journal import Journal
 from fewlabels.report import outlook
 from fewlabels.stopping import Stop
-from fewlabels.web.pages import of_forms
+from fewlabels.web.pages import ONLY_THESE
 from tests.support.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts, streams
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
     assert audit.standing().words not in forecast  # said once
     assert "<h2>Chance of having the lowest accuracy</h2>" in live
     assert live.count("<figure") == 3
-    assert f"<p>{of_forms(outlook(audit))}</p>" in forecast  # as the forms of the browser call it
+    assert f"<p>{outlook(audit, ONLY_THESE)}</p>" in forecast  # as the forms of the browser call it
     assert labels.content.decode("utf-8-sig").splitlines()[0] == "id,label"
     assert len(labels.text.splitlines()) == 7
     assert "attachment" in report.headers["content-disposition"]

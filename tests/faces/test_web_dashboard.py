@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fewlabels as fl
 from fewlabels.findings.doubts import _INSTEAD
-from fewlabels.planning.words import ONLY_THESE
 from fewlabels.table import Table
-from fewlabels.web.pages import of_forms
+from fewlabels.web import pages
 from fewlabels.web.work import OverTime, Pace, happenings, work
 from tests.support.web import bearer, client_of, make_site, pool_of_texts
 
@@ -170,10 +170,12 @@ def test_labels_of_another_assessment_are_explained() -> None:
 
 
 def test_a_page_names_the_fields_of_its_forms() -> None:
-    for words in (ONLY_THESE, _INSTEAD):
-        assert of_forms(words) != words
+    fields = f"{pages.ONLY_THESE} {_INSTEAD}"
+    parts = ("templates/new_question.html", "forms.py")
+    forms = "".join((Path(pages.__file__).parent / part).read_text(encoding="utf-8") for part in parts)
     for field in ("About which items?", "exactly these", "all items together"):
-        assert field in of_forms(f"{ONLY_THESE} {_INSTEAD}")
+        assert field in fields
+        assert field in forms
 
 
 def test_how_often_people_are_right_takes_the_place_of_lesser_numbers() -> None:

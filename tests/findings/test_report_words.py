@@ -10,7 +10,7 @@ import fewlabels as fl
 from fewlabels.findings.finding import find
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.findings.next_steps import next_steps
-from fewlabels.planning.words import ONLY_THESE
+from fewlabels.planning.words import only_these
 from fewlabels.report import outlook, read
 from fewlabels.report.settings import settings
 from fewlabels.stopping import Stop
@@ -167,7 +167,7 @@ def test_next_steps_are_on_every_page_and_name_the_labels_that_are_missing() -> 
     report = report_of(audit, foresee=True)
     assert report.next[0].startswith("The comparison probably needs ")
     assert "the labels of all 160 items that are left" in report.next[0]
-    assert report.next[-1] == ONLY_THESE
+    assert report.next[-1] == only_these()
     assert f"**Next:** {report.next[0]}" in report.markdown()
     assert f"<b>Next:</b> {report.next[0]}" in report.html()
     assert report.to_json()["next"] == list(report.next)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -149,3 +150,19 @@ def test_a_probability_alone_is_asked_about(tmp_path: Path) -> None:
         cli, ["new", f"{tmp_path}/a.db", str(file), "--scores", "prob_spam", "--positive", "spam"]
     )
     assert begun.exit_code == 0, begun.output
+
+
+def test_the_positive_class_is_remembered(tmp_path: Path) -> None:
+    """Who has named it once is not asked again: the rate is that of the class, in this session and in the next."""
+    p = [0.9, 0.2, 0.7, 0.4]
+    pool = fl.read_pool(
+        {"id": [*"abcd"], "y_prob": p, "sex": [*"ffmm"]}, positive="repaid", classes=["defaulted", "repaid"]
+    )
+    fl.create(tmp_path / "a.db", "loans", pool, fl.whole(pool)).close()
+    audit = fl.load(tmp_path / "a.db")
+    assert audit.pool.positive == "repaid"
+    assert audit.pool.fingerprint == replace(pool, positive=None).fingerprint  # labels still belong to it
+    audit.tell({"a": "repaid", "b": "defaulted", "c": "defaulted", "d": "repaid"}, adopt=True)
+    given = audit.estimates(metric="fpr").to_arrow()
+    assert given.equals(audit.estimates(metric=fl.FalsePositiveRate("repaid")).to_arrow())
+    assert audit.fairness("column:sex").groups.settings["positive"] == "repaid"

@@ -63,7 +63,10 @@ def test_tickets_by_spreadsheet(desk: tuple[dict[str, str], dict[str, float]], t
     slip.value = "pasword reset"
     book.save("batch.xlsx")
     said = run("tell", "audit.db", "batch.xlsx", code=2).stderr
-    assert "row 11: unknown class 'pasword reset'. Nothing was changed. Did you mean 'password_reset'?" in said
+    assert (
+        "row 12 of the sheet: unknown class 'pasword reset'. Nothing was changed. Did you mean 'password_reset'?"
+        in said
+    )
     slip.value = meant
     book.save("batch.xlsx")
     said = run("tell", "audit.db", "batch.xlsx").stderr

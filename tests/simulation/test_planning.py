@@ -19,7 +19,7 @@ from fewlabels.errors import InputError
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import asking, forecast, plan
 from fewlabels.planning.doubtful import worth_of_label
-from fewlabels.planning.words import ONLY_THESE
+from fewlabels.planning.words import only_these
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies.step import Queue
 from fewlabels.stopping import Stop
@@ -212,7 +212,7 @@ def test_what_needs_no_simulation_is_said_at_once() -> None:
     assert short.words == "Only 5 more items can be asked about, fewer than the budget of 25 labels has left."
     over = forecast(asked(ESTIMATE, 15, Stop(width=0.01), items=5))
     goal = "The goal, that no group has an interval wider than 1 point, is not reached."
-    assert over.words == f"Nothing is left to ask. {goal} {ONLY_THESE}"
+    assert over.words == f"Nothing is left to ask. {goal} {only_these()}"
     spent = forecast(asked(ESTIMATE, 15, Stop(labels=40), items=5))
     assert spent.words == "Nothing is left to ask. The goal, 40 labels, is not reached."
 

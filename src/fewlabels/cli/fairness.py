@@ -7,6 +7,7 @@ import click
 from fewlabels.cli.common import assessment_arguments, json_option, level_option
 from fewlabels.wording import harmless
 
+_POSITIVE = "The class that counts as positive.  [default: the one named with `new`; yes, true, 1 or pass]"
 _HELP = """Compare groups of people: accuracy, true and false positive rate, precision and selection rate.
 
 Every group is compared with --reference, or with all other items if none is named: the difference in points and the
@@ -25,7 +26,7 @@ Examples:
 @click.command(help=_HELP, short_help="Compare groups of people: error rates, gaps and ratios.")
 @assessment_arguments
 @click.option("--groups", metavar="HOW", help="Other groups than the question's, as in `fewlabels new`.")
-@click.option("--positive", metavar="CLASS", help="The class that counts as positive.  [default: yes, true, 1 or pass]")
+@click.option("--positive", metavar="CLASS", help=_POSITIVE)
 @click.option("--reference", metavar="GROUP", help="The group to compare with.  [default: all other items]")
 @click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
 @level_option

@@ -44,7 +44,9 @@ Examples:
 @click.option(
     "--runs", default=1000, type=click.IntRange(1), show_default=True, help="Runs of each method on each pool."
 )
-@click.option("--all-runs", is_flag=True, help="Do all runs even where one takes long (least-calibrated on ImageNet).")
+@click.option(
+    "--all-runs", is_flag=True, help="Do all runs even where one takes long (on ImageNet: least-calibrated, figures)."
+)
 @click.option("--datasets", metavar="LIST", help="Such as cifar100,svhn.  [default: all]")
 @click.option("--as-published", is_flag=True, help="Do what the authors' code did, not what the text says.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads.  [default: all processors]")

@@ -25,10 +25,13 @@ _ADDRESS = "http://localhost:8000"
 def invite(database: str, name: str, address: str, *, owner: bool, again: bool, as_json: bool) -> None:
     """Make a personal link for somebody and print it. It is shown only this once."""
     from fewlabels.cli.common import emit_json, open_store
+    from fewlabels.errors import InputError
     from fewlabels.store.people import People
 
     with open_store(database) as store:
         everybody = People(store)
+        if not again and any(person.name == name and person.revoked_at is None for person in everybody.list()):
+            raise InputError(f"{name!r} was invited already. Add --again to replace the link, or choose another name.")
         token = everybody.invite(name, "owner" if owner else None, again=again)
         role = next(person.role for person in everybody.list() if person.name == name)
     link = f"{address.rstrip('/')}/sign-in#{token}"

@@ -85,7 +85,7 @@ def plan(files: Sequence[str], *, as_json: bool, **options: Any) -> None:
     if as_json:
         emit_json(made.to_json())
         return
-    talk(f"{made.words}\n")
+    talk(f"{made.advised('add --target pool')}\n")
     emit(_readable(made.table, task), as_json=False)
     talk("\n" + "\n".join(words for name, words in _COLUMNS.items() if name in made.table.columns))
 

@@ -117,11 +117,12 @@ def show(
         from fewlabels.planning import forecast as foresee
 
         with progress("looking ahead") as bar:
-            known["forecast"] = foresee(audit, progress=bar).to_json()
+            ahead = foresee(audit, progress=bar)
+        known["forecast"] = ahead.to_json()
+        if not as_json:
+            talk(f"\n{ahead.advised('begin with --target pool')}")
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
-    elif known["forecast"]:
-        talk(f"\n{known['forecast']['words']}")
 
 
 def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:

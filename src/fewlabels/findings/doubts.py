@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Grounds
 
 
-_INSTEAD = "If it is what you need, ask for it: an assessment of all items as one group has a shorter range."
+_INSTEAD = "If it is what you need, ask for it: an assessment with all items together as one group has a shorter range."
 
 
 def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:

@@ -118,8 +118,8 @@ def read_fairness(
 
     With the class `positive`, the measures are accuracy, true positive rate TP/T, false positive rate
     (PP − TP)/(n − T), precision TP/PP and selection rate PP/n; the rates and precision are from the same draws. Without
-    it, accuracy is the only one. In a pool with two classes, `positive` can be left out if their names show it (yes,
-    true, 1, positive, pass).
+    it, accuracy is the only one. `positive` can be left out if it was named when the pool was read, or if the
+    names of the two classes show it (yes, true, 1, positive, pass).
     """
     check_level(level)
     pool = audit.pool_of(model)
@@ -132,7 +132,8 @@ def read_fairness(
         )
     against = None if reference is None else groups.position(reference)
     reference = THE_REST if against is None else groups.names[against]
-    positive = class_named(positive, pool.choices) if positive else positive_of(pool.choices)
+    named = class_named(positive, pool.choices) if positive else pool.positive
+    positive = named or positive_of(pool.choices)
     measures = _measures(audit, groups, positive, draws, model)
     seen = _labels_of(audit, groups, positive, model)
     settings = {"level": level, "target": audit.spec.target, "reference": reference, "positive": positive}

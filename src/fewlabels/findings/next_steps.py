@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.planning.words import ONLY_THESE, rounded
+from fewlabels.planning.words import only_these, rounded
 from fewlabels.tasks.grounds import Ahead
 from fewlabels.wording import counted
 
@@ -31,7 +31,7 @@ def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple
     if not any(row.labelled for row in grounds.rows):
         return ("Label some items first.",)
     steps = task.next_steps(grounds, _NOTHING_LEFT if _is_exhausted(grounds) else _ahead(grounds, forecast))
-    return (*steps, ONLY_THESE) if _takes_all(grounds, forecast) else steps
+    return (*steps, only_these()) if _takes_all(grounds, forecast) else steps
 
 
 def _is_exhausted(grounds: Grounds) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.planning.words import BEGIN
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,7 +26,7 @@ class More:
 
     def sentences(self) -> tuple[str, ...]:
         """Return the progress and the forecast in words."""
-        ahead = () if self.forecast is None else (_words(self.forecast),)
+        ahead = () if self.forecast is None else (self.forecast.advised(),)
         return (self.standing.words, *ahead, _SHORTER)
 
     def to_json(self) -> dict[str, Any]:
@@ -74,12 +76,10 @@ def is_quick(audit: Assessment) -> bool:
     return has_room(contested, asks, answers.shape[1], audit.labelled)
 
 
-def outlook(audit: Assessment) -> str:
-    """Return the forecast in words, to follow the words of the progress; empty if there are enough labels."""
+def outlook(audit: Assessment, how: str = BEGIN) -> str:
+    """Return the forecast in words, to follow the words of the progress; empty if there are enough labels.
+
+    It leaves out that no rule is set, which the progress says already. `how` is how to ask about exactly these items.
+    """
     ahead = foreseen(audit, audit.standing())
-    return "" if ahead is None else _words(ahead)
-
-
-def _words(ahead: Forecast) -> str:
-    """Return the sentence of a forecast. It leaves out that no rule is set, which the progress says already."""
-    return ahead.sentence
+    return "" if ahead is None else ahead.advised(how)

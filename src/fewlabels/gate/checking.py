@@ -183,7 +183,7 @@ def _deciding(table: Table, verdict: Verdict) -> str:
     shown = [f"{shortened(row['group'], 40)} ({support(row)})" for row in decide[:_NAMED]]
     more = [f"{len(decide) - _NAMED:,} more"] if len(decide) > _NAMED else []
     if len(rows) == 1:
-        return f"Labels: {support(rows[0])}."
+        return f"Labels: {support(rows[0])}." if "right" in rows[0] else f"It has {support(rows[0])}."
     begin = {"pass": "Closest to the line", "fail": "Below it" if _wants_more(table) else "Above it"}
     return f"{begin.get(verdict, 'Undecided')}: {listed([*shown, *more])}."
 
@@ -208,4 +208,4 @@ def _ahead(audit: Assessment, task: Certify, groups: Partition) -> str:
     goal = Stop(probability=task.sure, guarantee=task.guarantee)
     ahead = forecast(audit, stop=goal, task=replace(task))
     # Both look at draws: where one says just enough and the other not quite, the verdict is the one that counts.
-    return "A few more labels will probably decide it." if ahead.more == 0 else ahead.sentence
+    return "A few more labels will probably decide it." if ahead.more == 0 else ahead.advised()

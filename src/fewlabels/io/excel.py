@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import zipfile
+from dataclasses import replace
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,10 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
             book.close()
     except _DAMAGED as error:
         raise InputError(f"{name} is not a complete .xlsx file: {one_line(error)}. Save it again.") from None
-    rows = next((kept for sheet in sheets if (kept := [row for row in sheet if _filled(row)])), [])
-    rows = rows[_titles(rows) :]
+    filled = ([(number, row) for number, row in enumerate(sheet, 1) if _filled(row)] for sheet in sheets)
+    numbered = next((kept for kept in filled if kept), [])
+    numbered = numbered[_titles([row for _, row in numbered]) :]
+    places, rows = [number for number, _ in numbered], [row for _, row in numbered]
     if len(rows) < 2:
         raise no_rows(name)
     width = max(i + 1 for row in rows for i, value in enumerate(row) if value is not None)
@@ -65,7 +68,8 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
     if len({head[i] for i in named}) < len(named):
         twice = next(head[i] for i in named if head.count(head[i]) > 1)
         raise InputError(f"{name} has two columns called {twice!r}. Rename one of them.")
-    return table_source(name, pa.table({str(head[i]): _column(columns[i]) for i in named}))
+    source = table_source(name, pa.table({str(head[i]): _column(columns[i]) for i in named}))
+    return replace(source, line=places.__getitem__, sheet=True)
 
 
 def _titles(rows: Sequence[Sequence[Any]]) -> int:

@@ -118,7 +118,7 @@ def read_labels(
         before = first.setdefault(row.item, row)
         if before.label != row.label and row.source is not None:
             raise InputError(
-                f"{row.item!r} is labelled {row.label!r}, but {before.label!r} in row {before.row:,}. "
+                f"{row.item!r} is labelled {row.label!r}, but {before.label!r} in {row.source.at(before.row).inside}. "
                 "Keep one of the two rows.",
                 at=row.source.at(row.row, row.source.called(label)),
                 items=[row.item],

@@ -122,7 +122,7 @@ def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[A
         later = order[1:][code[order[1:]] == code[order[:-1]]].min()
         earlier = int(np.flatnonzero(code == code[later])[0])
         raise InputError(
-            f"the id {ids[int(later)].as_py()!r} is already that of row {earlier + 1:,}. "
+            f"the id {ids[int(later)].as_py()!r} is already that of {source.at(earlier + 1).inside}. "
             "Every item needs an id of its own: change one, or leave one row out.",
             at=source.at(int(later) + 1, name),
         )

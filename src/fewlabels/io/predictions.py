@@ -103,7 +103,8 @@ def read_pool(
     positive
         For two classes with one column of probabilities: the class that they are about. `scores` (or `confidence`)
         names the column, unless it has a usual name such as y_prob. The other class is named by `classes`, by the
-        predicted classes, or "no" beside "yes", "0" beside "1", and "not spam" beside "spam".
+        predicted classes, or "no" beside "yes", "0" beside "1", and "not spam" beside "spam". The pool remembers the
+        class: false positives are those of it, unless you name another.
     never_right
         Answers that can never be right, such as ["I'm sorry*", "cannot determine", ""]: * stands for any text, and ""
         for an empty answer; letter case does not matter. They count as no answer. With scores, they are class names.
@@ -174,7 +175,7 @@ def read_pool(
         return _read_several(opened, models, asked, manner)
     if positive is not None:
         opened, asked = of_one_class(opened, asked, positive, percent=normalize)
-    return _read_with_evidence(opened, asked, manner, tuple(evidence))
+    return replace(_read_with_evidence(opened, asked, manner, tuple(evidence)), positive=positive)
 
 
 def _drawn(source: object, table: str | None, asked: dict[str, Any], sample: int, seed: int) -> object:

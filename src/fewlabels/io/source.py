@@ -31,7 +31,7 @@ class Source:
     reader
         Opens the batches of some columns; the second argument asks for numbers instead of text.
     line
-        The line of the file that a row (from 1) is on, or None.
+        The line of the file or the row of the sheet that a row (from 1) is on, or None.
     untyped
         Whether text may stand for numbers.
     classes
@@ -44,6 +44,8 @@ class Source:
         The columns whose numbers have a percent sign.
     told
         What the source says about itself: its format, if another program has one of its own, and how it was taken.
+    sheet
+        Whether it is a sheet of a workbook, whose rows have numbers that people see.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Source:
     percent: frozenset[str] = frozenset()
     models: tuple[str, ...] | None = None
     told: str = ""
+    sheet: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -79,7 +82,7 @@ class Source:
         """The place of one or more rows (from 1) and columns, for an error. Lines are looked up for a few rows only."""
         rows = (row,) if isinstance(row, int) else tuple(row)
         lines = tuple(line for number in rows[:MOST_NAMED] if (line := self.line(number)))
-        return Place(self.name, rows, lines, (column,) if isinstance(column, str) else tuple(column))
+        return Place(self.name, rows, lines, (column,) if isinstance(column, str) else tuple(column), self.sheet)
 
     def called(self, name: str) -> str:
         """The one column of that name, whatever its case ("ID" for "id"); otherwise the name itself."""

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.scorer import Better
 
-# A run of this table takes 6 seconds there: with all of them the whole paper takes over two hours on two processors.
-SHARE_OF_RUNS = {("least-calibrated", "ImageNet"): 0.5}
+# A run of this table takes 6 seconds there, and a run of all curves 15: with all of them the whole paper takes many
+# hours on two processors.
+SHARE_OF_RUNS = {("least-calibrated", "ImageNet"): 0.5, ("figures", "ImageNet"): 0.1}
 
 Row = dict[str, Any]
 Part = Callable[["Method", range], Any]
@@ -45,7 +46,8 @@ class PaperPlan:
     runs
         Runs of each method on each pool.
     all_runs
-        Whether the slowest table gets all of them too, instead of the share in `SHARE_OF_RUNS`. Each row says how many.
+        Whether the slowest table and figures get all of them too, instead of the share in `SHARE_OF_RUNS`. Each row of
+        a table says how many.
     datasets
         The data sets of the paper to run on; None for all.
     as_published

@@ -18,7 +18,7 @@ from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import USUAL, heard
 from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual_stop
-from fewlabels.planning.words import alike, buys, never, recommendation, rounded, several, too_soon
+from fewlabels.planning.words import BEGIN, alike, buys, never, only_these, recommendation, rounded, several, too_soon
 from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
@@ -76,8 +76,10 @@ class Plan:
     stopped, honesty
         How many worlds stopped by the rule, and how often its claim was true then: that the answer is right, or that
         the intervals contain the true values. In the worlds that stop the plan checks its own assumptions.
-    words
-        The recommendation in plain words, and a description of the worlds.
+    sentence
+        The recommendation in plain words, and a description of the worlds; without the advice of `words`.
+    all_items
+        Whether labels of all items will probably not be enough, since the numbers are about others like them as well.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 100})
@@ -91,7 +93,17 @@ class Plan:
     is_set: bool
     stopped: int
     honesty: float | None
-    words: str
+    sentence: str
+    all_items: bool = False
+
+    @property
+    def words(self) -> str:
+        """The recommendation, the advice where all items are not enough, and a description of the worlds."""
+        return self.advised()
+
+    def advised(self, how: str = BEGIN) -> str:
+        """The words, with `how` to ask about exactly these items."""
+        return f"{self.sentence} {only_these(how)}" if self.all_items else self.sentence
 
     def __repr__(self) -> str:
         return f"{self.words}\n\n{self.table}"
@@ -206,7 +218,7 @@ def plan(
     if not wrong:
         return made
     note = f"The plan reckons with labels of which {percent(wrong)} are wrong, as if that were known."
-    return replace(made, words=f"{made.words} {note}", table=made.table.with_settings(labels_right=1 - wrong))
+    return replace(made, sentence=f"{made.sentence} {note}", table=made.table.with_settings(labels_right=1 - wrong))
 
 
 def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
@@ -317,7 +329,7 @@ def _plan(
     is_set = bool(spec.stop.rules.keys() - {"labels"})
     stopped = [course for course in courses if np.isfinite(course.met)]
     honesty = float(np.mean([course.honesty for course in stopped])) if stopped else None
-    recommended, advice = _advice(game, goal, budgets, courses)
+    recommended, advice, others = _advice(game, goal, budgets, courses)
     low, high = np.quantile([course.accuracy for course in courses], [0.1, 0.9]).tolist()
     sentences = []
     if recommended is None:  # the results of a budget are the best guide here, so they come first
@@ -334,21 +346,21 @@ def _plan(
     else:
         sentences.append(alike(low, high, len(courses), repr(worlds), game.cells.scores is not None, expect))
     table = Table(columns, settings)
-    return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(sentences))
+    return Plan(table, recommended, goal, is_set, len(stopped), honesty, " ".join(sentences), others)
 
 
-def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_Course]) -> tuple[int | None, str]:
-    """The recommended budget, if there is one, and the reasons."""
+def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_Course]) -> tuple[int | None, str, bool]:
+    """The recommended budget, if there is one, the reasons, and whether all items are not enough."""
     stopped = [course for course in courses if np.isfinite(course.met)]
     honesty = float(np.mean([course.honesty for course in stopped])) if stopped else 1.0
     promise = float(np.mean([course.promise for course in stopped])) if stopped else 1.0
     by_chance = 2 * np.sqrt(promise * (1 - promise) / max(len(stopped), 1))
     if honesty < promise - _TOO_FAR - by_chance:
-        return None, too_soon(honesty, promise, goal, repr(game.spec.prior), game.spec.task)
+        return None, too_soon(honesty, promise, goal, repr(game.spec.prior), game.spec.task), False
     when = quantile([course.met for course in courses], ENOUGH)
     if np.isinf(when):
         far = min(_FARTHER * budgets[-1], game.open)
         every = far == game.open and game.spec.target == "population"
-        return None, never(len(stopped) / len(courses), far, goal, game.spec.task, all_items=every)
+        return None, never(len(stopped) / len(courses), far, goal, game.spec.task, all_items=every), every
     recommended = min(max(rounded(when, up=True), 1), game.open)
-    return recommended, recommendation(recommended, ENOUGH, honesty, goal, game.spec.task)
+    return recommended, recommendation(recommended, ENOUGH, honesty, goal, game.spec.task), False

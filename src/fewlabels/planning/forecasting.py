@@ -14,7 +14,7 @@ from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import Doubtful
 from fewlabels.planning.subsampled import thinned
 from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
-from fewlabels.planning.words import AGAIN, ONLY_THESE, End, aim, more_labels
+from fewlabels.planning.words import AGAIN, BEGIN, End, aim, more_labels, only_these
 from fewlabels.planning.worlds import draw_world
 from fewlabels.priors import Learned
 from fewlabels.stopping import Standing, Stop, standing
@@ -57,9 +57,11 @@ class Forecast:
     is_set
         Whether the rule is the assessment's own, or a usual one because it has none.
     sentence
-        The forecast in a sentence or two, without the note that no rule is set.
+        The forecast in a sentence or two, without advice and the note that no rule is set.
     goal
         What the rule waits for, in words.
+    all_items
+        Whether labels of all items will probably not be enough, since the numbers are about others like them as well.
 
     >>> import fewlabels as fl
     >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
@@ -77,11 +79,16 @@ class Forecast:
     is_set: bool
     sentence: str
     goal: str = ""
+    all_items: bool = False
 
     @property
     def words(self) -> str:
         """The forecast in words, with a note if no rule is set."""
-        return self.sentence if self.is_set else f"No stopping rule is set. {self.sentence}"
+        return self.advised() if self.is_set else f"No stopping rule is set. {self.advised()}"
+
+    def advised(self, how: str = BEGIN) -> str:
+        """The sentence, with advice where all items are not enough; `how` to ask about exactly these items."""
+        return f"{self.sentence} {only_these(how)}" if self.all_items else self.sentence
 
     def to_json(self) -> dict[str, Any]:
         """Convert the forecast to plain JSON values."""
@@ -248,9 +255,8 @@ def _known(stop: Stop, is_set: bool, now: Standing, ahead: int, items: int, spec
     if not ahead:
         goal = f"that {aim(stop, spec.task)}" if aim(stop, spec.task) else f"{stop.labels:,} labels"
         missed = f"The goal, {goal}, is not reached." if is_set else f"A usual goal, {goal}, is not reached."
-        words = f"Nothing is left to ask. {missed}"
-        words += f" {ONLY_THESE}" if spec.target == "population" and aim(stop) else ""
-        return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words)
+        words, others = f"Nothing is left to ask. {missed}", spec.target == "population" and bool(aim(stop))
+        return Forecast(None, None, None, 0.0, ahead, 0, stop, is_set, words, all_items=others)
     left = int(stop.labels or 0) - int(now.rules[0].now)
     if left > items:
         words = (
@@ -267,4 +273,7 @@ def _forecast(needed: Sequence[float], stop: Stop, is_set: bool, ahead: int, end
     share = float(np.isfinite(needed).mean())
     counts = [None if np.isinf(count) else round(count) for count in (more, low, high)]
     words = more_labels(low, more, high, share, stop, ahead, end, task)
-    return Forecast(counts[0], counts[1], counts[2], share, ahead, len(needed), stop, is_set, words, aim(stop, task))
+    goal, others = aim(stop, task), bool(np.isinf(more)) and end == "items"
+    return Forecast(
+        counts[0], counts[1], counts[2], share, ahead, len(needed), stop, is_set, words, goal, all_items=others
+    )

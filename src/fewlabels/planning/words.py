@@ -21,14 +21,24 @@ _AIMS = {
     "width": "no group has an interval wider than {}",
     "overall": "the interval of the average is at most {} wide",
 }
-ONLY_THESE = (
-    "The numbers are about items like these. If only exactly these items matter, begin with the target 'pool': then "
-    "labels of all of them make every number exact."
-)
-"""What to do where all items are not enough."""
+BEGIN = "begin with the target 'pool'"
+"""How to ask about exactly these items; each face names its own option or field instead."""
 AGAIN = "Labels may be wrong here, so that this is less sure. Second votes come on top."
 """What forecasts do not count where labels may be wrong; see docs/noise.md."""
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
+
+
+def only_these(how: str = BEGIN) -> str:
+    """What to do where all items are not enough.
+
+    >>> only_these("use --target pool")
+    'The numbers are about items like these. If only exactly these items matter, use --target pool: then labels of all
+     of them make every number exact.'
+    """
+    return (
+        f"The numbers are about items like these. If only exactly these items matter, {how}: then labels of all of "
+        "them make every number exact."
+    )
 
 
 def aim(stop: Stop, task: Task | None = None) -> str:
@@ -76,11 +86,9 @@ def more_labels(
         )
     if math.isinf(more):
         rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
-        # With all items labelled, only what they say about others like them is open.
-        these = "" if end == "budget" else f" {ONLY_THESE}"
         return (
             f"What is left {rest} will probably not be enough: {aim(stop, task)} by then in {percent(share)} of the "
-            f"simulated worlds.{these}"
+            "simulated worlds."
         )
     until = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
     return f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)} (80%: {rounded(low):,} {until})."
@@ -101,12 +109,11 @@ def recommendation(labels: int, enough: float, honesty: float, stop: Stop, task:
 
 
 def never(share: float, most: int, stop: Stop, task: Task | None = None, *, all_items: bool = False) -> str:
-    """A warning that none of the budgets tried is enough; not even `all_items`."""
+    """A warning that none of the budgets tried is enough; not even that of `all_items`."""
     return (
         f"No budget can be recommended: with {f'all {most:,}' if all_items else f'{most:,}'} labels {aim(stop, task)} "
         f"in {percent(share)} of the simulated worlds. "
         "Ask for less (a lower probability, wider intervals, fewer groups), or choose by the table."
-        + (f" {ONLY_THESE}" if all_items else "")
     )
 
 

@@ -201,7 +201,8 @@ def _fairness(audit: Assessment, level: float) -> Fairness | None:
     """Compare groups that are told by columns of the pool, such as sex or region, where a class is the positive one."""
     task, groups = audit.spec.task, audit.groups
     told = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
-    if not told or task.of_models or task.pair or positive_of(audit.pool.choices) is None:
+    positive = audit.pool.positive or positive_of(audit.pool.choices)
+    if not told or task.of_models or task.pair or positive is None:
         return None
     try:
         return read_fairness(audit, groups, level=level)  # the draws of `audit.fairness()`: one answer in both

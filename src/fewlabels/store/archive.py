@@ -68,6 +68,8 @@ def pack_pool(pool: Pool) -> bytes:
         about |= {"models": pool.models, "unanswered": pool.unanswered, "rest": rest[1:]}
     if pool.evidence:
         about["evidence"] = pool.evidence
+    if pool.positive is not None:
+        about["positive"] = pool.positive
     items = pa.Table.from_arrays(columns, names=names)
     sink = pa.BufferOutputStream()
     _write(sink, items.replace_schema_metadata({_ABOUT: json.dumps(about)}))
@@ -117,6 +119,7 @@ def unpack_pool(data: bytes) -> Pool:
         rest=tuple(predictions[1:]),
         unanswered=about.get("unanswered", False),
         evidence=tuple(about.get("evidence", ())),
+        positive=about.get("positive"),
     )
 
 

@@ -84,9 +84,8 @@ class People:
             if known is None:
                 connection.execute(people.insert().values(name=name, role=role or "annotator", **row))
             elif known.revoked_at is None and not again:
-                raise WrongNameError(
-                    f"{name!r} has already been invited. Choose another name, or revoke the old token first."
-                )
+                instead = "Choose another name, or make a new link, which replaces the old one."
+                raise WrongNameError(f"{name!r} has already been invited. {instead}")
             else:
                 role = role or (known.role if again else "annotator")
                 connection.execute(people.update().where(people.c.name == name).values(role=role, **row))

@@ -33,13 +33,11 @@ from fewlabels.wording import counted, probability, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fewlabels.assessment import Assessment
     from fewlabels.table import Table
 
-# What the command line calls by options, as the form of a new assessment calls it.
-_IN_FORMS = {
-    "begin with the target 'pool'": "make a new assessment and choose “exactly these” under “About which items?”",
-    "an assessment of all items as one group": "an assessment with the groups “all items together”",
-}
+# What the command line calls by an option, as the form of a new assessment calls it.
+ONLY_THESE = "make a new assessment and choose “exactly these” under “About which items?”"
 _MOST_DISPUTES = 50
 _MOST_ANSWERS = 50
 router = APIRouter()
@@ -56,7 +54,6 @@ def environment() -> Environment:
     pages.filters["probability"] = probability
     pages.filters["cut"] = shortened
     pages.filters["begun"] = begun
-    pages.filters["of_forms"] = of_forms
     pages.filters["count"] = counted  # a number and its noun, where Jinja's own counts what is in a list
     pages.filters["merged"] = lambda first, then: {**first, **then}
     pages.filters["zip_same"] = lambda names: [(name, name) for name in names]
@@ -73,13 +70,6 @@ def begun(text: str) -> str:
     """
     is_word = re.match(r"[a-z]+ ", text) and not any(re.search(r"\w[._]\w", word) for word in text.split()[:4])
     return f"{text[0].upper()}{text[1:]}" if is_word else text
-
-
-def of_forms(words: str) -> str:
-    """Words about an assessment, with the fields of our forms where they name what can be chosen."""
-    for option, field in _IN_FORMS.items():
-        words = words.replace(option, field)
-    return words
 
 
 def _cell(value: object) -> str:
@@ -303,10 +293,14 @@ def groups(name: str, request: Request, service: Here, owner: Owner) -> Response
     return page(request, "groups.html", owner, name=name, here="groups", view=view)
 
 
+def _outlook(audit: Assessment) -> str:
+    return outlook(audit, ONLY_THESE)
+
+
 @router.get("/part/forecast/{name:path}")
 def forecast(name: str, request: Request, service: Here, _owner: Owner) -> Response:
     """Return how many more labels it will take, as a part of its own, since it takes seconds."""
-    words = service.kept(name, "forecast", outlook)
+    words = service.kept(name, "forecast", _outlook)
     return HTMLResponse(request.app.state.pages.get_template("forecast.html").render(words=words))
 
 
@@ -341,7 +335,7 @@ def overview(name: str, request: Request, service: Here, owner: Owner, *, whole:
     about["others"] = service.audit(name).others()
     if whole:
         about |= {"view": service.kept(name, "dashboard", dashboard), "work": _work(service, name)}
-        about["words"] = service.kept(name, "forecast", outlook)
+        about["words"] = service.kept(name, "forecast", _outlook)
     return page(request, "dashboard.html", owner, name=name, here="dashboard", whole=whole, **about)
 
 

@@ -51,7 +51,12 @@ def split_by(source: Source, column: str) -> dict[str, Source]:
         lines: list[int] = rows.tolist()
         one = table_source(source.name, rest.take(rows), source.classes)
         parts[str(model)] = replace(
-            one, untyped=source.untyped, comma=source.comma, percent=source.percent, line=_line_in(source, lines)
+            one,
+            untyped=source.untyped,
+            comma=source.comma,
+            percent=source.percent,
+            line=_line_in(source, lines),
+            sheet=source.sheet,
         )
     return parts
 
@@ -150,7 +155,7 @@ def _unpacked(source: Source, names: tuple[str, ...] | None) -> tuple[Source, tu
         )
     columns: dict[str, Any] = kept | made
     wide = table_source(source.name, pa.table(columns), source.classes)
-    return replace(wide, line=source.line, untyped=source.untyped), models
+    return replace(wide, line=source.line, untyped=source.untyped, sheet=source.sheet), models
 
 
 def _is_flat(kind: pa.DataType) -> bool:

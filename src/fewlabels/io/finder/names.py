@@ -25,13 +25,13 @@ CONFIDENCE = (
 )  # fmt: skip
 # The words of other names that exports have: "Predicted category (AI)", "Decision (model)", "Prediction_Score", "top1".
 _PREDICTS = frozenset({"predicted", "prediction", "predictions", "pred", "predict", "top1"})
-_MACHINE = frozenset({"model", "classifier", "ai", "llm", "ml", "bot"})
+_MACHINE = frozenset({"model", "classifier", "ai", "llm", "ml", "bot", "machine", "algorithm"})
 _SAID = frozenset(
     {"class", "label", "category", "intent", "topic", "tag", "type", "sentiment", "department", "queue", "decision",
-     "output", "answer", "result", "choice", "value", "outcome"}
+     "output", "answer", "result", "choice", "value", "outcome", "classification", "says", "said", "guess", "assigned"}
 )  # fmt: skip
-_SURE = frozenset({"confidence", "conf", "certainty", "probability", "prob", "proba", "score", "likelihood"})
-_BESIDE = frozenset({"max", "maximum", "top", "y", "by", "of", "the"})
+_SURE = frozenset({"confidence", "conf", "certainty", "probability", "prob", "proba", "score", "likelihood", "sure"})
+_BESIDE = frozenset({"max", "maximum", "top", "y", "by", "of", "the", "how", "is", "it"})
 CONTENT = (
     "text", "content", "sentence", "review", "question", "prompt", "input", "message", "body", "document", "title",
     "description", "abstract", "tweet", "comment", *FILES,
@@ -98,7 +98,7 @@ def _words(name: str) -> list[str]:
 def says_predicted(name: str) -> bool:
     """Whether the words of a name say that a column has predicted classes.
 
-    >>> [says_predicted(name) for name in ("Predicted category (AI)", "Decision (model)", "top_1", "decision")]
+    >>> [says_predicted(name) for name in ("Predicted category (AI)", "Model says", "top_1", "decision")]
     [True, True, True, False]
 
     An "answer_model" is the name of a model.
@@ -115,7 +115,7 @@ def says_predicted(name: str) -> bool:
 def says_confidence(name: str) -> bool:
     """Whether the words of a name say that a column has confidences.
 
-    >>> [says_confidence(name) for name in ("Prediction_Score", "AI confidence", "top1_prob", "credit score")]
+    >>> [says_confidence(name) for name in ("Prediction_Score", "How sure (%)", "top1_prob", "credit score")]
     [True, True, True, False]
     """
     words = {*_words(name)}

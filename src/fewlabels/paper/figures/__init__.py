@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from fewlabels.paper.plan import PaperPlan
     from fewlabels.paper.pools import PaperPool
 
-_BIAS_RUNS = 100
-
 
 def draw_all(plan: PaperPlan, out: Path) -> list[Path]:
     """Draw the figures that the chosen data sets allow into a folder; their files."""
@@ -48,7 +46,7 @@ def _of_beliefs(plan: PaperPlan) -> Iterator[tuple[str, Figure]]:
             for row in samples
         ]
         yield f"reliability-strength-{strength}", drawing.draw_reliability(rows)
-    bias = [beliefs.ece_bias(pool, min(plan.runs, _BIAS_RUNS), rng) for pool in pools]
+    bias = [beliefs.ece_bias(pool, plan.runs, rng) for pool in pools]
     yield "ece-error", drawing.draw_ece_bias(bias)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from fewlabels.simulation.truth import Truth
 
 POINTS = 200
-
-# Curves are averages and need fewer runs than tables.
-MOST = 50
-_RUNS = {"ImageNet": 10}
 
 ACCURACY_METHODS = (
     Method("uniform prior, Thompson", Uniform(), Thompson()),
@@ -56,29 +52,32 @@ COST_METHODS = (
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Mean MRR curves in one frame: percent of the pool labelled, shape (points,), and a curve for each method."""
+    """Mean MRR curves in one frame: percent of the pool labelled, shape (points,), and a curve for each method.
+
+    `errors` has the standard errors of each curve, shape (points,).
+    """
 
     title: str
     top: int
     percent: NDArray[np.float64]
     lines: Mapping[str, NDArray[np.float64]]
+    errors: Mapping[str, NDArray[np.float64]]
     runs: int
 
     def only(self, *names: str) -> Panel:
         """The panel with only some of its lines."""
-        return Panel(self.title, self.top, self.percent, {name: self.lines[name] for name in names}, self.runs)
+        return replace(self, lines={name: self.lines[name] for name in names})
 
 
 def accuracy_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the least accurate class and the m least accurate, by every method that a figure shows."""
     found = []
     for pool in plan.pools(SOURCES):
-        runs = min(plan.runs, _RUNS.get(pool.source.dataset, MOST))
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(Accuracy(), lowest=top))
             # Top-two asks in one group at a time, so it is only shown for the single least accurate one.
             ways = [way for way in ACCURACY_METHODS if top == 1 or not isinstance(way.policy, TopTwo)]
-            found.append(_panel(plan, pool, case, ways, runs))
+            found.append(_panel(plan, pool, case, ways))
     return found
 
 
@@ -86,10 +85,9 @@ def calibration_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the least calibrated class and the m least calibrated, by strength of the prior."""
     found = []
     for pool in plan.pools(SOURCES):
-        runs = min(plan.runs, _RUNS.get(pool.source.dataset, MOST))
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(CalibrationError(), highest=top))
-            found.append(_panel(plan, pool, case, CALIBRATION_METHODS, runs))
+            found.append(_panel(plan, pool, case, CALIBRATION_METHODS))
     return found
 
 
@@ -101,16 +99,16 @@ def cost_panels(plan: PaperPlan) -> list[Panel]:
             metric = Cost(costs(pool.pool.classes).tolist())
             for top in (1, pool.source.top):
                 case = identify_case(pool, Identify(metric, highest=top))
-                found.append(_panel(plan, pool, case, COST_METHODS, min(plan.runs, MOST), kind))
+                found.append(_panel(plan, pool, case, COST_METHODS, kind))
     return found
 
 
-def _panel(
-    plan: PaperPlan, pool: PaperPool, case: Truth, ways: Sequence[Method], runs: int, title: str | None = None
-) -> Panel:
+def _panel(plan: PaperPlan, pool: PaperPool, case: Truth, ways: Sequence[Method], title: str | None = None) -> Panel:
     items, title = len(pool.pool), title or pool.source.dataset
     kind = type(case.task.metric).__name__
-    found = curves(plan, f"figures: {kind} {title} top-{case.task.plays}", case, ways, [items], runs)
     at = np.unique(np.linspace(0, items, POINTS + 1).round().astype(np.int64))
+    runs = plan.runs_of("figures", pool.source)
+    found = curves(plan, f"figures: {kind} {title} top-{case.task.plays}", case, ways, at.tolist(), runs)
     lines = {name: curve.mean[at] for name, curve in found.items()}
-    return Panel(title, case.task.plays, 100 * at / items, lines, runs)
+    errors = {name: curve.at.std(axis=0) / np.sqrt(max(runs - 1, 1)) for name, curve in found.items()}
+    return Panel(title, case.task.plays, 100 * at / items, lines, errors, runs)

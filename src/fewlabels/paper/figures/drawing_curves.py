@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def draw_curves(panels: Sequence[Panel]) -> Figure:
-    """Mean MRR against the percentage of labels: a column for each pool or cost, a row for m = 1 and one for more."""
+    """Mean MRR against the percentage of labels: a column for each pool or cost, a row for m = 1 and one for more.
+
+    Around each curve two standard errors to each side are shaded.
+    """
     titles = list(dict.fromkeys(panel.title for panel in panels))
     columns = [[panel for panel in panels if panel.title == title] for title in titles]
     rows = max(len(column) for column in columns)
@@ -26,6 +29,8 @@ def draw_curves(panels: Sequence[Panel]) -> Figure:
             axis = axes[i, j]
             for colour, (name, line) in zip(CYCLE, panel.lines.items(), strict=False):
                 axis.plot(panel.percent, line, color=colour, lw=1.3, label=name)
+                about = 2 * panel.errors[name]  # a range of two standard errors on each side
+                axis.fill_between(panel.percent, line - about, line + about, color=colour, alpha=0.18, lw=0)
             axis.set(xlim=(0, 100), ylim=(0, 1.02))
             last = i == len(column) - 1
             words = f"{panel.title}, top {panel.top}" + (f" ({_counted(panel.runs)})" if panel.runs < 20 else "")
