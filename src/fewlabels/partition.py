@@ -99,10 +99,10 @@ class Partition:
         1
         """
         typed = name.replace(" x ", " × ")
-        for one in (name, typed):
-            if one in self.names:
-                return self.names.index(one)
-        alike = [place for place, one in enumerate(self.names) if one.casefold() == typed.casefold()]
+        for spelling in (name, typed):
+            if spelling in self.names:
+                return self.names.index(spelling)
+        alike = [place for place, known in enumerate(self.names) if known.casefold() == typed.casefold()]
         if len(alike) == 1:
             return alike[0]
         near = difflib.get_close_matches(typed, self.names, 1)
@@ -123,9 +123,9 @@ def numbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     if most > _SPARSE * len(code):
         used, number = np.unique(code, return_inverse=True)
         return used, number.astype(np.int64)
-    there = np.zeros(most, dtype=np.bool_)
-    there[code] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[code]
+    occurs = np.zeros(most, dtype=np.bool_)
+    occurs[code] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[code]
 
 
 def items_of(index: NDArray[np.integer[Any]], length: int, count: NDArray[np.int64] | None) -> NDArray[np.int64]:
