@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.arrow import missing_in, numbers_of
-from fewlabels.checks import of_kind, whole_number
+from fewlabels.checks import number_of, of_kind, whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.reserve import BINS, EDGES
@@ -243,7 +243,7 @@ def by_column(pool: Pool, column: str) -> Partition:
     encoded = values.combine_chunks().dictionary_encode()
     known = encoded.dictionary.to_pylist()
     # Engines give values as text, numbers too.
-    numbers = pool.reserve is not None and all(_is_number(value) for value in known if value is not None)
+    numbers = pool.reserve is not None and all(number_of(value) is not None for value in known if value is not None)
     order = sorted(range(len(known)), key=lambda i: _sort_key(float(str(known[i])) if numbers else known[i]))
     place = np.empty(len(known) + 1, dtype=np.int32)
     place[order] = np.arange(len(known))
@@ -344,14 +344,6 @@ def _sort_key(value: object) -> tuple[int, float, str]:
     if isinstance(value, (bool, int, float)):
         return (0, float(value), "")
     return (1, 0.0, str(value))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def columns_of(recipe: Mapping[str, Any]) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fewlabels.checks import check_guarantee, number_in
+from fewlabels.checks import check_guarantee, number_in, number_of
 from fewlabels.errors import InputError, SpecError
 from fewlabels.named import metric_from
 from fewlabels.tasks import Certify
@@ -78,10 +78,7 @@ def split(text: str) -> tuple[str, Literal["at_least", "at_most"], float]:
     (('recall:complaint', 'at_least', 0.8), ('cost:prices.csv', 'at_most', 2.5))
     """
     matched = _RULE.fullmatch(text) if isinstance(text, str) else None
-    try:
-        value = float(matched["line"]) if matched else None
-    except ValueError:
-        value = None
+    value = number_of(matched["line"]) if matched else None
     if matched is None or value is None:
         raise SpecError(f"{text!r} is not a rule. Write a metric, >= or <=, and a number, {_EXAMPLES}.")
     # Divided in decimals: 90% is 0.9 and not 0.9000000000000001.
