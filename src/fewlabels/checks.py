@@ -114,3 +114,15 @@ def check_guarantee(guarantee: object, *, together: bool = False, what: str = "T
         raise SpecError(f"{what} must be 'anytime' or None. Got {guarantee!r} instead.")
     if together and guarantee is None:
         raise SpecError("together=True is about a guarantee. Say guarantee='anytime' as well, or leave it out.")
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text is, as Python writes numbers; None if it is something else.
+
+    >>> number_of("1e3"), number_of(" 0.5 "), number_of("1,5")
+    (1000.0, 0.5, None)
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -214,10 +214,10 @@ def guaranteed(
     """A table of estimates with intervals that hold at every look; the mean stays, moved into its interval."""
     low, high = sequences(metric, belief, cells, table.settings["level"], together=together, missing=missing)
     columns = dict(table.columns)
-    there = [mean is not None for mean in columns["mean"]]
-    mean = np.clip([mean if ok else 0.0 for mean, ok in zip(columns["mean"], there, strict=True)], low, high)
+    known = [mean is not None for mean in columns["mean"]]
+    mean = np.clip([mean if ok else 0.0 for mean, ok in zip(columns["mean"], known, strict=True)], low, high)
     for name, values in (("mean", mean), ("low", low), ("high", high)):
-        columns[name] = [value if ok else None for value, ok in zip(values.tolist(), there, strict=True)]
+        columns[name] = [value if ok else None for value, ok in zip(values.tolist(), known, strict=True)]
     settings = {"guarantee": "anytime", "holds": "all groups together" if together else "each group"}
     if missing is not None and missing.any():
         settings["missing"] = int(missing.sum())

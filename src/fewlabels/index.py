@@ -59,16 +59,14 @@ class Index:
 
         sought = np.fromiter(map(hash, wanted), np.int64, len(wanted))
         first, last = (np.searchsorted(hashes, sought, side=side) for side in ("left", "right"))
-        found = np.full(len(wanted), -1, dtype=np.int64)
+        rows = np.full(len(wanted), -1, dtype=np.int64)
         once = np.flatnonzero(last == first + 1)
-        found[once] = order[first[once]]
-        same = texts_at(self._ids, found[once])
-        found[once] = np.where(
-            [wanted[i] == item for i, item in zip(once.tolist(), same, strict=True)], found[once], -1
-        )
+        rows[once] = order[first[once]]
+        same = texts_at(self._ids, rows[once])
+        rows[once] = np.where([wanted[i] == item for i, item in zip(once.tolist(), same, strict=True)], rows[once], -1)
         for i in np.flatnonzero(last > first + 1).tolist():  # ids that share a hash
-            found[i] = next((at for at in order[first[i] : last[i]].tolist() if self._ids[at].as_py() == wanted[i]), -1)
-        return found
+            rows[i] = next((at for at in order[first[i] : last[i]].tolist() if self._ids[at].as_py() == wanted[i]), -1)
+        return rows
 
     def _find_one(self, text: str) -> int:
         hashes, order = self._sorted

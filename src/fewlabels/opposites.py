@@ -36,9 +36,9 @@ def passing(verdicts: Sequence[str]) -> str | None:
     >>> passing(["Fail", "Pass", "unsure"]), passing(["0", "1"]), passing(["0", "1", "2"]), passing(["cat", "dog"])
     ('Pass', '1', None, None)
     """
-    plain = {one: one.strip().casefold() for one in verdicts}
-    worded = {one: word for one, word in plain.items() if len(plain) == 2 or not word.isdecimal()}
-    good = [one for one in worded if is_passing(one)]
+    plain = {verdict: verdict.strip().casefold() for verdict in verdicts}
+    worded = {verdict: word for verdict, word in plain.items() if len(plain) == 2 or not word.isdecimal()}
+    good = [verdict for verdict in worded if is_passing(verdict)]
     fails = _VERDICTS.values()
     return good[0] if len(good) == 1 and any(word in fails for word in worded.values()) else None
 
@@ -50,8 +50,8 @@ def positive_of(classes: Sequence[str]) -> str | None:
     ('yes', '1', None)
     """
     named = {name.strip().casefold(): name for name in classes}
-    found = [named[yes] for yes, no in _PAIRS.items() if len(classes) == 2 and {yes, no} == set(named)]
-    return found[0] if found else None
+    positive = [named[yes] for yes, no in _PAIRS.items() if len(classes) == 2 and {yes, no} == set(named)]
+    return positive[0] if positive else None
 
 
 def negative_of(positive: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.arrow import missing_in, numbers_of
-from fewlabels.checks import of_kind, whole_number
+from fewlabels.checks import number_of, of_kind, whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.reserve import BINS, EDGES
@@ -99,10 +99,10 @@ class Partition:
         1
         """
         typed = name.replace(" x ", " × ")
-        for one in (name, typed):
-            if one in self.names:
-                return self.names.index(one)
-        alike = [place for place, one in enumerate(self.names) if one.casefold() == typed.casefold()]
+        for spelling in (name, typed):
+            if spelling in self.names:
+                return self.names.index(spelling)
+        alike = [place for place, known in enumerate(self.names) if known.casefold() == typed.casefold()]
         if len(alike) == 1:
             return alike[0]
         near = difflib.get_close_matches(typed, self.names, 1)
@@ -123,9 +123,9 @@ def numbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     if most > _SPARSE * len(code):
         used, number = np.unique(code, return_inverse=True)
         return used, number.astype(np.int64)
-    there = np.zeros(most, dtype=np.bool_)
-    there[code] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[code]
+    occurs = np.zeros(most, dtype=np.bool_)
+    occurs[code] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[code]
 
 
 def items_of(index: NDArray[np.integer[Any]], length: int, count: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -243,7 +243,7 @@ def by_column(pool: Pool, column: str) -> Partition:
     encoded = values.combine_chunks().dictionary_encode()
     known = encoded.dictionary.to_pylist()
     # Engines give values as text, numbers too.
-    numbers = pool.reserve is not None and all(_is_number(value) for value in known if value is not None)
+    numbers = pool.reserve is not None and all(number_of(value) is not None for value in known if value is not None)
     order = sorted(range(len(known)), key=lambda i: _sort_key(float(str(known[i])) if numbers else known[i]))
     place = np.empty(len(known) + 1, dtype=np.int32)
     place[order] = np.arange(len(known))
@@ -344,14 +344,6 @@ def _sort_key(value: object) -> tuple[int, float, str]:
     if isinstance(value, (bool, int, float)):
         return (0, float(value), "")
     return (1, 0.0, str(value))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def columns_of(recipe: Mapping[str, Any]) -> set[str]:

@@ -61,7 +61,7 @@ class Table:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
             return NotImplemented
-        own, others = ([(name, list(column)) for name, column in one.columns.items()] for one in (self, other))
+        own, others = ([(name, list(column)) for name, column in table.columns.items()] for table in (self, other))
         return own == others and dict(self.settings) == dict(other.settings)
 
     __hash__ = None  # type: ignore[assignment]  # columns can be lists

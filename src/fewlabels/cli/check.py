@@ -75,7 +75,7 @@ def check(
     if report is not None:
         save(junit(checks, audit.name), report)
     if as_json:
-        emit_json({"name": audit.name, "verdict": verdict, "rules": [one.to_json() for one in checks]})
+        emit_json({"name": audit.name, "verdict": verdict, "rules": [check.to_json() for check in checks]})
     else:
         _say(audit, checks)
     # Not sys.exit: what was opened is closed by the context.
@@ -109,10 +109,10 @@ def _rules(
 def _say(audit: Assessment, checks: Sequence[Check]) -> None:
     from fewlabels.cli.common import talk
 
-    for one in checks:
-        begin = f"{one.rule.name}. " if one.rule.name else ""
-        click.echo(harmless(f"{begin}{one.words}{f' {one.forecast}' if one.forecast else ''}"))
-    if any(one.verdict == "pass" and not one.rule.guarantee for one in checks):
+    for check in checks:
+        begin = f"{check.rule.name}. " if check.rule.name else ""
+        click.echo(harmless(f"{begin}{check.words}{f' {check.forecast}' if check.forecast else ''}"))
+    if any(check.verdict == "pass" and not check.rule.guarantee for check in checks):
         talk(
             "This is for one look. Whoever looks again and again and stops at the first pass needs --guarantee anytime."
         )

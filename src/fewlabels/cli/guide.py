@@ -72,7 +72,7 @@ def guide(
         if versions:
             all_of_it = kept.versions(name)
             told = ("version", "at", "by")
-            emit(Table({what: [getattr(one, what) for one in all_of_it] for what in told}), as_json)
+            emit(Table({what: [getattr(guide, what) for guide in all_of_it] for what in told}), as_json)
             return
         now = kept.of(name)
     if as_json:
@@ -81,7 +81,7 @@ def guide(
     if not now.version:
         talk("Nothing was written yet. Write it with --guidelines FILE.md and --class-descriptions FILE.csv.")
         return
-    means = [f"{one}: {' '.join(text.split())}" for one, text in now.descriptions.items()]
+    means = [f"{name}: {' '.join(text.split())}" for name, text in now.descriptions.items()]
     click.echo(harmless("\n\n".join(filter(None, [now.guidelines, "\n".join(means)]))))
 
 

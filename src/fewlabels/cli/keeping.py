@@ -87,7 +87,7 @@ def verify(address: str, head: str | None, *, as_json: bool) -> int:
     from fewlabels.cli.common import emit_json, open_store, progress, quoted, shown, talk
 
     with open_store(address) as store, progress("checking") as bar:
-        found = store.verify(head=head, progress=bar)
+        report = store.verify(head=head, progress=bar)
     if as_json:
         logs = [
             {
@@ -97,16 +97,16 @@ def verify(address: str, head: str | None, *, as_json: bool) -> int:
                 "labels": log.labels,
                 "problems": list(log.problems),
             }
-            for log in found.logs
+            for log in report.logs
         ]
-        emit_json({"ok": found.ok, "problems": list(found.problems), "assessments": logs})
-        return 0 if found.ok else 1
-    click.echo(found.words or f"{shown(address)} has no assessment yet.")
-    for log in found.logs:
+        emit_json({"ok": report.ok, "problems": list(report.problems), "assessments": logs})
+        return 0 if report.ok else 1
+    click.echo(report.words or f"{shown(address)} has no assessment yet.")
+    for log in report.logs:
         if log.head is not None and not log.problems:
             click.echo(f"  head of {quoted(log.name)}: {log.head}")
-    if head is not None and found.ok:
+    if head is not None and report.ok:
         talk("The head that you gave is still in the log: nothing before it was changed.")
-    if not found.ok:
+    if not report.ok:
         talk(f"Restore a backup, or keep what can be used: fewlabels copy {shown(address)} rescued.db --rescue")
-    return 0 if found.ok else 1
+    return 0 if report.ok else 1

@@ -141,8 +141,8 @@ def _on_known(known: Mapping[str, int]) -> list[str]:
     """A sentence on the labels of the pool that are there already, by the assessment they came from."""
     from fewlabels.wording import counted
 
-    there = f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}."
-    return [f"{there} They count for this question too, and nobody is asked about these items again."] if known else []
+    told = f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}."
+    return [f"{told} They count for this question too, and nobody is asked about these items again."] if known else []
 
 
 def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tuple[str, list[str]]:

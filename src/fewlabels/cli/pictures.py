@@ -25,14 +25,16 @@ def pictures_shown(pool: Pool, files: Sequence[str]) -> tuple[str, list[str]]:
     options: list[str] = []
     words: list[str] = []
     near = list(dict.fromkeys([*(Path(file).parent for file in files if Path(file).is_file()), Path()]))
-    for one in pictures_in(pool, shown):
-        if one.by == "address":
-            options += [f"--image-host {quoted(host)}" for host in one.hosts]
-            words.append(f"Column {one.column!r} has addresses of pictures. Annotators see them if you allow the host.")
+    for picture in pictures_in(pool, shown):
+        if picture.by == "address":
+            options += [f"--image-host {quoted(host)}" for host in picture.hosts]
+            words.append(
+                f"Column {picture.column!r} has addresses of pictures. Annotators see them if you allow the host."
+            )
             continue
-        folder = one.folder or folder_of(one.example, near)
+        folder = picture.folder or folder_of(picture.example, near)
         options.append("--content FOLDER" if folder is None else f"--content {quoted(str(folder))}")
-        words.append(_about_paths(one, folder))
+        words.append(_about_paths(picture, folder))
     return " ".join(dict.fromkeys(options)), words
 
 
@@ -43,14 +45,17 @@ def folder_beside(pool: Pool) -> Path | None:
 
     shown = columns_of_card(pool) or ([pool.content] if pool.content else [])
     near = list(dict.fromkeys([Path(pool.source).parent, Path()]))
-    named = [one for one in pictures_in(pool, shown) if one.by == "path"]
-    return next((folder for one in named if (folder := one.folder or folder_of(one.example, near)) is not None), None)
+    named = [picture for picture in pictures_in(pool, shown) if picture.by == "path"]
+    return next(
+        (folder for picture in named if (folder := picture.folder or folder_of(picture.example, near)) is not None),
+        None,
+    )
 
 
-def _about_paths(one: Pictured, folder: Path | None) -> str:
+def _about_paths(picture: Pictured, folder: Path | None) -> str:
     if folder is not None:
-        return f"Column {one.column!r} has paths of pictures, which are in {str(folder)!r}."
+        return f"Column {picture.column!r} has paths of pictures, which are in {str(folder)!r}."
     return (
-        f"Column {one.column!r} has paths of pictures, and {one.example!r} was not found here. Annotators see the "
-        "pictures if the server knows the folder in which these paths begin."
+        f"Column {picture.column!r} has paths of pictures, and {picture.example!r} was not found here. Annotators see "
+        "the pictures if the server knows the folder in which these paths begin."
     )

@@ -180,7 +180,7 @@ def _of_models(pool: Pool, labels: Any, groups: Partition, task: Any, options: d
     from fewlabels.tasks import CompareModels
 
     plain = BASELINES[:2] if isinstance(task, CompareModels) else BASELINES
-    methods = [one.strip() for one in (options["methods"] or ",".join(("learned+default", *plain))).split(",")]
+    methods = [method.strip() for method in (options["methods"] or ",".join(("learned+default", *plain))).split(",")]
     jobs = options["jobs"] or processors()
     settings: dict[str, Any] = {
         "task": task,

@@ -97,16 +97,16 @@ def drawn(files: Sequence[str | Source], options: ReadOptions) -> list[Source]:
     from fewlabels.io.source import Source
     from fewlabels.io.table_roles import sampled
 
-    found: list[Source] = []
+    sources: list[Source] = []
     upto = None
     for file in files:
         if isinstance(file, Source):
-            found.append(file)
+            sources.append(file)
             continue
         assert options.sample is not None
         source, upto = sampled(file, options.table, options.sample, id=options.id, seed=options.seed, upto=upto)
-        found.append(source)
-    return found
+        sources.append(source)
+    return sources
 
 
 def _refuse(options: ReadOptions, content: Sequence[str] | None) -> None:
@@ -137,13 +137,13 @@ def _watched(table: RemoteTable) -> Iterator[None]:
     from fewlabels.cli.common import progress
 
     with progress(f"reading {table.name}") as bar:
-        lock, said = threading.Lock(), [""]
+        lock, shown = threading.Lock(), [""]
 
         def show(step: Step) -> None:
             with lock:
                 words = step.name if step.rows is None else f"{step.name}: {step.rows:,} rows read"
-                if words != said[0] and sys.stderr.isatty():
-                    said[0] = words
+                if words != shown[0] and sys.stderr.isatty():
+                    shown[0] = words
                     bar.say(words)
                 if step.share is not None:
                     bar(round(step.share * 1000), 1000)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fewlabels.checks import check_guarantee, number_in
+from fewlabels.checks import check_guarantee, number_in, number_of
 from fewlabels.errors import InputError, SpecError
 from fewlabels.named import metric_from
 from fewlabels.tasks import Certify
@@ -77,16 +77,13 @@ def split(text: str) -> tuple[str, Literal["at_least", "at_most"], float]:
     >>> split("recall:complaint >= 80%"), split("cost:prices.csv <= 2.5")
     (('recall:complaint', 'at_least', 0.8), ('cost:prices.csv', 'at_most', 2.5))
     """
-    found = _RULE.fullmatch(text) if isinstance(text, str) else None
-    try:
-        value = float(found["line"]) if found else None
-    except ValueError:
-        value = None
-    if found is None or value is None:
+    matched = _RULE.fullmatch(text) if isinstance(text, str) else None
+    value = number_of(matched["line"]) if matched else None
+    if matched is None or value is None:
         raise SpecError(f"{text!r} is not a rule. Write a metric, >= or <=, and a number, {_EXAMPLES}.")
     # Divided in decimals: 90% is 0.9 and not 0.9000000000000001.
-    value = round(value / 100, 12) if found["percent"] else value
-    return found["metric"], "at_least" if found["side"] in (">=", "≥") else "at_most", value
+    value = round(value / 100, 12) if matched["percent"] else value
+    return matched["metric"], "at_least" if matched["side"] in (">=", "≥") else "at_most", value
 
 
 def certify_from(
@@ -125,7 +122,7 @@ def read_rules(path: str | os.PathLike[str]) -> list[Rule]:
     rules = data.get("rule")
     if set(data) != {"rule"} or not isinstance(rules, list) or not rules or not all(isinstance(r, dict) for r in rules):
         raise InputError(f'{path} has no rules. Write [[rule]] and below it every = "accuracy >= 0.9", for each rule.')
-    return [_rule(one, f"rule {i} of {path}") for i, one in enumerate(rules, 1)]
+    return [_rule(rule, f"rule {i} of {path}") for i, rule in enumerate(rules, 1)]
 
 
 def _rule(data: Mapping[str, Any], where: str) -> Rule:
@@ -136,7 +133,7 @@ def _rule(data: Mapping[str, Any], where: str) -> Rule:
         raise InputError(f'{where} needs either every or overall, such as every = "accuracy >= 0.9".')
     only = data.get("only", [])
     texts = [only] if isinstance(only, str) else only
-    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InputError(f'{where}: only names groups. Write it as in only = ["cat", "dog"].')
     if wrong := [key for key in ("name", "groups", "guarantee") if not isinstance(data.get(key, ""), str)]:
         raise InputError(f"{where}: {wrong[0]} is a text. Write it in quotes.")

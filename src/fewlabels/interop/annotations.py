@@ -48,7 +48,7 @@ def tell_annotations(
     (2, 0)
     """
     annotations = list(annotations)
-    if strangers := [one for one in annotations if not isinstance(one, Annotation)]:
+    if strangers := [annotation for annotation in annotations if not isinstance(annotation, Annotation)]:
         raise InputError(
             "tell_annotations() takes what read_annotations() returns, or a list such as "
             f"[Annotation('item-7', 'cat', 'ann')]. Got {described(strangers[0])} instead."

@@ -60,7 +60,7 @@ def is_export(data: object) -> bool:
 
 def read(data: Sequence[object], name: str) -> list[Annotation]:
     """Read records; a response without a value is a skip."""
-    found = []
+    annotations = []
     for number, row in enumerate(data, 1):
         where = f"record {number} of {name}"
         record = an_object(row, where, _FIX)
@@ -74,5 +74,5 @@ def read(data: Sequence[object], name: str) -> list[Annotation]:
         for response in objects(questions.get(_QUESTION, []), f"the responses of {where}", _FIX):
             who, value = response.get("user_id"), response.get("value")
             label = None if value is None else a_name(value, where, _FIX)
-            found.append(Annotation(item, label, None if who is None else a_name(who, where, _FIX)))
-    return found
+            annotations.append(Annotation(item, label, None if who is None else a_name(who, where, _FIX)))
+    return annotations

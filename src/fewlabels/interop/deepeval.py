@@ -34,7 +34,7 @@ def from_json(data: dict[str, Any], name: str) -> Evaluation:
 def _sample(case: dict[str, Any], own: str, where: str) -> Sample:
     metrics = objects(case.get("metricsData") or [], f"the metrics of {where}", _FIX)
     # A metric that failed with an error has given no verdict.
-    verdicts = {str(one.get("name")): None if one.get("error") else one.get("success") for one in metrics}
+    verdicts = {str(metric.get("name")): None if metric.get("error") else metric.get("success") for metric in metrics}
     return Sample(
         id=own,
         input=a_text(case.get("input")) or a_text(case.get("turns")) or a_text(case.get("scenario")),
@@ -42,7 +42,7 @@ def _sample(case: dict[str, Any], own: str, where: str) -> Sample:
         target=a_text(case.get("expectedOutput")) or a_text(case.get("expectedOutcome")),
         verdicts=verdicts,
         others={
-            **{f"{one.get('name')} score": one.get("score") for one in metrics},
+            **{f"{metric.get('name')} score": metric.get("score") for metric in metrics},
             **an_object(case.get("metadata") or case.get("additionalMetadata") or {}, f"the metadata of {where}", _FIX),
         },
     )

@@ -55,13 +55,13 @@ def is_export(data: object) -> bool:
 
 def read(data: Sequence[object], name: str) -> list[Annotation]:
     """Read an export; a text without a label has not been answered yet. doccano does not say who answered."""
-    found = []
+    annotations = []
     for number, row in enumerate(data, 1):
         where = f"line {number} of {name}"
-        one = an_object(row, where, _FIX)
-        if (label := _label(one, where)) is not None:
-            found.append(Annotation(a_name(one.get("item_id"), f"{where} (item_id)", _FIX), label, None))
-    return found
+        example = an_object(row, where, _FIX)
+        if (label := _label(example, where)) is not None:
+            annotations.append(Annotation(a_name(example.get("item_id"), f"{where} (item_id)", _FIX), label, None))
+    return annotations
 
 
 def _label(row: dict[str, Any], where: str) -> str | None:

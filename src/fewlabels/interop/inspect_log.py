@@ -85,27 +85,29 @@ def _evaluation(about: dict[str, Any], samples: Sequence[dict[str, Any]], name: 
     """Put the header and the samples together."""
     run = an_object(about.get("eval", {}), f"the key 'eval' of {name}", _FIX)
     choices = _choices(samples)
-    found = [_sample(one, number, name, choices) for number, one in enumerate(samples, 1)]
+    read = [_sample(sample, number, name, choices) for number, sample in enumerate(samples, 1)]
     packages = run.get("packages")
     made = f", inspect_ai {packages['inspect_ai']}" if isinstance(packages, dict) and "inspect_ai" in packages else ""
     which = f"task {run.get('task')!r}, model {run.get('model')!r}"
-    failed = sum(bool(one.get("error")) for one in samples)
+    failed = sum(bool(sample.get("error")) for sample in samples)
     lost = f", {counted(failed, 'sample')} with an error" if failed else ""
     return Evaluation(
         f"Inspect log, version {about.get('version')}{made} ({which}{lost})",
-        worded(found, "correct", "incorrect"),
+        worded(read, "correct", "incorrect"),
         choices,
     )
 
 
 def _choices(samples: Iterable[dict[str, Any]]) -> tuple[str, ...] | None:
     """The classes, if every sample has choices: their texts if these are always the same, and else their letters."""
-    lists = [one.get("choices") for one in samples]
-    if not lists or not all(isinstance(one, list) and one and all(isinstance(c, str) for c in one) for one in lists):
+    lists = [sample.get("choices") for sample in samples]
+    if not lists or not all(
+        isinstance(texts, list) and texts and all(isinstance(c, str) for c in texts) for texts in lists
+    ):
         return None
-    if len({json.dumps(one) for one in lists}) == 1 and len(set(lists[0] or [])) == len(lists[0] or []):
+    if len({json.dumps(texts) for texts in lists}) == 1 and len(set(lists[0] or [])) == len(lists[0] or []):
         return tuple(lists[0] or [])
-    return tuple(_letter(place) for place in range(max(len(one or []) for one in lists)))
+    return tuple(_letter(place) for place in range(max(len(texts or []) for texts in lists)))
 
 
 def _letter(place: int) -> str:
@@ -117,33 +119,33 @@ def _letter(place: int) -> str:
     return chr(ord("A") + place) if place < 26 else str(place - 25)
 
 
-def _sample(one: dict[str, Any], number: int, name: str, choices: tuple[str, ...] | None) -> Sample:
+def _sample(sample: dict[str, Any], number: int, name: str, choices: tuple[str, ...] | None) -> Sample:
     where = f"sample {number} of {name}"
-    epoch = one.get("epoch", 1)
-    scores = an_object(one.get("scores") or {}, f"the scores of {where}", _FIX)
+    epoch = sample.get("epoch", 1)
+    scores = an_object(sample.get("scores") or {}, f"the scores of {where}", _FIX)
     given = {scorer: an_object(score, f"a score of {where}", _FIX) for scorer, score in scores.items()}
-    output = an_object(one.get("output") or {}, f"the output of {where}", _FIX)
+    output = an_object(sample.get("output") or {}, f"the output of {where}", _FIX)
     answers = [a_text(score.get("answer")) for score in given.values()]
     answer = next((text for text in answers if text), None) or a_text(output.get("completion"))
-    target = one.get("target")
+    target = sample.get("target")
     if isinstance(target, list):
         target = target[0] if len(target) == 1 else None
     names = {_letter(place): choice for place, choice in enumerate(choices or ())}
-    identifier = a_name(one.get("id"), where, _FIX)
+    identifier = a_name(sample.get("id"), where, _FIX)
     return Sample(
         id=identifier if epoch == 1 else f"{identifier} (epoch {epoch})",
-        input=_with_choices(one, choices),
+        input=_with_choices(sample, choices),
         answer=names.get(answer or "", None if choices else answer),
         whole=a_text(output.get("completion")),
         target=names.get(target, target) if isinstance(target, str) else a_text(target),
         verdicts={key: value for scorer, score in given.items() for key, value in _verdicts(scorer, score).items()},
-        others=an_object(one.get("metadata") or {}, f"the metadata of {where}", _FIX),
+        others=an_object(sample.get("metadata") or {}, f"the metadata of {where}", _FIX),
     )
 
 
-def _with_choices(one: dict[str, Any], choices: tuple[str, ...] | None) -> str | None:
+def _with_choices(sample: dict[str, Any], choices: tuple[str, ...] | None) -> str | None:
     """The question, with its own choices where these differ from sample to sample."""
-    text, own = a_text(one.get("input")), one.get("choices")
+    text, own = a_text(sample.get("input")), sample.get("choices")
     if choices is None or not isinstance(own, list) or tuple(own) == choices:
         return text
     return "\n".join([text or "", *(f"{_letter(place)}) {choice}" for place, choice in enumerate(own))])
@@ -151,5 +153,5 @@ def _with_choices(one: dict[str, Any], choices: tuple[str, ...] | None) -> str |
 
 def _verdicts(scorer: str, score: dict[str, Any]) -> dict[str, Any]:
     value = score.get("value")
-    several = {f"{scorer}_{key}": one for key, one in value.items()} if isinstance(value, dict) else {scorer: value}
+    several = {f"{scorer}_{key}": part for key, part in value.items()} if isinstance(value, dict) else {scorer: value}
     return {key: _WORDS.get(word, word) if isinstance(word, str) else word for key, word in several.items()}

@@ -126,16 +126,16 @@ def read_annotations(path: str | os.PathLike[str], *, program: str | None = None
     ...     fl.read_annotations(file)
     [Annotation(item='a', label='cat', annotator='ann')]
     """
-    found = None if program is None else named(program)
+    form = None if program is None else named(program)
     data = read_values(Path(path), str(path))
-    found = found or of_export(data)
-    if found is None:
+    form = form or of_export(data)
+    if form is None:
         raise InputError(
             f"{path} is not an export of {_titles()} that fewlabels knows. Name the program with ",
             Argument("program"),
             ", or read a table of id and label.",
         )
-    return found.read(data, str(path))
+    return form.read(data, str(path))
 
 
 def read_label_studio(path: str | os.PathLike[str]) -> list[Annotation]:

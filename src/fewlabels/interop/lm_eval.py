@@ -45,13 +45,13 @@ def _sample(row: dict[str, Any], where: str, choices: tuple[str, ...] | None, ke
     if choices is not None and target is not None and target.isdecimal() and int(target) < len(choices):
         target = choices[int(target)]
     filtered = row.get("filtered_resps")
-    said = filtered[0] if isinstance(filtered, list) and filtered else None
+    answer = filtered[0] if isinstance(filtered, list) and filtered else None
     raw = row.get("resps")
     first = raw[0] if isinstance(raw, list) and raw else None
     return Sample(
         id=a_name(row["doc_id"], where, _FIX),
         input=_question(document, row),
-        answer=a_text(said) if scores is None else max(scores, key=scores.__getitem__),
+        answer=a_text(answer) if scores is None else max(scores, key=scores.__getitem__),
         whole=a_text(first[0] if isinstance(first, list) and first else first) if scores is None else None,
         target=target,
         verdicts={str(key): row.get(str(key)) for key in names},
@@ -71,10 +71,16 @@ def _question(document: dict[str, Any], row: dict[str, Any]) -> str | None:
 def _arguments(row: dict[str, Any]) -> list[tuple[Any, Any]]:
     """Context and continuation of every request about a sample, in their order."""
     requests = row.get("arguments")
-    found = list(requests.values()) if isinstance(requests, dict) else requests if isinstance(requests, list) else []
-    pairs = [(one.get("arg_0"), one.get("arg_1")) if isinstance(one, dict) else tuple(one)[:2] if isinstance(one, list)
-             else () for one in found]  # fmt: skip
+    listed = list(requests.values()) if isinstance(requests, dict) else requests if isinstance(requests, list) else []
+    pairs = [_pair(request) for request in listed]
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
+
+
+def _pair(request: object) -> tuple[Any, ...]:
+    """Context and continuation of a request, which is an object or a list; less if it has none."""
+    if isinstance(request, dict):
+        return request.get("arg_0"), request.get("arg_1")
+    return tuple(request)[:2] if isinstance(request, list) else ()
 
 
 def _choices(rows: Sequence[dict[str, Any]]) -> tuple[str, ...] | None:
@@ -85,25 +91,29 @@ def _choices(rows: Sequence[dict[str, Any]]) -> tuple[str, ...] | None:
         return None
     texts = [[str(continuation).strip() for _, continuation in _arguments(row)] for row in rows]
     most = max(len(row["filtered_resps"]) for row in rows)
-    same = len({json.dumps(one) for one in texts}) == 1 and len(set(texts[0])) == len(texts[0]) == most
+    same = len({json.dumps(choices) for choices in texts}) == 1 and len(set(texts[0])) == len(texts[0]) == most
     return tuple(texts[0]) if same and all(texts[0]) else tuple(map(str, range(most)))
 
 
 def _is_choice(row: dict[str, Any]) -> bool:
     answers = row.get("filtered_resps")
-    return isinstance(answers, list) and len(answers) > 1 and all(isinstance(one, list) and one for one in answers)
+    return (
+        isinstance(answers, list)
+        and len(answers) > 1
+        and all(isinstance(answer, list) and answer for answer in answers)
+    )
 
 
 def _probabilities(row: dict[str, Any], where: str, choices: Sequence[str]) -> Mapping[str, float]:
     """Likelihoods of the choices, divided by their sum: exp(l_k) / Σ exp(l_j). The largest is the harness's answer."""
     try:
-        logs = [float(one[0]) for one in row["filtered_resps"]]
+        logs = [float(answer[0]) for answer in row["filtered_resps"]]
     except (TypeError, ValueError):
         raise InputError(f"{where} has likelihoods that are not numbers. {_FIX}") from None
     top = max(logs)
     if not math.isfinite(top):
         raise InputError(f"{where} has no choice with a likelihood. {_FIX}")
-    weights = [math.exp(one - top) for one in logs]
+    weights = [math.exp(log - top) for log in logs]
     if not all(map(math.isfinite, weights)):
         raise InputError(f"{where} has likelihoods that are not numbers. {_FIX}")
     return {choice: weight / sum(weights) for choice, weight in zip(choices, weights, strict=False)}

@@ -67,8 +67,8 @@ def from_split(data: dict[str, Any], name: str) -> Source:
 
 def from_traces(data: Sequence[object], name: str) -> Evaluation:
     """Read traces: the feedback of judges are verdicts, that of people are labels."""
-    traces = [an_object(one, f"trace {number} of {name}", _FIX) for number, one in enumerate(data, 1)]
-    samples = [_trace(one, f"trace {number} of {name}") for number, one in enumerate(traces, 1)]
+    traces = [an_object(trace, f"trace {number} of {name}", _FIX) for number, trace in enumerate(data, 1)]
+    samples = [_trace(trace, f"trace {number} of {name}") for number, trace in enumerate(traces, 1)]
     return Evaluation("traces of MLflow", worded(samples, "yes", "no"))
 
 
@@ -78,13 +78,13 @@ def _trace(trace: dict[str, Any], where: str) -> Sample:
     verdicts: dict[str, Any] = {}
     people: dict[str, Any] = {}
     targets = []
-    for one in given:
-        source, called = one.get("source"), str(one.get("assessment_name"))
+    for assessment in given:
+        source, called = assessment.get("source"), str(assessment.get("assessment_name"))
         by_person = isinstance(source, dict) and source.get("source_type") == "HUMAN"
-        if isinstance(one.get("feedback"), dict) and one.get("valid") is not False:
-            (people if by_person else verdicts)[called] = one["feedback"].get("value")
-        elif isinstance(one.get("expectation"), dict):
-            targets.append(one["expectation"].get("value"))
+        if isinstance(assessment.get("feedback"), dict) and assessment.get("valid") is not False:
+            (people if by_person else verdicts)[called] = assessment["feedback"].get("value")
+        elif isinstance(assessment.get("expectation"), dict):
+            targets.append(assessment["expectation"].get("value"))
     root = _root(trace)
     tags = info.get("tags") if isinstance(info.get("tags"), dict) else {}
     return Sample(
@@ -123,15 +123,15 @@ def from_table(data: Any, name: str) -> Evaluation:
     """Read a table of an evaluation: columns of inputs, outputs and targets, and a column for each scorer."""
     rows = _rows(data, name)
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    asked, said, right = (_first(columns, names) for names in (_INPUTS, _OUTPUTS, _TARGETS))
+    asked, answered, right = (_first(columns, names) for names in (_INPUTS, _OUTPUTS, _TARGETS))
     scorers = _scorers(columns)
     identifier = next((key for key in ("trace_id", "id", "request_id") if key in columns), None)
-    used = {asked, said, right, identifier, *scorers}
+    used = {asked, answered, right, identifier, *scorers}
     samples = [
         Sample(
             id=str(number) if identifier is None else a_name(row.get(identifier), f"row {number} of {name}", _FIX),
             input=_said(row.get(asked)) if asked else None,
-            answer=_said(row.get(said)) if said else None,
+            answer=_said(row.get(answered)) if answered else None,
             target=_said(row.get(right)) if right else None,
             verdicts={scorer: row.get(key) for key, scorer in scorers.items()},
             others={key: value for key, value in row.items() if key not in used},
@@ -149,7 +149,7 @@ def _scorers(columns: Sequence[str]) -> dict[str, str]:
 def _rows(data: Any, name: str) -> list[dict[str, Any]]:
     if isinstance(data, list):
         return objects(data, f"the rows of {name}", _FIX)
-    columns = [a_name(one, f"a column of {name}", _FIX) for one in data["columns"]]
+    columns = [a_name(column, f"a column of {name}", _FIX) for column in data["columns"]]
     if not all(isinstance(row, list) and len(row) == len(columns) for row in data["data"]):
         raise InputError(f"{name} has rows that are not as long as its list of columns. {_FIX}")
     if len(set(columns)) < len(columns):

@@ -60,7 +60,7 @@ def _target(row: dict[str, Any]) -> str | None:
     test = row.get("testCase")
     checks = test.get("assert") if isinstance(test, dict) else None
     equal = (
-        [one.get("value") for one in checks if isinstance(one, dict) and one.get("type") == "equals"]
+        [check.get("value") for check in checks if isinstance(check, dict) and check.get("type") == "equals"]
         if isinstance(checks, list)
         else []
     )

@@ -96,12 +96,12 @@ class Evaluation:
             raise InputError(f"{name} has the sample {twice!r} twice. Give every sample an id of its own.")
         first = [next(iter(by_model.values())) for by_model in rows.values()]
         labelled = any(sample.target is not None for sample in first)
-        said = f"the answers are the predicted classes{', and the targets are labels' if labelled else ''}"
+        meaning = f"the answers are the predicted classes{', and the targets are labels' if labelled else ''}"
         columns: dict[str, list[Any]] = {"id": list(rows)}
         if len(models) > 1:
             columns["predicted"] = [[by.get(model) and by[model].answer for model in models] for by in rows.values()]
         elif all(sample.scores is not None for sample in first) and self.classes:
-            columns["scores"] = [[(s.scores or {}).get(one, 0.0) for one in self.classes] for s in first]
+            columns["scores"] = [[(s.scores or {}).get(name, 0.0) for name in self.classes] for s in first]
         else:
             columns["predicted"] = [sample.answer for sample in first]
         columns |= {"input": [s.input for s in first], "label": [s.target for s in first]}
@@ -109,14 +109,14 @@ class Evaluation:
         columns |= _further(first, verdicts=len(models) == 1 and not labelled)
         source = from_arrays(name, _without_empty(columns), strict=True, classes=False)
         names = tuple(map(str, models)) if len(models) > 1 else None
-        return replace(source, classes=self.classes, models=names, told=f"{self.format}: {said}")
+        return replace(source, classes=self.classes, models=names, told=f"{self.format}: {meaning}")
 
     def _of_verdicts(self, name: str) -> Source:
         """A row for each answer: the verdict about it is the prediction, and people see question and answer."""
         scorer = _judging(self.samples)
         if scorer is None:
-            found = list(dict.fromkeys(key for sample in self.samples for key in sample.verdicts))
-            numbers = f" Its scores {some_of(found)} are numbers between the two." if found else ""
+            scorers = list(dict.fromkeys(key for sample in self.samples for key in sample.verdicts))
+            numbers = f" Its scores {some_of(scorers)} are numbers between the two." if scorers else ""
             raise InputError(
                 f"{name} ({self.format}) has answers in free text, and no scorer that says right or wrong.{numbers} "
                 "Write a table with the columns id, predicted (the verdict) and the text to judge, and read that."
@@ -135,7 +135,7 @@ class Evaluation:
         left = len(self.samples) - len(kept)
         lost = f"; {counted(left, 'sample')} without a verdict left out" if left else ""
         source = from_arrays(name, _without_empty(columns), strict=True, classes=False)
-        classes = _verdicts([*columns["predicted"], *(one for one in columns["label"] if one is not None)])
+        classes = _verdicts([*columns["predicted"], *(label for label in columns["label"] if label is not None)])
         return replace(
             source, classes=classes, told=f"{self.format}: the verdicts of {scorer!r} are the predictions{lost}"
         )
@@ -149,12 +149,12 @@ def worded(samples: Sequence[Sample], yes: str, no: str) -> list[Sample]:
     >>> [sample.verdicts for sample in worded(samples, "pass", "fail")]
     [{'ok': 'pass', 'close': 1}, {'ok': 'fail', 'close': 0.4}]
     """
-    said: dict[str, set[object]] = {}
+    verdicts: dict[str, set[object]] = {}
     for sample in samples:
         for scorer, value in sample.verdicts.items():
             if is_plain(value):
-                said.setdefault(scorer, set()).add(value)
-    flags = {scorer for scorer, values in said.items() if values <= {0, 1}}
+                verdicts.setdefault(scorer, set()).add(value)
+    flags = {scorer for scorer, values in verdicts.items() if values <= {0, 1}}
 
     def words(sample: Sample) -> dict[str, str | float | None]:
         plain = {scorer: value for scorer, value in sample.verdicts.items() if is_plain(value)}
@@ -174,20 +174,24 @@ def _judging(samples: Sequence[Sample]) -> str | None:
     """The first scorer whose verdicts are words; None if there is none."""
     scorers = dict.fromkeys(key for sample in samples for key in sample.verdicts)
     for scorer in scorers:
-        said = [v for sample in samples if (v := sample.verdicts.get(scorer)) is not None]
-        if said and all(isinstance(value, str) for value in said) and len(set(said)) <= max(4, len(said) // _SHARE):
+        verdicts = [v for sample in samples if (v := sample.verdicts.get(scorer)) is not None]
+        if (
+            verdicts
+            and all(isinstance(value, str) for value in verdicts)
+            and len(set(verdicts)) <= max(4, len(verdicts) // _SHARE)
+        ):
             return scorer
     return None
 
 
-def _verdicts(said: Sequence[str]) -> tuple[str, ...]:
+def _verdicts(words: Sequence[str]) -> tuple[str, ...]:
     """The verdicts that a person can give: those that were given, and the other one of a pair that a scorer never said.
 
     >>> _verdicts(["pass", "pass"]), _verdicts(["correct", "partly correct"]), _verdicts(["toxic"])
     (('fail', 'pass'), ('correct', 'incorrect', 'partly correct'), ('toxic',))
     """
-    pairs = [pair for pair in _PAIRS if set(pair) & set(said)]
-    return tuple(sorted({*said, *(word for pair in pairs for word in pair)}))
+    pairs = [pair for pair in _PAIRS if set(pair) & set(words)]
+    return tuple(sorted({*words, *(word for pair in pairs for word in pair)}))
 
 
 def _to_judge(sample: Sample) -> str:

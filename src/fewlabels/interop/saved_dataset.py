@@ -42,24 +42,26 @@ def from_folder(path: Path, name: str, within: Limits) -> Source:
         path, name = _split(path, name)
     state = _read(path, "state.json", name)
     files = objects(state.get("_data_files"), f"the files in state.json of {name}", _FIX)
-    names = [a_name(one.get("filename"), f"state.json of {name}", _FIX) for one in files]
-    if not names or any("/" in one or "\\" in one for one in names):
+    names = [a_name(file.get("filename"), f"state.json of {name}", _FIX) for file in files]
+    if not names or any("/" in file or "\\" in file for file in names):
         raise InputError(f"state.json of {name} names no files of Arrow in the folder. {_FIX}")
-    parts = [open_file(path / one, f"{name}/{one}", within) for one in names if one.endswith(".arrow")]
+    parts = [open_file(path / file, f"{name}/{file}", within) for file in names if file.endswith(".arrow")]
     if len(parts) < len(names) or any(not part.schema.equals(parts[0].schema) for part in parts):
         raise InputError(f"the files of {name} do not have the same columns. {_FIX}")
     coded = _coded(path, name, parts[0].schema)
-    kinds = [pa.field(one.name, pa.string()) if one.name in coded else one for one in parts[0].schema]
+    kinds = [pa.field(field.name, pa.string()) if field.name in coded else field for field in parts[0].schema]
     told = f"dataset that the library datasets saved to disk, in {counted(len(names), 'file')}"
     # The classes of predictions and of labels are the same ones, and some of them may never be predicted.
-    classes = next((coded[one] for one in coded if bare(one) in (*PREDICTED, *TRUTH) or says_predicted(one)), None)
+    classes = next(
+        (coded[column] for column in coded if bare(column) in (*PREDICTED, *TRUTH) or says_predicted(column)), None
+    )
     return Source(name, pa.schema(kinds), _batches(parts, coded, name), classes=classes, told=told)
 
 
 def _split(path: Path, name: str) -> tuple[Path, str]:
     """The only split of a saved dictionary; an error names them if there are several."""
     splits = _read(path, "dataset_dict.json", name).get("splits")
-    if not isinstance(splits, list) or not splits or not all(isinstance(one, str) for one in splits):
+    if not isinstance(splits, list) or not splits or not all(isinstance(split, str) for split in splits):
         raise InputError(f"dataset_dict.json of {name} has no list of splits. {_FIX}")
     if len(splits) > 1:
         raise InputError(f"{name} has the splits {some_of(splits)}. Name one of them, such as {name}/{splits[-1]}.")
@@ -82,7 +84,7 @@ def _coded(path: Path, name: str, schema: pa.Schema) -> dict[str, tuple[str, ...
         if column not in schema.names or not isinstance(feature, dict) or feature.get("_type") != "ClassLabel":
             continue
         names = feature.get("names")
-        if not isinstance(names, list) or not names or not all(isinstance(one, str) for one in names):
+        if not isinstance(names, list) or not names or not all(isinstance(text, str) for text in names):
             raise InputError(f"the feature {column!r} of {name} has no names of classes. {_FIX}")
         if not pa.types.is_integer(schema.field(column).type):
             raise InputError(f"the feature {column!r} of {name} is a class, but its values are not numbers. {_FIX}")

@@ -17,7 +17,7 @@ def an_object(value: object, what: str, fix: str) -> dict[str, Any]:
 
 def objects(value: object, what: str, fix: str) -> list[dict[str, Any]]:
     """A list of JSON objects; anything else is damage."""
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise InputError(f"{what} are not a list of objects. {fix}")
     return value
 
@@ -40,11 +40,13 @@ def a_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value or None
     if isinstance(value, list):
-        parts = [(one.get("role"), _inside(one)) if isinstance(one, dict) else (None, a_text(one)) for one in value]
-        said = [(who, text) for who, text in parts if text]
-        return "\n\n".join(f"{who}: {text}" if who and len(said) > 1 else text for who, text in said) or None
+        parts = [
+            (part.get("role"), _inside(part)) if isinstance(part, dict) else (None, a_text(part)) for part in value
+        ]
+        spoken = [(who, text) for who, text in parts if text]
+        return "\n\n".join(f"{who}: {text}" if who and len(spoken) > 1 else text for who, text in spoken) or None
     if isinstance(value, dict):
-        lines = [(key, a_text(one)) for key, one in value.items()]
+        lines = [(key, a_text(inner)) for key, inner in value.items()]
         return "\n".join(f"{key}: {text}" for key, text in lines if text is not None) or None
     return str(value)
 

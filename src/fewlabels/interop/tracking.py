@@ -131,42 +131,45 @@ def _library(name: str) -> Any:
         raise InputError(needs(f"logging to {name}", f"the package {name}", name)) from error
 
 
-def _to_mlflow(mlflow: Any, found: Results) -> str:
+def _to_mlflow(mlflow: Any, results: Results) -> str:
     """Metrics, parameters and tags of a run, with the table and the report as artifacts."""
     active = mlflow.active_run()
-    run = active or mlflow.start_run(run_name=f"fewlabels {found.name}")
+    run = active or mlflow.start_run(run_name=f"fewlabels {results.name}")
     try:
-        labels = int(next(iter(found.numbers.values())))
-        mlflow.log_metrics(dict(found.numbers), step=labels)
-        mlflow.log_params({name: value[:6000] for name, value in found.settings.items()})  # MLflow's own limit
-        mlflow.set_tags(dict(found.words))
-        folder = _UNTAKEN.sub("_", found.name)
+        labels = int(next(iter(results.numbers.values())))
+        mlflow.log_metrics(dict(results.numbers), step=labels)
+        mlflow.log_params({name: value[:6000] for name, value in results.settings.items()})  # MLflow's own limit
+        mlflow.set_tags(dict(results.words))
+        folder = _UNTAKEN.sub("_", results.name)
         mlflow.log_dict(
-            {"columns": list(found.estimates.columns), "data": [list(row.values()) for row in found.estimates.rows()]},
+            {
+                "columns": list(results.estimates.columns),
+                "data": [list(row.values()) for row in results.estimates.rows()],
+            },
             f"{folder}/estimates.json",
         )
-        mlflow.log_text(found.report, f"{folder}/report.html")
+        mlflow.log_text(results.report, f"{folder}/report.html")
     finally:
         if active is None:
             mlflow.end_run()
     return str(run.info.run_id)
 
 
-def _to_wandb(wandb: Any, found: Results) -> str:
+def _to_wandb(wandb: Any, results: Results) -> str:
     """Numbers in the history of a run, the rest in its configuration and summary."""
     active = wandb.run
-    run = active or wandb.init(name=f"fewlabels {found.name}", job_type="evaluation")
+    run = active or wandb.init(name=f"fewlabels {results.name}", job_type="evaluation")
     try:
-        run.config.update(dict(found.settings), allow_val_change=True)
+        run.config.update(dict(results.settings), allow_val_change=True)
         table = wandb.Table(
-            columns=list(found.estimates.columns), data=[list(row.values()) for row in found.estimates.rows()]
+            columns=list(results.estimates.columns), data=[list(row.values()) for row in results.estimates.rows()]
         )
         run.log({
-            **found.numbers,
-            f"{found.name}/estimates": table,
-            f"{found.name}/report": wandb.Html(found.report, inject=False),
+            **results.numbers,
+            f"{results.name}/estimates": table,
+            f"{results.name}/report": wandb.Html(results.report, inject=False),
         })  # fmt: skip
-        run.summary.update(dict(found.words))
+        run.summary.update(dict(results.words))
     finally:
         if active is None:
             run.finish()

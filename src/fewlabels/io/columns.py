@@ -68,11 +68,11 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
         except pa.ArrowInvalid as error:
             percent = name in source.percent
             texts = column.to_pylist()
-            found = [not_a_number("" if text is None else text, source.comma, percent) for text in texts]
-            wrong = next((one for one in found if one), None)
+            problems = [not_a_number("" if text is None else text, source.comma, percent) for text in texts]
+            wrong = next((problem for problem in problems if problem), None)
             if wrong is None:  # Python knows more spellings of numbers than Arrow
                 raise InputError(f"{error}. Write numbers as 0.746.", at=source.at(column=name)) from None
-            rows = [row for row, one in enumerate(found, 1) if one and one.what == wrong.what]
+            rows = [row for row, problem in enumerate(problems, 1) if problem and problem.what == wrong.what]
             raise InputError(*wrong.message, at=source.at(rows, name)) from None
     if is_number(kind):
         with contextlib.suppress(*ARROW_ERRORS):  # decimals beyond the range of floats

@@ -24,11 +24,11 @@ class _TwiceError(ValueError):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         raise _TwiceError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice in one object")
-    return found
+    return members
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once)

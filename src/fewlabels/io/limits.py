@@ -112,12 +112,10 @@ def depth_of_json(value: object) -> int:
     depth, level = 0, [value]
     while level:
         inner: list[object] = []
-        for one in level:
-            if isinstance(one, dict):
-                inner += [two for two in one.values() if isinstance(two, (dict, list))]
-            elif isinstance(one, list):
-                inner += [two for two in one if isinstance(two, (dict, list))]
-        depth += any(isinstance(one, (dict, list)) for one in level)
+        for outer in level:
+            parts = outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ()
+            inner += [part for part in parts if isinstance(part, (dict, list))]
+        depth += any(isinstance(outer, (dict, list)) for outer in level)
         level = inner
     return depth
 

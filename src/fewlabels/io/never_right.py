@@ -19,7 +19,7 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
 
 def patterns_of(given: object) -> tuple[str, ...]:
     """Check the patterns that a caller gives: a list of texts."""
-    if isinstance(given, str) or not all(isinstance(one, str) for one in given):  # type: ignore[attr-defined]
+    if isinstance(given, str) or not all(isinstance(pattern, str) for pattern in given):  # type: ignore[attr-defined]
         raise InputError(
             Argument("never_right"), " must be a list of texts, such as ", Argument("never_right", ["I'm sorry*"]), "."
         )
@@ -38,7 +38,7 @@ def never_right(patterns: Iterable[str]) -> Callable[[str], bool]:
     """
     any_text = [".*".join(map(re.escape, _plain(pattern).split("*"))) for pattern in patterns]
     whole = [re.compile(pattern, re.DOTALL) for pattern in any_text]
-    return lambda text: any(one.fullmatch(_plain(text)) for one in whole)
+    return lambda text: any(pattern.fullmatch(_plain(text)) for pattern in whole)
 
 
 def _plain(text: str) -> str:
@@ -67,7 +67,7 @@ def merged(
     refused = never[answers]
     answers = np.where(refused, -1, place[answers]).astype(np.int32)
     kept = left + 1 if refused.any() else left
-    names = tuple(name for name, one in zip(names, never, strict=True) if not one)
+    names = tuple(name for name, wrong in zip(names, never, strict=True) if not wrong)
     return names, answers, np.where(refused, 0.0, certainty), joined[:kept, :kept]
 
 

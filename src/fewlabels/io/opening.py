@@ -24,7 +24,7 @@ def by_model(source: object) -> Mapping[str, object] | None:
     """
     if not isinstance(source, Mapping) or not source:
         return None
-    whole = [isinstance(one, (str, Path, Mapping, Pool, Source)) or _is_frame(one) for one in source.values()]
+    whole = [isinstance(part, (str, Path, Mapping, Pool, Source)) or _is_frame(part) for part in source.values()]
     if not any(whole):
         return None
     if not all(whole):
@@ -33,7 +33,7 @@ def by_model(source: object) -> Mapping[str, object] | None:
             f"{name!r} is one array, and others are whole files or frames. Give every model a file, a frame or arrays "
             "by name; or give arrays alone."
         )
-    return {str(name): one for name, one in source.items()}
+    return {str(name): part for name, part in source.items()}
 
 
 def open_answers(source: object, *, any_size: bool = False) -> Source:

@@ -86,14 +86,14 @@ def _common(paths: Sequence[str]) -> Path | None:
 
 def pictures_in(pool: Pool, columns: Sequence[str]) -> list[Pictured]:
     """Which of these columns of a pool name pictures."""
-    found = []
+    pictures = []
     for name in columns:
         if pool.columns is None or name not in pool.columns.column_names:
             continue  # it stays in a table
         values = pool.column(name).slice(pool.units, _LOOKED_AT).to_pylist()
-        if (one := pictured(name, values)) is not None:
-            found.append(one)
-    return found
+        if (column := pictured(name, values)) is not None:
+            pictures.append(column)
+    return pictures
 
 
 def file_of(value: str, folder: Path | None) -> Path | None:
@@ -124,10 +124,10 @@ def folder_of(value: str, near: Sequence[Path]) -> Path | None:
     """The first of some folders, or of the folders in them, in which a value names a file; None if none has it."""
     for folder in near:
         try:
-            below = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
+            below = sorted(inner for inner in folder.iterdir() if inner.is_dir() and not inner.name.startswith("."))
         except OSError:
             continue
-        for one in (folder, *below[:_LOOKED_AT]):
-            if file_of(value, one) is not None:
-                return one
+        for place in (folder, *below[:_LOOKED_AT]):
+            if file_of(value, place) is not None:
+                return place
     return None

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
+from fewlabels.checks import number_of
 from fewlabels.errors import InputError
 from fewlabels.io.saving import save
 
@@ -107,7 +108,7 @@ def _harmless(text: str) -> str:
     >>> [_harmless(text) for text in ("=1+1", "@SUM(A1)", "-1", "+2e3", "a=b")]
     ["'=1+1", "'@SUM(A1)", '-1', '+2e3', 'a=b']
     """
-    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+    return f"'{text}" if text.startswith(_FORMULA) and number_of(text) is None else text
 
 
 def without_apostrophe(text: str) -> str | None:
@@ -117,11 +118,3 @@ def without_apostrophe(text: str) -> str | None:
     ('=1+1', None, None)
     """
     return text[1:] if text.startswith("'") and _harmless(text[1:]) == text else None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -100,9 +100,9 @@ class Askers:
         return twin(self, _found=dict(self._found))
 
     def __getitem__(self, name: str) -> Asker:
-        found = self.find(name)
-        assert found is not None, f"the items of {name!r} are not read"
-        return found
+        asker = self.find(name)
+        assert asker is not None, f"the items of {name!r} are not read"
+        return asker
 
     def find(self, name: str) -> Asker | None:
         """How an assessment draws; None if it has a part that is not registered here."""

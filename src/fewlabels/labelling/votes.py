@@ -93,10 +93,10 @@ class Votes:
         if not self.given:
             return -1
         votes = [vote.true for vote in self.given.values()]
-        found = settled(votes, overlap)
+        settled_on = settled(votes, overlap)
         # One more opinion is one among others, and not a correction: the majority counts, and the last in a tie.
         most = settled(votes, max(overlap, len(votes))) if self.more else -1
-        return most if most >= 0 else found
+        return most if most >= 0 else settled_on
 
     def complete(self, overlap: int) -> bool:
         """Whether no more votes are needed: all have answered, or the owner has decided."""

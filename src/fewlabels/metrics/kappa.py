@@ -69,11 +69,11 @@ class Kappa(Metric):
         self, theta: NDArray[np.float64], cells: Cells
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """p_o and p_e of each group, shape (..., groups), and PP of shape (groups, classes)."""
-        said = np.zeros((len(cells.partition), len(cells.outcomes)))
-        said[cells.group, cells.key] = cells.weight
+        predicted = np.zeros((len(cells.partition), len(cells.outcomes)))
+        predicted[cells.group, cells.key] = cells.weight
         share = cells.weight[:, None] * theta
         agreed = cells.total(share[..., np.arange(len(cells)), cells.key])
-        return agreed, cells.total((share * said[cells.group]).sum(axis=-1)), said
+        return agreed, cells.total((share * predicted[cells.group]).sum(axis=-1)), predicted
 
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """κ of each group: (..., cells, outcomes) to (..., groups)."""
@@ -83,9 +83,9 @@ class Kappa(Metric):
 
     def gradient(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """w ([j = k] (1 − p_e) − PP_j (1 − p_o)) / (1 − p_e)², shape (..., cells, outcomes)."""
-        agreed, chance, said = self._parts(theta, cells)
+        agreed, chance, predicted = self._parts(theta, cells)
         rest = np.maximum(1 - chance, _SMALLEST)[..., cells.group, None]
         own = np.eye(len(cells.outcomes))[cells.key]
-        slope = (own * rest - said[cells.group] * (1 - agreed)[..., cells.group, None]) / rest**2
+        slope = (own * rest - predicted[cells.group] * (1 - agreed)[..., cells.group, None]) / rest**2
         filled = np.where((1 - chance > _SMALLEST)[..., cells.group, None], slope, 0.0)
         return cells.weight[:, None] * filled

@@ -113,8 +113,8 @@ class Confusions(Plot):
         """Read the largest mistakes, and where it can be shown the whole matrix by predicted class."""
         audit = reading.audit
         groups = by_predicted(audit.pool)
-        found = audit.confusions(_PAIRS, groups=groups, level=reading.level, draws=reading.draws)
-        pairs = [_pair(row, audit.spec.target) for row in found]
+        mistakes = audit.confusions(_PAIRS, groups=groups, level=reading.level, draws=reading.draws)
+        pairs = [_pair(row, audit.spec.target) for row in mistakes]
         rows = _matrix(reading) if len(audit.pool.classes) <= _MATRIX else ()
         return cls(reading.level, audit.pool.classes, rows, tuple(pair for pair in pairs if pair.matters))
 
@@ -141,9 +141,9 @@ class Confusions(Plot):
         worst = max((pair for pair in self.pairs if not pair.thin), key=lambda pair: pair.low * pair.n, default=None)
         if worst is None:
             return self.title
-        said, true = shortened(worst.predicted, 40), shortened(worst.true, 40)
+        predicted, true = shortened(worst.predicted, 40), shortened(worst.true, 40)
         share = Style(share=True).spread(worst.mean, worst.low, worst.high)
-        return f"When it says {said}, {share} are {true}"
+        return f"When it says {predicted}, {share} are {true}"
 
     def picture(self) -> Picture:
         """Draw the matrix, or rows of mistakes."""

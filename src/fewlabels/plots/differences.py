@@ -36,7 +36,7 @@ class Difference:
     @property
     def region(self) -> tuple[str, float]:
         """The most probable region, and its probability."""
-        return max(((name, float(getattr(self, name))) for name in REGIONS), key=lambda one: one[1])
+        return max(((name, float(getattr(self, name))) for name in REGIONS), key=lambda region: region[1])
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class Differences(Plot):
             first = self.rows[0]
             by = _STYLE.moved(first.mean, first.low, first.high)
             return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {by}"
-        said = []
+        parts = []
         for name, model in (("more", self.a), ("less", self.b)):
             if count := sum(row.region[0] == name and row.region[1] >= SAFE for row in groups):
-                said.append(f"{shortened(model, 40)} is better in {count:,}")
-        return f"Of {counted(len(groups), 'group')}: {', '.join(said)}" if said else self.title
+                parts.append(f"{shortened(model, 40)} is better in {count:,}")
+        return f"Of {counted(len(groups), 'group')}: {', '.join(parts)}" if parts else self.title
 
     def picture(self) -> Picture:
         """Draw a row for all items and for each group, over the rope."""

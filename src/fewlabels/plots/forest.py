@@ -68,8 +68,8 @@ class Forest(Plot):
         average = None
         task = reading.audit.spec.task
         if reading.pair is None and reading.is_grounded:
-            there = [(p, row.mean) for p, row in zip(shares, rows, strict=True) if row.mean is not None]
-            average = sum(p * mean for p, mean in there) / (sum(p for p, _ in there) or 1.0) if there else None
+            valued = [(p, row.mean) for p, row in zip(shares, rows, strict=True) if row.mean is not None]
+            average = sum(p * mean for p, mean in valued) / (sum(p for p, _ in valued) or 1.0) if valued else None
             if task.metric.marginal:  # the number over all items that every other place shows
                 everything = whole(reading.audit.pool)
                 average = reading.audit.estimates(groups=everything, draws=reading.draws)["mean"][0]
@@ -95,8 +95,8 @@ class Forest(Plot):
 
     def finding(self) -> str:
         """The groups that were found; otherwise the lowest and the highest best guess, of groups with labels."""
-        if found := [row for row in self.rows if row.group in self.named and row.mean is not None]:
-            return self._found(found)
+        if named := [row for row in self.rows if row.group in self.named and row.mean is not None]:
+            return self._found(named)
         known = sorted((row.mean, row.group) for row in self.rows if row.mean is not None and not row.thin)
         if len(self.rows) == 1 and known:
             row, name = self.rows[0], self.measure.name
@@ -110,10 +110,10 @@ class Forest(Plot):
         ends = f"from {style.value(low)} ({shortened(first, 40)}) to {style.value(high)} ({shortened(last, 40)})"
         return f"{begin} {ends}"
 
-    def _found(self, found: Sequence[Row]) -> str:
+    def _found(self, named: Sequence[Row]) -> str:
         """The groups that were found with their best guesses, beside the average."""
-        each = [f"{shortened(row.group, 30)} {self._style.value(row.mean)}" for row in found[:_NAMED]]
-        each += [f"{len(found) - _NAMED:,} more"] if len(found) > _NAMED else []
+        each = [f"{shortened(row.group, 30)} {self._style.value(row.mean)}" for row in named[:_NAMED]]
+        each += [f"{len(named) - _NAMED:,} more"] if len(named) > _NAMED else []
         words = f"{self.end[0].upper()}{self.end[1:]}: {listed(each)}"
         return words if self.average is None else f"{words}; average {self._style.value(self.average)}"
 

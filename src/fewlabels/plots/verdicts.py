@@ -120,8 +120,8 @@ class Verdicts(Plot):
         counts = [(kind, sum(row.verdict == kind for row in self.rows)) for kind in SHORT]
         shown = [(kind, n) for kind, n in counts if n]
         # The noun stands once: "1 class fails, 9 are open".
-        said = [f"{f'{n:,}' if i else counted(n, self.noun)} {_verb(kind, n)}" for i, (kind, n) in enumerate(shown)]
-        return ", ".join(said) or self.title
+        parts = [f"{f'{n:,}' if i else counted(n, self.noun)} {_verb(kind, n)}" for i, (kind, n) in enumerate(shown)]
+        return ", ".join(parts) or self.title
 
     def picture(self) -> Picture:
         """Draw a row for each group, and the line."""

@@ -74,6 +74,6 @@ def default_strips(task: Task, prior: Prior, cells: Cells) -> int:
     >>> default_strips(fl.Estimate(metric), fl.Learned(), metric.cells(pool, fl.whole(pool)))
     10
     """
-    one = cells.partition.recipe.get("by") == "whole" and task.averages and task.metric.marginal
+    overall = cells.partition.recipe.get("by") == "whole" and task.averages and task.metric.marginal
     scored = cells.scores is not None and prior.uses_items and cells.right is None and cells.answered is None
-    return STRIPS if one and scored and int(cells.partition.sizes.sum()) >= _LEAST else 0
+    return STRIPS if overall and scored and int(cells.partition.sizes.sum()) >= _LEAST else 0

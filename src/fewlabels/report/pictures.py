@@ -49,7 +49,7 @@ def _pictured(mistake: Mistake, audit: Assessment, folder: Path) -> Mistake:
         file = file_of(value, folder) if isinstance(value, str) else None
         image = None if file is None else thumbnail(file)
         if image is not None:
-            rest = {other: said for other, said in seen.items() if other != name and said not in (None, "")}
+            rest = {other: value for other, value in seen.items() if other != name and value not in (None, "")}
             return replace(mistake, image=image, text=cut(text_of(rest)) if rest else None)
     return mistake
 

@@ -124,9 +124,9 @@ def _copy_all(
         end = source.execute(sa.select(heads).where(heads.c.assessment == name)).one()
         head, place = Mark(end.seq, end.hash), end.place
         if rescue:
-            found = scan(source, name, end.first, head)
-            left_out += [f"{problem} in {name}" for problem in found.problems]
-            head, parts = _renumbered(end.first, found.usable)
+            scanned = scan(source, name, end.first, head)
+            left_out += [f"{problem} in {name}" for problem in scanned.problems]
+            head, parts = _renumbered(end.first, scanned.usable)
         else:
             parts = store.checked_parts(source, name, end.first, head, _PART)
         ends = {"first": end.first, "seq": head.seq, "hash": head.hash, "place": place}
@@ -149,11 +149,11 @@ def _copy_pool(source: Connection, target: Connection, fingerprint: str) -> None
         target.execute(pool_parts.insert().values(fingerprint=fingerprint, part=part, data=data))
 
 
-def _renumbered(first: bytes, found: Sequence[Event]) -> tuple[Mark, Iterator[list[Event]]]:
+def _renumbered(first: bytes, usable: Sequence[Event]) -> tuple[Mark, Iterator[list[Event]]]:
     """The events of a damaged log as a new one, without gaps: with new numbers and a new chain."""
     chained: list[Event] = []
     mark = Mark(0, first)
-    for event in found:
+    for event in usable:
         placed = replace(event, seq=mark.seq + 1)
         mark = Mark(placed.seq, linked(mark.hash, placed))
         chained.append(replace(placed, hash=mark.hash))
@@ -176,9 +176,9 @@ def _check(store: Store, part: Path) -> None:
     from fewlabels.store.log import Store as Opened
 
     with closing(Opened(part)) as made, made.database.reading() as connection:
-        (found,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
-        if found != "ok":
-            raise store.database.damaged(f"no backup was made ({' '.join(str(found).split())})")
+        (state,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
+        if state != "ok":
+            raise store.database.damaged(f"no backup was made ({' '.join(str(state).split())})")
         for name in made.names_in(connection):
             first, head = made.ends(connection, name)
             for _ in made.checked_parts(connection, name, first, head, _PART):

@@ -275,10 +275,10 @@ def _patient(connection: Connection, patience: float | None) -> Iterator[None]:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _copy_in_memory(engine: Engine) -> Engine:

@@ -123,11 +123,11 @@ class Guides:
                 )
             text = before.guidelines if guidelines is None else guidelines.strip()
             kept = before.descriptions if descriptions is None else {k: v.strip() for k, v in descriptions.items()}
-            said = {key: value for key, value in kept.items() if value}
-            if (text, said) == (before.guidelines, before.descriptions):
+            filled = {key: value for key, value in kept.items() if value}
+            if (text, filled) == (before.guidelines, before.descriptions):
                 return before
             row = {"assessment": name, "version": before.version + 1, "guidelines": text, "by": by}
-            row |= {"descriptions": json.dumps(said), "at": datetime.now(UTC)}
+            row |= {"descriptions": json.dumps(filled), "at": datetime.now(UTC)}
             connection.execute(_guides.insert().values(row))
             return self._latest(connection, name)
 

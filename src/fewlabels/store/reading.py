@@ -82,10 +82,10 @@ class Reading:
         """The ends of the logs of all assessments that are about the pool of this one, by name."""
         with self.database.decoding():
             rows = connection.execute(_ENDS_LOCKED if lock else _ENDS_OF_POOL, {"name": name}).all()
-        found = {row.assessment: Ends(row.first, Mark(row.seq, row.hash), row.place or 0) for row in rows}
-        if name not in found:  # it is unknown, or damaged
-            found[name] = Ends(*self.ends(connection, name), 0)
-        return found
+        ends = {row.assessment: Ends(row.first, Mark(row.seq, row.hash), row.place or 0) for row in rows}
+        if name not in ends:  # it is unknown, or damaged
+            ends[name] = Ends(*self.ends(connection, name), 0)
+        return ends
 
     def since_all(self, connection: Connection, ends: Mapping[str, Ends], seen: Mapping[str, Mark]) -> list[Event]:
         """What is new in several logs, in the order in which it was written."""
@@ -111,14 +111,14 @@ class Reading:
         mark = Mark(0, first)
         while mark.seq < head.seq:
             upto = min(mark.seq + size, head.seq)
-            found = read_events(connection, BY_SEQ, name, first=mark.seq + 1, last=upto)
-            wrong = first_break(mark, found)
-            if wrong is None and len(found) < upto - mark.seq:
-                wrong = missing(mark.seq + len(found) + 1, upto)
+            events = read_events(connection, BY_SEQ, name, first=mark.seq + 1, last=upto)
+            wrong = first_break(mark, events)
+            if wrong is None and len(events) < upto - mark.seq:
+                wrong = missing(mark.seq + len(events) + 1, upto)
             if wrong:
                 raise self.database.damaged(f"{wrong} in the log of {name!r}")
-            mark = Mark(upto, found[-1].hash)
-            yield found
+            mark = Mark(upto, events[-1].hash)
+            yield events
         if mark != head:
             raise self.database.damaged(f"event {head.seq:,} is not the last that was written in the log of {name!r}")
 
@@ -127,18 +127,18 @@ class Reading:
         if seen == head:
             return []
         with self.database.decoding():
-            found = read_events(connection, BY_SEQ, name, first=seen.seq, last=_LAST)
+            events = read_events(connection, BY_SEQ, name, first=seen.seq, last=_LAST)
         if seen.seq:
-            same = found and found[0].seq == seen.seq and seen.hash in {b"", found[0].hash}
+            same = events and events[0].seq == seen.seq and seen.hash in {b"", events[0].hash}
             if not same and (seen.hash or head.seq < seen.seq):
                 raise StoreError(
                     f"the log of {name!r} is shorter than before, or another: {seen.seq:,} events were read from it "
                     "earlier. Was the database restored from a backup? Load the assessment again."
                 )
-            seen = Mark(seen.seq, found.pop(0).hash) if same else seen
-        if wrong := first_break(seen, found) or _wrong_end(seen, found, head):
+            seen = Mark(seen.seq, events.pop(0).hash) if same else seen
+        if wrong := first_break(seen, events) or _wrong_end(seen, events, head):
             raise self.database.damaged(f"{wrong} in the log of {name!r}")
-        return found
+        return events
 
     def _unknown(self, connection: Connection, name: str) -> StoreError:
         known = ", ".join(repr(known) for known in self.names_in(connection))
@@ -164,10 +164,10 @@ def in_order(logs: Sequence[Sequence[Event]]) -> list[Event]:
     return [row[-1] for row in rows]
 
 
-def _wrong_end(seen: Mark, found: Sequence[Event], head: Mark) -> str | None:
+def _wrong_end(seen: Mark, events: Sequence[Event], head: Mark) -> str | None:
     """What is wrong with the end of a log whose chain holds; on PostgreSQL it may go on after the head just read."""
     new = head.seq - seen.seq
-    if len(found) < new:
-        return missing(seen.seq + len(found) + 1, head.seq)
-    last = found[new - 1].hash if new > 0 else seen.hash
+    if len(events) < new:
+        return missing(seen.seq + len(events) + 1, head.seq)
+    last = events[new - 1].hash if new > 0 else seen.hash
     return None if last == head.hash else f"event {head.seq:,} is not the last that was written"

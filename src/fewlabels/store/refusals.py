@@ -69,8 +69,8 @@ def code_of(error: StoreError) -> int | None:
 
 def _is_damage(cause: Any) -> bool:
     """Whether the database itself noticed that it is damaged: its file, or a text that is not one."""
-    found = sqlite_code(cause) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-    return found or (isinstance(cause, sqlite3.Error) and "decode" in str(cause).lower())
+    damaged = sqlite_code(cause) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+    return damaged or (isinstance(cause, sqlite3.Error) and "decode" in str(cause).lower())
 
 
 def sqlite_code(error: BaseException) -> int | None:

@@ -129,31 +129,31 @@ def scan(connection: Connection, name: str, first: bytes, head: Mark, progress: 
 
     An event is intact if it fits the hash of the event before it; unproven if that one is lost.
     """
-    found = Scan()
+    scanned = Scan()
     seq, before = 0, first  # the last event seen, and its hash: empty if it is lost
     for event in _rows(connection, name, head.seq):
         if event.seq > head.seq:
-            found.problems.append(f"events after number {head.seq:,} were not written by fewlabels")
+            scanned.problems.append(f"events after number {head.seq:,} were not written by fewlabels")
             break
         if event.seq > seq + 1:
-            found.problems.append(missing(seq + 1, event.seq - 1))
+            scanned.problems.append(missing(seq + 1, event.seq - 1))
             before = b""
         if not event.item and not event.hash:
-            found.problems.append(f"event {event.seq:,} cannot be read")
+            scanned.problems.append(f"event {event.seq:,} cannot be read")
         elif not before:
-            found.unproven.append(event)
+            scanned.unproven.append(event)
         elif holds(before, event):
-            found.intact.append(event)
+            scanned.intact.append(event)
         else:
-            found.problems.append(f"event {event.seq:,} is not what was written")
+            scanned.problems.append(f"event {event.seq:,} is not what was written")
         seq, before = event.seq, event.hash
         if progress is not None and seq % _PART == 0:
             progress(seq, head.seq)
     if seq < head.seq:
-        found.problems.append(missing(seq + 1, head.seq))
+        scanned.problems.append(missing(seq + 1, head.seq))
     elif seq == head.seq and before != head.hash:
-        found.problems.append(f"event {head.seq:,} is not the last that was written")
-    return found
+        scanned.problems.append(f"event {head.seq:,} is not the last that was written")
+    return scanned
 
 
 def _of_the_log(store: Store, connection: Connection, name: str, progress: Progress | None) -> LogCheck:
@@ -169,12 +169,12 @@ def _of_the_log(store: Store, connection: Connection, name: str, progress: Progr
     if row is None or not _is_mark(row):
         return LogCheck(name, None, 0, 0, (*problems, "where its log begins and ends is lost"))
     head = Mark(row.seq, row.hash)
-    found = scan(connection, name, row.first, head, progress)
-    usable = found.usable
-    if found.unproven:
-        lost = counted(len(found.unproven), "event")
+    scanned = scan(connection, name, row.first, head, progress)
+    usable = scanned.usable
+    if scanned.unproven:
+        lost = counted(len(scanned.unproven), "event")
         problems.append(f"{lost} cannot be proven, because the event before is missing")
-    return LogCheck(name, head, len(usable), _answered(usable), (*problems, *_summed_up(found.problems)))
+    return LogCheck(name, head, len(usable), _answered(usable), (*problems, *_summed_up(scanned.problems)))
 
 
 def _answered(log: Iterable[Event]) -> int:
@@ -207,12 +207,12 @@ def _of_the_file(connection: Connection) -> list[str]:
     if connection.dialect.name != "sqlite":
         return []
     try:
-        found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST})")]
-        found = [" ".join(text.split()) for text in found if text != "ok"]
+        texts = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST})")]
+        texts = [" ".join(text.split()) for text in texts if text != "ok"]
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
     except DBAPIError as error:
         return [f"the file is damaged ({error.orig})"]
-    return [f"the file is damaged ({text})" for text in found] + ["rows are missing"] * bool(broken)
+    return [f"the file is damaged ({text})" for text in texts] + ["rows are missing"] * bool(broken)
 
 
 def _of_the_tables(connection: Connection) -> list[str]:
@@ -224,10 +224,10 @@ def _of_the_tables(connection: Connection) -> list[str]:
         query = "SELECT count(*) FROM pg_trigger WHERE tgname = 'events_append_only' AND tgenabled <> 'D'"
         wanted = 1
     try:
-        there = connection.exec_driver_sql(query).scalar()
+        triggers = connection.exec_driver_sql(query).scalar()
     except DBAPIError:
-        there = None
-    return [] if there == wanted else ["the log is no longer protected from changes: its triggers are missing"]
+        triggers = None
+    return [] if triggers == wanted else ["the log is no longer protected from changes: its triggers are missing"]
 
 
 def _contains(connection: Connection, name: str, mark: tuple[int | None, bytes]) -> bool:

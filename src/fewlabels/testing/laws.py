@@ -30,9 +30,9 @@ def must(holds: bool | np.bool_, law: str) -> None:
 
 def must_equal(first: ArrayLike, second: ArrayLike, law: str, within: float = 1e-9) -> None:
     """Raise an AssertionError that names a law, unless all numbers are equal (or both NaN), within a tolerance."""
-    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    must(one.shape == other.shape, f"{law}: shape {one.shape} instead of {other.shape}")
-    must(np.allclose(one, other, rtol=within, atol=within, equal_nan=True), f"{law}: {one!r} instead of {other!r}")
+    seen, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    must(seen.shape == other.shape, f"{law}: shape {seen.shape} instead of {other.shape}")
+    must(np.allclose(seen, other, rtol=within, atol=within, equal_nan=True), f"{law}: {seen!r} instead of {other!r}")
 
 
 def must_be_even(observed: NDArray[np.int64], share: NDArray[np.float64], law: str) -> None:

@@ -65,8 +65,8 @@ def _check_beliefs(prior: Prior, metric: Metric, cells: Cells, known: Known) -> 
     for target in TARGETS:
         for belief in stages(prior, metric, cells, known, target):
             _check_belief(prior, belief, cells)
-        one, other = (believed(prior, metric, cells, known, items, target).mean() for items in (some, some[::-1]))
-        must_equal(one, other, f"{prior!r}: the order of labels must not matter", within=1e-6)
+        forwards, other = (believed(prior, metric, cells, known, items, target).mean() for items in (some, some[::-1]))
+        must_equal(forwards, other, f"{prior!r}: the order of labels must not matter", within=1e-6)
     full = believed(prior, metric, cells, known, everything, "pool")
     must_equal(full.mean(), full.counts / full.size[:, None], f"{prior!r}: labels for all items must leave no doubt")
     must_equal(full.variance(), np.zeros(full.counts.shape), f"{prior!r}: labels for all items must leave no doubt")

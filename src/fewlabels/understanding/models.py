@@ -72,24 +72,24 @@ def read_files(
         own["scores"] = score_names(own["scores"], source)
         if own["predicted"] is None and own["scores"] is None:
             own["predicted"] = _answer(name, source)
-        found = guess(source, **own, content=_there(content, "content", source, sources), not_content=groups)
-        if found.scores is None and found.predicted is None:
-            raise InputError(_unclear(name, source, found))
-        if found.truth is not None and found.truth not in (found.predicted, *groups):
-            source = _without(source, found.truth)  # noqa: PLW2901  (a pool never holds labels)
-        guesses[name] = found
-        says = options if options.normalize or options.logits else found
+        guessed = guess(source, **own, content=_there(content, "content", source, sources), not_content=groups)
+        if guessed.scores is None and guessed.predicted is None:
+            raise InputError(_unclear(name, source, guessed))
+        if guessed.truth is not None and guessed.truth not in (guessed.predicted, *groups):
+            source = _without(source, guessed.truth)  # noqa: PLW2901  (a pool never holds labels)
+        guesses[name] = guessed
+        says = options if options.normalize or options.logits else guessed
         manner = _manner(options, normalize=bool(says.normalize), logits=bool(says.logits))
-        asked[name] = (source, _asked(found, classes, columns, source), manner)
+        asked[name] = (source, _asked(guessed, classes, columns, source), manner)
     pool = read_models(asked)
-    used = {name for one in guesses.values() for name in _used(one)}
+    used = {name for guessed in guesses.values() for name in _used(guessed)}
     unused = dict.fromkeys(name for source in sources.values() for name in source.columns if name not in used)
     roles = [
         Understood("id", _by_model(guesses, "id", "none: joined by rows"), "--id NAME"),
         Understood("predicted", _by_model(guesses, "predicted", "the largest score"), "--predicted"),
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
-    truth = next((found.truth for found in guesses.values() if found.truth), None)
+    truth = next((guessed.truth for guessed in guesses.values() if guessed.truth), None)
     lines = _lines(pool, roles, truth, named=classes is not None)
     return pool, lines, [name for name in unused if name not in groups]
 
@@ -114,15 +114,15 @@ def _there(wanted: str | None, role: str, source: Source, sources: Mapping[str, 
     return wanted
 
 
-def _asked(found: Guess, classes: list[str] | None, columns: Sequence[str] | None, source: Source) -> dict[str, Any]:
+def _asked(guessed: Guess, classes: list[str] | None, columns: Sequence[str] | None, source: Source) -> dict[str, Any]:
     return {
-        "id": found.id,
-        "scores": found.scores,
-        "predicted": found.predicted,
-        "confidence": found.confidence,
+        "id": guessed.id,
+        "scores": guessed.scores,
+        "predicted": guessed.predicted,
+        "confidence": guessed.confidence,
         "classes": classes,
         "columns": None if columns is None else [name for name in columns if name in source.columns],
-        "content": found.content,
+        "content": guessed.content,
     }
 
 
@@ -140,75 +140,77 @@ def _without(source: Source, name: str) -> Source:
     return dataclasses.replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
 
 
-def _used(found: Guess) -> list[str | None]:
-    scores = [found.scores] if isinstance(found.scores, str) else found.scores or []
-    return [found.id, found.predicted, found.confidence, found.content, found.truth, found.verbal, *scores]
+def _used(guessed: Guess) -> list[str | None]:
+    scores = [guessed.scores] if isinstance(guessed.scores, str) else guessed.scores or []
+    return [guessed.id, guessed.predicted, guessed.confidence, guessed.content, guessed.truth, guessed.verbal, *scores]
 
 
-def _unclear(name: str, source: Source, found: Guess) -> str:
+def _unclear(name: str, source: Source, guessed: Guess) -> str:
     words = f"{source.name} has the columns {some_of(source.columns)}, and none is clearly the answer of {name!r}. "
-    if found.models:
+    if guessed.models:
         return f"{words}It seems to have the answers of several models itself: give that file alone."
-    if found.truth is not None:
-        words += f"{found.truth!r} looks like true labels; if it is the answer, add --predicted {found.truth!r}. "
+    if guessed.truth is not None:
+        words += f"{guessed.truth!r} looks like true labels; if it is the answer, add --predicted {guessed.truth!r}. "
     return f"{words}Use --predicted NAME; in files without that column, the answers are found by their usual names."
 
 
 def _by_model(guesses: Mapping[str, Guess], role: str, nothing: str) -> str:
     """What was found for each model, in one text if it is the same for all."""
-    said = {}
-    for model, found in guesses.items():
-        column = getattr(found, role)
-        if column is None and found.verbal and role == "confidence":
-            said[model] = f"column {found.verbal!r} is in words"
+    columns = {}
+    for model, guessed in guesses.items():
+        column = getattr(guessed, role)
+        if column is None and guessed.verbal and role == "confidence":
+            columns[model] = f"column {guessed.verbal!r} is in words"
         else:
-            said[model] = nothing if column is None else f"column {column!r}"
-    if len(set(said.values())) == 1:
-        return next(iter(said.values()))
-    return "; ".join(f"{model}: {words}" for model, words in list(said.items())[:_MOST_MODELS])
+            columns[model] = nothing if column is None else f"column {column!r}"
+    if len(set(columns.values())) == 1:
+        return next(iter(columns.values()))
+    return "; ".join(f"{model}: {words}" for model, words in list(columns.items())[:_MOST_MODELS])
 
 
 def read_wide(
     source: Source,
     models: Sequence[str] | None,
     options: ReadOptions,
-    found: Guess,
+    guessed: Guess,
     *,
     columns: Sequence[str] | None,
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read one file with the answers of several models; also how, and the columns that are not used."""
     classes, groups = class_list(options.classes), options.columns_for_groups
-    if found.truth is not None and found.truth not in (*(models or ()), *groups):
-        source = _without(source, found.truth)  # a pool never holds labels
-    asked = {"id": found.id, "scores": None, "predicted": None, "confidence": None, "classes": classes}
-    source, roles = roles_by_model(source, models, **asked, columns=columns, content=found.content)
+    if guessed.truth is not None and guessed.truth not in (*(models or ()), *groups):
+        source = _without(source, guessed.truth)  # a pool never holds labels
+    asked = {"id": guessed.id, "scores": None, "predicted": None, "confidence": None, "classes": classes}
+    source, roles = roles_by_model(source, models, **asked, columns=columns, content=guessed.content)
     look = Look(source)
     pools = {}
-    for name, one in roles.items():
-        percent = one.confidence is not None and look.unit(None, one.confidence) == "percent"
+    for name, own in roles.items():
+        percent = own.confidence is not None and look.unit(None, own.confidence) == "percent"
         manner = _manner(options, normalize=bool(options.normalize) or percent, logits=bool(options.logits))
         check_spelling(manner, roles.values())
-        pools[name] = read_one(source, one, found.content, manner, gaps=True)
+        pools[name] = read_one(source, own, guessed.content, manner, gaps=True)
     pool = join(pools, named=next(iter(roles.values())).classes is not None)
     lines = [
-        Understood("id", f"column {found.id!r}" if found.id else "none: rows are numbered 0, 1, 2, ...", "--id NAME"),
+        Understood(
+            "id", f"column {guessed.id!r}" if guessed.id else "none: rows are numbered 0, 1, 2, ...", "--id NAME"
+        ),
         Understood("predicted", _columns(roles, "predicted"), "--models NAMES"),
         Understood("confidence", _columns(roles, "confidence"), ""),
     ]
-    stated = [stated_by(source, name) for name, one in roles.items() if one.confidence is None and not one.scores]
+    stated = [stated_by(source, name) for name, own in roles.items() if own.confidence is None and not own.scores]
     if words := [name for name in stated if name is not None]:
         verb = "is" if len(words) == 1 else "are"
         lines.append(Understood("", f"{some_of(words, _MOST_MODELS)} {verb} in words: kept for grouping", ""))
-    used = {found.id, found.content, found.truth, *words, *groups}
-    for one in roles.values():
-        used |= {one.predicted, one.confidence, *one.scores}
-    lines = _lines(pool, lines, found.truth, named=classes is not None)
+    used = {guessed.id, guessed.content, guessed.truth, *words, *groups}
+    for own in roles.values():
+        used |= {own.predicted, own.confidence, *own.scores}
+    lines = _lines(pool, lines, guessed.truth, named=classes is not None)
     return pool, lines, [name for name in source.columns if name not in used]
 
 
 def _columns(roles: Mapping[str, Roles], role: str) -> str:
     """The columns of all models for one role."""
-    columns = [getattr(one, role) for one in roles.values() if getattr(one, role) is not None]
+    columns = [getattr(own, role) for own in roles.values() if getattr(own, role) is not None]
     if role == "predicted" and not columns:
         return "the class with the largest score"
     return some_of(columns, _MOST_MODELS) if columns else "none"

@@ -55,7 +55,7 @@ def understood_in(
         if isinstance(source, Source):
             source = _without_confidence(source)
         else:
-            source = {name: _without_confidence(one) for name, one in source.items()}
+            source = {name: _without_confidence(part) for name, part in source.items()}
     if isinstance(source, Source):
         return _one_source(source, options, content, columns)
     return _several_sources(source, options, content, columns)

@@ -86,15 +86,15 @@ def _two_models(text: str, pool: Pool) -> tuple[str, str]:
     """Split a text into the names of two models, ignoring case; names may contain commas."""
     known = f"The models are {some_of(pool.models)}."
     pairs = _pairs(text)
-    found = _found(pairs, pool.models)
-    if found is None and len(pairs) != 1:
+    pair = _found(pairs, pool.models)
+    if pair is None and len(pairs) != 1:
         raise SpecError(f"--compare-models {text!r} does not name two models, separated by a comma, as in A,B. {known}")
-    if found is None:
+    if pair is None:
         unknown = next(name for name in pairs[0] if _called(name, pool.models) is None)
         near = difflib.get_close_matches(unknown, pool.models, 1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise SpecError(f"--compare-models {text}: there is no model {unknown!r}. {hint}{known}")
-    a, b = found
+    a, b = pair
     if a == b:
         raise SpecError(f"--compare-models {text} names one model twice. Name two. {known}")
     return a, b
@@ -140,8 +140,8 @@ def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
 def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]:
     """Split a text into the names of two groups, ignoring case; names may contain commas."""
     pairs = _pairs(text)
-    if (found := _found(pairs, partition.names)) is not None:
-        return found
+    if (pair := _found(pairs, partition.names)) is not None:
+        return pair
     known = f"The groups are {some_of(partition.names)}."
     if len(pairs) != 1:
         raise SpecError(f"--compare {text!r} does not name two groups, separated by a comma, as in A,B. {known}")

@@ -71,9 +71,13 @@ class Connection(_Protocol):  # type: ignore[misc]  # uvicorn has two, and takes
 
 def _in_the_way(connections: Iterable[Connection], newest: Connection) -> Connection | None:
     """Return the idle connection that waits longest, of the address with most; None if all others are busy."""
-    idle = [one for one in connections if one is not newest and one.is_idle and not one.transport.is_closing()]
+    idle = [
+        connection
+        for connection in connections
+        if connection is not newest and connection.is_idle and not connection.transport.is_closing()
+    ]
     by_address: dict[object, list[Connection]] = {}
-    for one in idle:
-        by_address.setdefault(one.client and one.client[0], []).append(one)
+    for connection in idle:
+        by_address.setdefault(connection.client and connection.client[0], []).append(connection)
     most = max(by_address.values(), key=len, default=[])
-    return min(most, key=lambda one: one.since, default=None)
+    return min(most, key=lambda connection: connection.since, default=None)

@@ -131,13 +131,13 @@ class Draft:
 
 def _sample(sources: Sequence[Source], columns: list[str]) -> dict[str, list[str]]:
     """The first values of the first columns, short enough for a page; of a column in several files, the first's."""
-    found: dict[str, list[str]] = {}
+    examples: dict[str, list[str]] = {}
     for source in sources:
-        wanted = [name for name in columns[:_SHOWN] if name in source.columns and name not in found]
+        wanted = [name for name in columns[:_SHOWN] if name in source.columns and name not in examples]
         if wanted:
             batch = next(iter(source.batches(wanted, _SAMPLE)))
-            found |= {name: [_short(value) for value in batch.column(name)] for name in wanted}
-    return found
+            examples |= {name: [_short(value) for value in batch.column(name)] for name in wanted}
+    return examples
 
 
 def _columns(source: Source) -> list[str]:
@@ -161,7 +161,7 @@ def _short(stored: pa.Scalar[Any]) -> str:
 def _shown(name: str) -> tuple[str, str]:
     """The name of a file without its folder, and its ending; an error if such files cannot be read."""
     shown = Path(name.replace("\\", "/")).name[-_NAME:] or "the file"
-    ending = next((one for one in sorted(ENDINGS, key=len, reverse=True) if shown.lower().endswith(one)), None)
+    ending = next((ending for ending in sorted(ENDINGS, key=len, reverse=True) if shown.lower().endswith(ending)), None)
     if ending is None:
         raise InputError(f"files like {shown!r} cannot be read. Use one that ends in {', '.join(ENDINGS)}.")
     return shown, ending
@@ -175,7 +175,7 @@ def _free(name: str, used: Collection[str]) -> str:
     """
     stem, dot, ending = name.partition(".")
     names = (name, *(f"{stem}-{i}{dot}{ending}" for i in range(2, len(used) + 2)))
-    return next(one for one in names if one not in used)
+    return next(name for name in names if name not in used)
 
 
 class Drafts:
@@ -222,23 +222,23 @@ class Drafts:
     def of(self, owner: str, draft: str) -> Draft | None:
         """An owner's draft; None if it is gone, or somebody else's."""
         with self._lock:
-            found = self._drafts.get(draft)
-            if found is None or found[0].owner != owner:
+            entry = self._drafts.get(draft)
+            if entry is None or entry[0].owner != owner:
                 return None
-            found[0].used = time.monotonic()
+            entry[0].used = time.monotonic()
             self._drafts[draft] = self._drafts.pop(draft)  # those that nobody uses are the first
-        return found[0]
+        return entry[0]
 
     def end(self, draft: str) -> None:
         """Forget a draft, and remove its file."""
         with self._lock:
-            found = self._drafts.pop(draft, None)
-        if found is None:
+            entry = self._drafts.pop(draft, None)
+        if entry is None:
             return
-        found[1].cancel()
-        found[0].ended = True
-        if found[0].folder is not None:
-            shutil.rmtree(found[0].folder, ignore_errors=True)
+        entry[1].cancel()
+        entry[0].ended = True
+        if entry[0].folder is not None:
+            shutil.rmtree(entry[0].folder, ignore_errors=True)
 
     def _place(self) -> Path:
         """The folder of all files, which is removed when the process ends."""
@@ -253,13 +253,13 @@ class Drafts:
         draft = Draft(secrets.token_urlsafe(12), owner, sources, columns, _sample(sources, columns), folder)
         timer = self._timer(draft, self._life)
         with self._lock:
-            old = [one for one, (other, _) in self._drafts.items() if other.owner == owner]
-            others = [one for one in self._drafts if one not in old]
+            old = [name for name, (other, _) in self._drafts.items() if other.owner == owner]
+            others = [name for name in self._drafts if name not in old]
             old += others[: max(0, len(others) + 1 - _MOST)]  # those that were left longest
             self._drafts[draft.id] = draft, timer
         timer.start()
-        for one in old:
-            self.end(one)
+        for name in old:
+            self.end(name)
         return draft
 
     def _timer(self, draft: Draft, seconds: float) -> threading.Timer:

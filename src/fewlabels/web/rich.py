@@ -75,9 +75,9 @@ def tree_of(text: str, name: str = "", *, file: str = "") -> list[Node] | None:
 
 @lru_cache(maxsize=512)
 def _tree(text: str, is_code: bool, name: str = "", file: str = "") -> list[Node] | None:
-    found = _json(text)
-    if found is not None:
-        return found
+    tree = _json(text)
+    if tree is not None:
+        return tree
     if is_code or ("\n" in text.strip() and _CODE_FIRST.match(text.lstrip()) and not _FENCE.search(text)):
         named = name.casefold() if name.casefold() in {"sql", "diff", "patch"} else ""
         return [_code(text.strip("\n"), named, file)]
@@ -230,24 +230,24 @@ def _inside(value: tuple[Any, ...] | list[Any], depth: int) -> Iterator[Node]:
         yield begin + end
         return
     yield begin
-    for i, one in enumerate(value):
+    for i, part in enumerate(value):
         yield ("," if i else "") + "\n" + "  " * (depth + 1)
         if is_object:
-            yield _element("span", [json.dumps(one[0], ensure_ascii=False)], kind="key")
+            yield _element("span", [json.dumps(part[0], ensure_ascii=False)], kind="key")
             yield ": "
-        yield from _value(one[1] if is_object else one, depth + 1)
+        yield from _value(part[1] if is_object else part, depth + 1)
     yield "\n" + "  " * depth + end
 
 
 def _turns(value: Any) -> list[Node] | None:
     """The tree of a conversation, a list of roles and texts as chat models take it; None for other values."""
-    if not isinstance(value, list) or not all(isinstance(one, tuple) for one in value):
+    if not isinstance(value, list) or not all(isinstance(entry, tuple) for entry in value):
         return None
     turns: list[Node] = []
-    for one in value:
-        said = dict(one)
-        role, text = said.get("role", said.get("from")), said.get("content", said.get("value"))
-        if len(said) != 2 or not isinstance(role, str) or not isinstance(text, str):
+    for entry in value:
+        members = dict(entry)
+        role, text = members.get("role", members.get("from")), members.get("content", members.get("value"))
+        if len(members) != 2 or not isinstance(role, str) or not isinstance(text, str):
             return None
         inside = _tree(text, False) or [_element("p", _lines(text))]
         turns.append(_element("section", [_element("strong", [role]), *inside], kind="turn"))

@@ -151,7 +151,7 @@ class OverTime(Plot):
 
 def _ago(first: float) -> Axis:
     """An axis of time before now, with at most five ticks."""
-    step = next((one for one in _STEPS if -first / one <= 5), _STEPS[-1])
+    step = next((step for step in _STEPS if -first / step <= 5), _STEPS[-1])
     ticks = [
         Tick(-i * step, "now" if i == 0 else lasting(i * step, short=True)) for i in range(int(-first // step) + 1)
     ]
@@ -247,9 +247,9 @@ def work(
         )
         for row in people.rows()
     ]  # fmt: skip
-    members.sort(key=lambda one: (not one.here, -one.labels))
+    members.sort(key=lambda member: (not member.here, -member.labels))
     drawn = svg(chart, _WIDE) if chart.points else ""
-    names = tuple(one.name for one in members if one.here)
+    names = tuple(member.name for member in members if member.here)
     title, caption = chart.finding(), chart.caption()
     return Work(title, drawn, caption, tuple(members), names, right, agreement, tuple(events), tuple(others))
 
@@ -272,7 +272,7 @@ def latest(audit: Assessment) -> list[Happening]:
 def _in_words(row: Mapping[str, Any]) -> str:
     item, label = shortened(str(row["item"]), 40), shortened(str(row["label"] or ""), 40)
     note = f": {shortened(row['note'], 80)}" if row["note"] else ""
-    said = {
+    kinds = {
         "label": f"labelled {item} as {label}{note}",
         "decide": f"decided that {item} is {label}{note}",
         "skip": f"skipped {item}{note}",
@@ -280,4 +280,4 @@ def _in_words(row: Mapping[str, Any]) -> str:
         "expire": f"did not answer {item} in time",
         "withdraw": f"withdrew {item}{note}",
     }
-    return said[row["kind"]]
+    return kinds[row["kind"]]

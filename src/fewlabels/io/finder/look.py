@@ -140,17 +140,17 @@ class Look:
         """Find the one column that is called like the probability of one of the two predicted classes."""
         answers = {str(value).strip().casefold() for value in self.head([predicted])[predicted] if value is not None}
         left = [name for name in self.source.columns if name not in without]
-        found = [name for name, called in names.of_one_class(left).items() if called.casefold() in answers]
-        clear = len(answers) == 2 and len(found) == 1 and looks_numeric(self.source, found[0])
-        return found[0] if clear and self._may_be_probability(found[0], predicted) else None
+        named = [name for name, called in names.of_one_class(left).items() if called.casefold() in answers]
+        clear = len(answers) == 2 and len(named) == 1 and looks_numeric(self.source, named[0])
+        return named[0] if clear and self._may_be_probability(named[0], predicted) else None
 
     def _may_be_probability(self, name: str, predicted: str) -> bool:
         """Whether numbers are from 0 to 1; or from 0 to 100 if they are high for one answer and low for the other."""
         p = self.numbers([name])[:, 0]
-        there = p[np.isfinite(p)]
-        if not len(there) or there.min() < -EDGE or there.max() > 100 + EDGE:
+        finite = p[np.isfinite(p)]
+        if not len(finite) or finite.min() < -EDGE or finite.max() > 100 + EDGE:
             return False
-        return bool(there.max() <= 1 + EDGE) or (
+        return bool(finite.max() <= 1 + EDGE) or (
             looks_like_one_class((p / 100).tolist(), self._answers(predicted)) is not None
         )
 
@@ -163,7 +163,7 @@ class Look:
         Flags have the same values too, so columns of flags and numbers must have such names. An empty list: there are
         no two such columns.
         """
-        said: dict[str, set[str]] = {}
+        answers: dict[str, set[str]] = {}
         for name in self.source.columns:
             if name in without or not names.may_be_answers(name) or not can_keep(self.source.schema.field(name).type):
                 continue
@@ -174,10 +174,10 @@ class Look:
                 continue
             flags = all(value in _FLAGS or number is not None for value, number in zip(distinct, numbers, strict=True))
             if names.MODEL.search(name) or (not flags and len(distinct) * 2 <= len(values)):
-                said[name] = distinct
+                answers[name] = distinct
         best: list[str] = []
-        for one in said.values():
-            alike = [name for name, other in said.items() if len(other & one) * 2 >= len(other | one)]
+        for own in answers.values():
+            alike = [name for name, other in answers.items() if len(other & own) * 2 >= len(other | own)]
             best = alike if len(alike) > max(len(best), 1) else best
         return best
 

@@ -24,12 +24,12 @@ def looks_like_one_class(p: Sequence[float] | NDArray[np.float64], answers: Sequ
     'spam'
     >>> looks_like_one_class([0.9, 0.8, 0.7, 0.6] * 5, ["spam", "ham", "spam", "ham"] * 5)
     """
-    values, said = np.asarray(p, dtype=float), np.asarray(answers, dtype=object)
+    values, answered = np.asarray(p, dtype=float), np.asarray(answers, dtype=object)
     names = sorted(set(answers))
     known = np.isfinite(values)
     if len(names) != 2 or known.sum() < _ENOUGH or not (values[known] < 0.5).any():
         return None
-    of = [values[known & (said == name)] for name in names]
+    of = [values[known & (answered == name)] for name in names]
     if min(map(len, of)) == 0:
         return None
     for low, high, positive in ((of[0], of[1], names[1]), (of[1], of[0], names[0])):

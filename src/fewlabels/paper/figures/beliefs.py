@@ -62,16 +62,16 @@ class Scatter:
 def scatter(pool: PaperPool, rng: np.random.Generator) -> Scatter:
     """Figures fig:intro and fig:scatter, with all labels and the informed prior."""
     groups = by_predicted(pool.pool)
-    there = np.flatnonzero(groups.sizes)
-    found = []
+    filled = np.flatnonzero(groups.sizes)
+    intervals = []
     for metric in (Accuracy(), CalibrationError()):
         belief, cells = believed(pool, metric, groups, Informed())
         table = estimate(metric, belief, cells, rng, level=LEVEL, draws=DRAWS)
-        found.append(np.array([[table[name][g] for g in there] for name in ("mean", "low", "high")], dtype=float))
-    order, top = np.argsort(found[0][0], kind="stable"), pool.source.top
-    side = np.zeros(len(there), dtype=np.int64)
+        intervals.append(np.array([[table[name][g] for g in filled] for name in ("mean", "low", "high")], dtype=float))
+    order, top = np.argsort(intervals[0][0], kind="stable"), pool.source.top
+    side = np.zeros(len(filled), dtype=np.int64)
     side[order[:top]], side[order[-top:]] = -1, 1
-    return Scatter(pool.source.dataset, found[0], found[1], side)
+    return Scatter(pool.source.dataset, intervals[0], intervals[1], side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +149,13 @@ def ece_bias(pool: PaperPool, runs: int, rng: np.random.Generator) -> EceBias:
     """Figure fig:reliability_comparison: how far off the ECE is on average, after few and many labels."""
     counts = np.unique(np.geomspace(100, min(5_000, len(pool.pool)), 10).round().astype(np.int64))
     truth = plain_ece(pool, np.arange(len(pool.pool)))
-    found = np.zeros((2, len(counts)))
+    sums = np.zeros((2, len(counts)))
     for _ in range(runs):
         order = sample(pool, int(counts[-1]), rng)
         for i, n in enumerate(counts.tolist()):
-            one = ece_posterior(pool, order[:n], rng, 500)
-            found[:, i] += one.draws.mean(), one.frequentist
-    bayesian, frequentist = 100 * (found / runs - truth) / truth
+            posterior = ece_posterior(pool, order[:n], rng, 500)
+            sums[:, i] += posterior.draws.mean(), posterior.frequentist
+    bayesian, frequentist = 100 * (sums / runs - truth) / truth
     return EceBias(pool.source.dataset, counts, bayesian, frequentist)
 
 
@@ -175,15 +175,15 @@ class Difference:
 def differences(pool: PaperPool, rope: float = 0.05) -> list[Difference]:
     """Figure fig:rope: people against trees, and woman against man, with Beta(1, 1) and all labels of CIFAR-100."""
     pairs = [(by_map(pool.pool, SUPERCLASS), "people", "trees"), (by_predicted(pool.pool), "woman", "man")]
-    found = []
+    differences = []
     for groups, a, b in pairs:
         belief, _ = believed(pool, Accuracy(), groups, Uniform())
         first, second = (belief.rows(np.array([groups.position(name)])) for name in (a, b))
         alpha, beta = first.alpha[0], second.alpha[0]
         grid, density = _difference_density(alpha, beta)
         gap = first.counts[0, 0] / first.counts.sum() - second.counts[0, 0] / second.counts.sum()
-        found.append(Difference(a, b, rope, grid, density, rope_probabilities(alpha, beta, rope), float(gap)))
-    return found
+        differences.append(Difference(a, b, rope, grid, density, rope_probabilities(alpha, beta, rope), float(gap)))
+    return differences
 
 
 def _difference_density(
@@ -216,10 +216,10 @@ def ranks(pool: PaperPool, rng: np.random.Generator) -> Ranks:
     """Figures fig:cifar100_rank and fig:cifar100_top_bottom, with Beta(1, 1) and all labels."""
     groups = by_predicted(pool.pool)
     belief, cells = believed(pool, Accuracy(), groups, Uniform())
-    there = np.flatnonzero(groups.sizes)
-    place = ranked(-value_draws(Accuracy(), belief, cells, rng, DRAWS)[:, there], rng)
+    filled = np.flatnonzero(groups.sizes)
+    place = ranked(-value_draws(Accuracy(), belief, cells, rng, DRAWS)[:, filled], rng)
     mean, (low, high) = place.mean(axis=0), interval(place, LEVEL)
     order = np.argsort(mean)
-    most, least = (place == 1).mean(axis=0), (place == len(there)).mean(axis=0)
-    names = tuple(groups.names[g] for g in there[order])
+    most, least = (place == 1).mean(axis=0), (place == len(filled)).mean(axis=0)
+    names = tuple(groups.names[g] for g in filled[order])
     return Ranks(names, np.array([mean, low, high])[:, order], most[order], least[order])

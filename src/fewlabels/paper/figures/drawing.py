@@ -61,13 +61,13 @@ def _reliability(axis: Axes, panel: Reliability) -> None:
 def draw_ece_posterior(diagrams: Sequence[Reliability], posteriors: Sequence[EcePosterior]) -> Figure:
     """Reliability diagrams above, and below the density of the ECE, its true value and the frequentist estimate."""
     figure, axes = frames(2, len(diagrams), 3.1, 2.6)
-    right = max(max(np.quantile(one.draws, 0.999), one.frequentist) for one in posteriors) * 1.05
-    for top, bottom, diagram, one in zip(axes[0], axes[1], diagrams, posteriors, strict=True):
+    right = max(max(np.quantile(posterior.draws, 0.999), posterior.frequentist) for posterior in posteriors) * 1.05
+    for top, bottom, diagram, posterior in zip(axes[0], axes[1], diagrams, posteriors, strict=True):
         _reliability(top, diagram)
         label(top, "score", "accuracy" if top is axes[0, 0] else None, f"{diagram.dataset}, N = {diagram.labels:,}")
-        bottom.hist(one.draws, bins=60, density=True, color=RED, alpha=0.45, label="posterior")
-        bottom.axvline(one.truth, color=DARK, lw=1.4, label="all labels")
-        bottom.axvline(one.frequentist, color=RED, lw=1.4, ls="--", label="frequentist")
+        bottom.hist(posterior.draws, bins=60, density=True, color=RED, alpha=0.45, label="posterior")
+        bottom.axvline(posterior.truth, color=DARK, lw=1.4, label="all labels")
+        bottom.axvline(posterior.frequentist, color=RED, lw=1.4, ls="--", label="frequentist")
         bottom.set(xlim=(0, right), yticks=[])
         label(bottom, "ECE", "density" if bottom is axes[1, 0] else None)
     axes[1, 0].legend(fontsize=7, frameon=False)
