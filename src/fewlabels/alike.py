@@ -59,7 +59,7 @@ def alike(belief: Belief) -> Belief:
     shape = (len(alpha), len(used))
 
     def added(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(place, values.ravel(), shape[0] * shape[1]).reshape(shape)
+        return np.bincount(place, values.ravel(), shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
     total = added(alpha)
     part = added(alpha**2) / np.where(total > 0, total, 1.0) ** 2

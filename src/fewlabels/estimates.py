@@ -218,7 +218,7 @@ def guaranteed(
     mean = np.clip([mean if ok else 0.0 for mean, ok in zip(columns["mean"], known, strict=True)], low, high)
     for name, values in (("mean", mean), ("low", low), ("high", high)):
         columns[name] = [value if ok else None for value, ok in zip(values.tolist(), known, strict=True)]
-    settings = {"guarantee": "anytime", "holds": "all groups together" if together else "each group"}
+    settings: dict[str, Any] = {"guarantee": "anytime", "holds": "all groups together" if together else "each group"}
     if missing is not None and missing.any():
         settings["missing"] = int(missing.sum())
     return Table(columns, dict(table.settings) | settings)

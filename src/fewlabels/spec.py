@@ -153,7 +153,7 @@ class Spec:
         self.prior.check(cells)
         return cells
 
-    def asked_first(self, cells: Cells, labels: NDArray[np.float64]) -> NDArray[np.bool_] | None:
+    def asked_first(self, cells: Cells, labels: NDArray[Any]) -> NDArray[np.bool_] | None:
         """The groups in which a policy that steers asks first: those that a stopping rule needs labels of.
 
         `labels` are those of each cell, there or waited for, shape (cells,). None if no group comes first.

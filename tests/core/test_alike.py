@@ -59,7 +59,12 @@ def test_asking_about_a_matrix_takes_outcomes_together(monkeypatch):
     said = [f"c{i:03d}" for i in rng.integers(120, size=600)]
     pool = fl.read_pool({"predicted": said, "confidence": rng.uniform(0.5, 1, 600)})
     audit = fl.create(None, "matrix", pool, task=fl.Estimate(fl.Confusion()), seed=1)
-    monkeypatch.setattr(place, "alike", lambda belief: seen.append(alike(belief)) or seen[-1])
+
+    def noted(belief):
+        seen.append(alike(belief))
+        return seen[-1]
+
+    monkeypatch.setattr(place, "alike", noted)
     assert len(set(audit.ask(40).ids)) == 40
     (few,) = seen
     assert isinstance(few, Alike)

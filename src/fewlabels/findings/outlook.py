@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.planning.words import BEGIN
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,7 +74,7 @@ def is_quick(audit: Assessment) -> bool:
     return has_room(contested, asks, answers.shape[1], audit.labelled)
 
 
-def outlook(audit: Assessment, how: str = BEGIN) -> str:
+def outlook(audit: Assessment, how: str) -> str:
     """Return the forecast in words, to follow the words of the progress; empty if there are enough labels.
 
     It leaves out that no rule is set, which the progress says already. `how` is how to ask about exactly these items.
