@@ -190,6 +190,7 @@ def _contradicted(ballots: Ballots, gold: Mapping[int, str]) -> tuple[str, ...]:
 def _same(ballots: Ballots, predicted: NDArray[np.int64]) -> tuple[str, ...]:
     """People who always gave the same class, about enough items with another prediction to make that odd.
 
+    >>> from fewlabels.noise.ballots import Ballots
     >>> votes = Ballots.of({item: {"ann": item % 2, "eve": 0} for item in range(12)}, classes=2)
     >>> _same(votes, np.arange(12) % 2)
     ('eve',)
