@@ -25,10 +25,16 @@ OPEN_TAU_PRIOR, _OPEN = np.array([0.04, 0.1, 0.36, 0.3, 0.2]), 0.5  # for kinds 
 # different: a classifier was not made to tell them apart.
 COLUMNS_TAU_PRIOR = np.array([0.4, 0.15, 0.2, 0.2, 0.05])
 # Where several factors are crossed (the groups of reading with those of asking, or predicted classes with groups), the
-# τ is how much they interact, and all factors have one ω. Less is known of columns than of classes, so it is vaguer.
+# τ is how much they interact. Less is known of columns than of classes, so it is vaguer.
 CROSSED_TAU_PRIOR = np.array([0.35, 0.25, 0.25, 0.1, 0.05])
-OMEGAS = np.array([0.1, 0.43, 0.9, 1.8])
-OMEGA_PRIOR = np.array([0.25, 0.5, 0.17, 0.08])
+# How much the levels of the crossed factors differ: the first one's, and all others'. They need not be alike: classes
+# mostly differ by 0.43, while languages may not differ at all, or much more.
+OMEGAS = np.array(
+    [[0.1, 0.1], [0.1, 0.43], [0.1, 0.9], [0.43, 0.1], [0.43, 0.43], [0.43, 0.9], [0.43, 1.8], [0.9, 0.43], [0.9, 0.9]]
+)
+OMEGA_PRIOR = np.array([0.13, 0.1, 0.05, 0.12, 0.27, 0.13, 0.07, 0.07, 0.06])
+# The same where only one is crossed.
+ONE_OMEGA, ONE_OMEGA_PRIOR = np.array([[0.1], [0.43], [0.9], [1.8]]), np.array([0.25, 0.5, 0.17, 0.08])
 # Of few groups, one may be quite unlike the others, which are alike and say so: a class that is seldom predicted, a
 # site with another camera. So each of up to five groups is wild with the first probability, and its u has at least the
 # sd that follows. Of more groups fewer are (by the cube of their number), since these tell themselves how much they
@@ -81,6 +87,15 @@ def tau_prior(strips: Strips, *, crossed: bool) -> NDArray[np.float64]:
         one = CROSSED_TAU_PRIOR if crossed else COLUMNS_TAU_PRIOR
         return np.tile(one, (len(strips.kinds), 1))
     return np.where(strips.kinds[:, 4, None] >= _OPEN, OPEN_TAU_PRIOR, TAU_PRIOR)
+
+
+def omega_grid(crossed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How much the levels of each crossed factor differ, shape (omegas, crossed), and how probable that is."""
+    if crossed == 0:
+        return np.empty((1, 0)), np.ones(1)
+    if crossed == 1:
+        return ONE_OMEGA, ONE_OMEGA_PRIOR
+    return OMEGAS[:, [0] + [1] * (crossed - 1)], OMEGA_PRIOR
 
 
 def wild_share(strips: Strips) -> float:
@@ -138,16 +153,18 @@ class Fit:
         self.levels, self.at = np.unique(strips.effect[seen], return_inverse=True)
         self.total = Sums(self.at)
         beside, more = len(strips.evidence), len(self.design) - strips.own  # evidence, crossed effects
-        omegas = OMEGA_PRIOR if more else np.ones(1)
+        omegas, omega_prior = omega_grid(len(strips.crossed))
         scales = SCALE_PRIOR if beside else np.ones(1)
-        prior = (strips.kinds[:, :1] * tau_prior(strips, crossed=more > 0))[..., None, None] * omegas[:, None] * scales
+        prior = (strips.kinds[:, :1] * tau_prior(strips, crossed=more > 0))[..., None, None]
+        prior = prior * omega_prior[:, None] * scales
         rare = _RARE_IF_BESIDE if beside else _RARE_IF_CROSSED if more else _RARE
         kind, tau, omega, scale = np.nonzero(prior > (rare if more < _MANY else _RARE_IF_MANY))
         self.tau = strips.scale[0] * TAUS[tau]
         self.log_prior = np.log(prior[kind, tau, omega, scale])
         self.mean = np.pad(strips.kinds[kind, 1::2], ((0, 0), (0, beside + more)))
         self.mean[:, 0] += strips.lift[kind, scale] if beside else 0.0
-        sd = OMEGAS[omega, None] * np.repeat(strips.scale[1:], [int(levels.max()) + 1 for levels in strips.crossed])
+        levels = [int(levels.max()) + 1 for levels in strips.crossed]
+        sd = np.repeat(omegas[omega] * strips.scale[1:], levels, axis=1)
         beside_sd = np.repeat(SCALES[scale, None], beside, axis=1)
         self.inverse = 1 / np.column_stack([strips.kinds[kind, 2::2], beside_sd, sd]) ** 2
         self.wild = wild_share(strips)
