@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
 
-ONE_LOOK = (
-    "The verdict is for one look: whoever looks again and again and stops at the first pass is wrong more often. The "
-    "guarantee holds for all looks."
-)
-"""What a pass without the guarantee does not promise."""
+ONE_LOOK = "The verdict is for one look: whoever looks again and again and stops at the first pass is wrong more often."
+"""What a pass does not promise where no bets decide it."""
 _NAMED = 5
 _ANOTHER = "Ask about another class."
 NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "open": "not enough evidence"}
@@ -157,7 +154,7 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
     """The next steps after the verdict."""
     verdict = grounds.answer.settings["verdict"]
     if verdict == "pass":
-        once = "" if task.guarantee else f" {ONE_LOOK}"
+        once = "" if task.metric.marginal else f" {ONE_LOOK}"
         return (f"The line is reached. More labels would only make the numbers more exact.{once}",)
     if verdict == "fail":
         return (f"Look at {_names(grounds.answer.groups)} first: the line is missed there.",)
