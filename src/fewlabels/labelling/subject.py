@@ -10,9 +10,11 @@ import numpy as np
 from fewlabels.labelling.askers import Asker, Askers
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.twin import twin
+from fewlabels.learned.models import ModelsBelief
 from fewlabels.rectified import Sample
 
 if TYPE_CHECKING:
+    from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
@@ -123,3 +125,10 @@ class Subject:
             drawn = askers == name
             random[drawn] = self.askers[name].at_random(steps[drawn])
         return Sample(items, right, random)
+
+    def anchored(self, belief: Belief, ledger: Ledger) -> Belief:
+        """A belief about several models knows which labels are of items drawn at random; another stays as it is."""
+        if not isinstance(belief, ModelsBelief):
+            return belief
+        sample = self.sample(ledger)
+        return replace(belief, anchors=sample.items[sample.anchor & sample.labelled])
