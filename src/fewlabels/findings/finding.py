@@ -193,11 +193,12 @@ def _noise(audit: Assessment) -> str:
 
 
 def _said(audit: Assessment) -> float | None:
-    """The share of the items that are predicted as the class whose true share is asked for."""
+    """The share of the items with a prediction that are predicted as the class whose true share is asked for."""
     metric, pool = audit.spec.task.metric, audit.pool
     if not isinstance(metric, Prevalence):
         return None
-    return float((pool.predicted == pool.classes.index(metric.positive)).mean())
+    said = (pool.predicted < len(pool.choices)) * (1 if pool.count is None else pool.count)
+    return float(said @ (pool.predicted == pool.classes.index(metric.positive)) / max(said.sum(), 1))
 
 
 def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:

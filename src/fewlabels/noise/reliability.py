@@ -80,9 +80,9 @@ class Reliability:
         rows = sorted(self.people.rows(), key=lambda row: -row["votes"])[:most]
         each = [f"{row['annotator']} in {self.by_name[row['annotator']]}" for row in rows]
         right = [f"How often each person is right: {'; '.join(each)}."] if each else []
-        return [self.words, *right, *self._doubts()]
+        return [self.words, *right, *self.doubts()]
 
-    def _doubts(self) -> list[str]:
+    def doubts(self) -> list[str]:
         """What the owner should look at: one name in two spellings, one answer to everything, gold that looks wrong."""
         doubts = [
             f"{listed(list(map(repr, names)))} count as {len(names)} people. If they are one, their second votes prove "
