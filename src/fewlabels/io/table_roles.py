@@ -100,6 +100,7 @@ def sampled(
     id: str | None = None,  # noqa: A002  (as in read_pool)
     seed: int = 0,
     upto: str | None = None,
+    dialect: str | None = None,
 ) -> tuple[Source, str]:
     """Items of a table, drawn at random by their ids, as a source in memory; and the key below which all ids are.
 
@@ -109,7 +110,7 @@ def sampled(
     from fewlabels.engines.opening import open_table
     from fewlabels.io.finder import guess
 
-    with open_table(source, table=table) as opened:
+    with open_table(source, table=table, dialect=dialect) as opened:
         first = sample_of(opened)
         column = id or guess(first).id
         if column is None:
@@ -143,6 +144,7 @@ def _number(column: pa.Array[Any]) -> pa.Array[Any]:
 def read_from(
     source: object,
     table: str | None,
+    dialect: str | None,
     asked: dict[str, Any],
     seed: int,
     refused: dict[str, Any],
@@ -162,7 +164,7 @@ def read_from(
                 " to read that many items, drawn at random, into memory; or make a view that has the predicted class "
                 "and a confidence from 0 to 1.",
             )
-    opened = open_table(source, table=table)
+    opened = open_table(source, table=table, dialect=dialect)
     sample = sample_of(opened)
     keep = tuple(asked["columns"] or ())
     roles = find_roles(sample, **asked | {"columns": keep})
