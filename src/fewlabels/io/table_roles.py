@@ -14,6 +14,7 @@ from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.finder import find_roles
 from fewlabels.io.source import check_names, table_source
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,6 +66,14 @@ def sample_of(table: RemoteTable) -> Source:
     """Some rows of a table as a source, by which its columns are recognised."""
     check_names(table.name, table.schema.names)
     return replace(table_source(table.name, table.head(_SAMPLE)), untyped=table.untyped)
+
+
+def left_out(table: RemoteTable) -> str:
+    """Which files of a folder are not part of the table, in words; empty if all are."""
+    if not table.left_out:
+        return ""
+    count = counted(len(table.left_out), "file")
+    return f"{count} of another format left out, such as {table.left_out[0]}"
 
 
 def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
@@ -125,7 +134,7 @@ def sampled(
         made = table_source(f"{opened.name} ({part})", drawn.rows)
         if opened.untyped:
             made = replace(made, untyped=True, reader=partial(_as_numbers, made.reader))
-        return replace(made, told=f"{part}, of {told}"), drawn.upto
+        return replace(made, told="; ".join(filter(None, [f"{part}, of {told}", left_out(opened)]))), drawn.upto
 
 
 def _as_numbers(reader: Batches, columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
