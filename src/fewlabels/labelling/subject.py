@@ -114,12 +114,11 @@ class Subject:
     def sample(self, ledger: Ledger) -> Sample:
         """The items asked for, in the order of the steps, and which of them were drawn at random from all."""
         asked = np.flatnonzero(ledger.pending | (ledger.true >= 0))
-        votes = [ledger.votes[item] for item in asked.tolist()]
-        order = np.argsort(np.array([vote.turn for vote in votes], dtype=np.int64), kind="stable")
-        items, steps = asked[order], np.array([vote.step for vote in votes], dtype=np.int64)[order]
+        askers, steps, turns = ledger.votes.drawn(asked)
+        order = np.argsort(turns, kind="stable")
+        items, steps, askers = asked[order], steps[order], askers[order]
         true = ledger.true[items]
         right = np.where(true >= 0, (true == self.pool.predicted[items]).astype(float), np.nan)
-        askers = np.array([vote.asker for vote in votes], dtype=object)[order]
         random = np.zeros(len(items), dtype=bool)
         for name in [self.name, *ledger.drawn.askers]:
             drawn = askers == name
