@@ -190,7 +190,7 @@ def test_every_policy_prior_and_metric_has_plain_words() -> None:
     [
         (0.95, "The two classes it gets wrong most often are "),
         (0.6, "The two classes it gets wrong most often are probably "),
-        (0.3, "Of the two classes it gets wrong most often, likely: "),
+        (0.3, " are likely to be among the two classes it gets wrong most often."),
     ],
 )
 def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) -> None:
@@ -200,7 +200,7 @@ def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) 
     words = audit.spec.task.headline(
         replace(report.grounds, rows=rows, read_answer=lambda: replace(report.answer, probability=sure))
     )
-    assert words.startswith(said)
+    assert said in words
     assert ("probably" in words) == (sure == 0.6)
 
 

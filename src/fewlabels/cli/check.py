@@ -114,7 +114,7 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
         click.echo(harmless(f"{begin}{check.words}{f' {check.forecast}' if check.forecast else ''}"))
     if any(check.verdict == "pass" and not check.rule.guarantee for check in checks):
         talk(
-            "This is for one look. Whoever looks again and again and stops at the first pass needs --guarantee anytime."
+            "This verdict is meant for one look. If you look again and again and stop at the first pass, use --guarantee anytime."
         )
     if not audit.labelled:
         talk("There are no labels yet, and a group without labels never passes.")

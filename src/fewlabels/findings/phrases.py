@@ -107,6 +107,8 @@ def groups(audit: Assessment) -> str:
 
 def policy(audit: Assessment) -> str:
     """Say in words how the items were chosen."""
+    if len(audit.groups) == 1 and not (audit.spec.strips or audit.spec.task.of_models or audit.spec.policy.ignorable):
+        return "Items were taken at random from all of them."
     words, pair = _filled(audit.spec.policy.phrase, audit) or f"{audit.spec.policy!r}.", audit.spec.task.pair
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
