@@ -149,7 +149,7 @@ def test_a_budget_that_is_used_up_is_no_goal_and_the_rest_is_foreseen() -> None:
     assert report.more.forecast is not None
     assert report.more.forecast.stop == Stop(overall=0.12)  # beyond the budget
     assert ahead.startswith("Probably ")
-    assert outlook(audit) == ahead  # the dashboard's words, beside those of the standing
+    assert outlook(audit, "") == ahead  # the dashboard's words, beside those of the standing
     assert "more labels until the interval of the average is at most 12 points wide." in " ".join(report.next)
 
 
@@ -157,7 +157,7 @@ def test_a_budget_that_is_used_up_is_no_goal_and_the_rest_is_foreseen() -> None:
 def test_where_it_is_enough_nothing_is_foreseen(stop: Stop) -> None:
     audit = told(20, stop=stop)
     assert audit.standing().words.startswith("The budget is used up: " if stop.labels else "Enough: ")
-    assert outlook(audit) == ""
+    assert outlook(audit, "") == ""
     assert report_of(audit, foresee=True).more.forecast is None
 
 
