@@ -114,7 +114,8 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
         click.echo(harmless(f"{begin}{check.words}{f' {check.forecast}' if check.forecast else ''}"))
     if any(check.verdict == "pass" and not check.rule.guarantee for check in checks):
         talk(
-            "This verdict is meant for one look. If you look again and again and stop at the first pass, use --guarantee anytime."
+            "This verdict is meant for one look. If you look again and again and stop at the first pass, use "
+            "--guarantee anytime."
         )
     if not audit.labelled:
         talk("There are no labels yet, and a group without labels never passes.")

@@ -191,7 +191,7 @@ def read(
 
 
 def _classes(audit: Assessment, level: float) -> ClassReport | None:
-    """Read precision, recall and F1 of every class, where all of them were asked about; a judge has its own measures."""
+    """Read precision, recall and F1 of every class, if all were asked about. A judge has measures of its own."""
     task = audit.spec.task
     if task.of_models or task.pair or isinstance(task.metric, Prevalence) or len(audit.pool.choices) > _MOST_CLASSES:
         return None

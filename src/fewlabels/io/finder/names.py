@@ -117,7 +117,7 @@ def says_predicted(name: str) -> bool:
 def says_confidence(name: str) -> bool:
     """Whether the words of a name say that a column has confidences.
 
-    >>> [says_confidence(name) for name in ("Prediction_Score", "How sure (%)", "verbalized_confidence", "credit score")]
+    >>> [says_confidence(name) for name in ("top1_prob", "How sure (%)", "verbalized_confidence", "credit score")]
     [True, True, True, False]
     """
     words = {*_words(name)}
