@@ -62,8 +62,8 @@ def test_a_team_in_two_browsers(browser: Browser, tmp_path: Path) -> None:
     with running(tmp_path / "team.db") as server:
         boss = come(browser, f"{server.address}/sign-in#{token}", viewport={"width": 1280, "height": 800})
         boss.click("text=Make the first assessment")
-        file = {"name": "posts.csv", "mimeType": "text/csv", "buffer": f"post_id,text,prediction\n{rows}".encode()}
-        boss.set_input_files("#file", file)
+        (tmp_path / "posts.csv").write_text(f"post_id,text,prediction\n{rows}", encoding="utf-8")
+        boss.set_input_files("#file", tmp_path / "posts.csv")
         boss.click("text=Upload and look at it")
         boss.wait_for_selector("text=What was understood in posts.csv")
         boss.click('button:has-text("Next: the question")')

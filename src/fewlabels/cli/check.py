@@ -37,9 +37,9 @@ _GUARANTEE = "A false pass is this rare however often you look, for every truth.
 
 @click.command(help=_HELP, short_help="Does it pass? Pass, fail or not enough evidence, by exit code.")
 @assessment_arguments
-@click.option("--every", multiple=True, metavar="RULE", help='Every group, as in "accuracy >= 0.9"; several: again.')
-@click.option("--overall", multiple=True, metavar="RULE", help="All items together; several: again.")
-@click.option("--group", "only", multiple=True, metavar="NAME", help="With --every: only this group; several: again.")
+@click.option("--every", multiple=True, metavar="RULE", help='About every group: "accuracy >= 0.9". Repeatable.')
+@click.option("--overall", multiple=True, metavar="RULE", help="About all items together. Repeatable.")
+@click.option("--group", "only", multiple=True, metavar="NAME", help="With --every: only this group. Repeatable.")
 @click.option("--groups", metavar="HOW", help="With --every: other groups, as in `fewlabels new`.")
 @click.option("--sure", type=_SHARE, default=0.95, show_default=True, metavar="P", help="How sure a verdict must be.")
 @click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE)

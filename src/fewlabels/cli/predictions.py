@@ -24,7 +24,7 @@ _LARGE = 250_000_000  # bytes: a larger file is left where it is, if DuckDB is i
 _LARGE_ENDINGS = (".parquet", ".pq")
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
 _SPELLING = 'Read "Yes." as the class yes: case, spaces and marks do not matter.'
-_NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all; again for more."
+_NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all. Repeatable."
 _EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
 
 

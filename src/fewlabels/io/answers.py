@@ -94,7 +94,7 @@ def classes_and_predicted(
     return known, np.array([*(place.get(value, -1) for value in distinct), -1], dtype=np.int32)[code]
 
 
-def _commonest(answers: pa.DictionaryArray[Any]) -> list[str]:
+def _commonest(answers: pa.DictionaryArray[Any, Any]) -> list[str]:
     """The commonest of the spellings of each answer; of two that are equally common, the first in the file.
 
     >>> _commonest(pa.array(["No.", "yes", "no", "Yes", "yes", "no"]).dictionary_encode())
@@ -103,7 +103,7 @@ def _commonest(answers: pa.DictionaryArray[Any]) -> list[str]:
     counts = pc.value_counts(answers.indices.drop_null())
     often = dict(zip(*(counts.field(k).to_pylist() for k in (0, 1)), strict=True))
     best: dict[str, tuple[int, str]] = {}
-    for place, answer in enumerate(answers.dictionary.to_pylist()):
+    for place, answer in enumerate(map(str, answers.dictionary.to_pylist())):
         count = often.get(place, 0)
         if count > best.get(form := bare(answer), (0, ""))[0]:
             best[form] = (count, answer)
