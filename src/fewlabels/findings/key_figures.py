@@ -46,7 +46,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     if overall.doubt:
         figures.append(_overall(overall))
     if overall.confidence is not None:
-        figures.append(KeyFigure("Average confidence", percent(overall.confidence), "according to the classifier"))
+        figures.append(KeyFigure("Average confidence", percent(overall.confidence), "by its own account"))
     return figures
 
 
