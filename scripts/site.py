@@ -77,6 +77,8 @@ def prepare(folder: Path) -> None:
     pages |= {name: ROOT / name for name in OTHERS} | {"index.md": ROOT / "README.md"}
     for name, path in pages.items():
         (folder / name).write_text(page(path.read_text(encoding="utf-8"), path.parent, set(pages)), encoding="utf-8")
+    (folder / "index.md").write_text(landing((folder / "index.md").read_text(encoding="utf-8")), encoding="utf-8")
+    made(EXAMPLES["the worst two"]).report(folder / "example-report.html")
     code = (ROOT / "examples" / "mini.py").read_text(encoding="utf-8")
     (folder / "mini.md").write_text(f"# The method in a page of NumPy\n\n```python\n{code}```\n", encoding="utf-8")
     (folder / "gallery.md").write_text(gallery(folder / "gallery"), encoding="utf-8")
@@ -97,6 +99,19 @@ def page(text: str, folder: Path, pages: set[str]) -> str:
         else:
             blocks[place] = _LIST.sub(r"\1\n\n", _LINK.sub(lambda found: _link(found, folder, pages), block))
     return "".join(blocks)
+
+
+_BUTTONS = (
+    "[From your file to an answer](tutorial.md){ .md-button .md-button--primary }\n"
+    "[A whole report](example-report.html){ .md-button }\n"
+    "[Every plot](gallery.md){ .md-button }\n\n"
+)
+
+
+def landing(text: str) -> str:
+    """The first page: the README, with buttons above its first picture."""
+    before, table, after = text.partition("\n| ")
+    return f"{before}\n{_BUTTONS}{table[1:]}{after}"
 
 
 def _fence(found: re.Match[str]) -> str:

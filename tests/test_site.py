@@ -32,6 +32,12 @@ def test_pages_are_made_ready() -> None:
     )
 
 
+def test_the_first_page_leads_on() -> None:
+    page = site.landing("# fewlabels\n\nWords.\n\n| report | page |\n|---|---|\n")
+    assert page.startswith("# fewlabels\n\nWords.\n\n[From your file to an answer](tutorial.md){ .md-button ")
+    assert page.endswith("(gallery.md){ .md-button }\n\n| report | page |\n|---|---|\n")
+
+
 def test_notebooks_are_kept_without_output_and_shown_with_it() -> None:
     files = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
     assert len(files) >= 2

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.checks import of_kind
 from fewlabels.errors import Argument, InputError, SpecError
-from fewlabels.metrics import Metric
+from fewlabels.metrics import Metric, Prevalence
 from fewlabels.metrics.rates import Rate
 from fewlabels.opposites import positive_of
 from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
 _MOST_NAMES = 30  # classes that are listed; there may be thousands
+# Other usual names of metrics, compared without spaces, - and _.
+_ALSO = {
+    "tpr": "recall", "truepositiverate": "recall", "sensitivity": "recall", "falsepositiverate": "fpr",
+    "ppv": "precision", "ece": "calibration", "passrate": "prevalence", "truepassrate": "prevalence",
+}  # fmt: skip
 
 
 def groups_from(given: Partition | str, pool: Pool) -> Partition:
@@ -72,15 +78,26 @@ def metric_from(given: Metric | str, pool: Pool) -> Metric:
     Recall(positive='spam')
     >>> metric_from("fpr", fl.read_pool({"predicted": ["yes", "no"]}))
     FalsePositiveRate(positive='yes')
+
+    Other usual names are known as well, and of pass and fail the pass rate is that of pass.
+
+    >>> metric_from("TPR:spam", fl.read_pool({"predicted": ["spam", "ham"]}))
+    Recall(positive='spam')
+    >>> metric_from("pass rate", fl.read_pool({"predicted": ["pass", "fail"]}))
+    Prevalence(positive='pass')
     """
     if not isinstance(given, str):
         return of_kind(given, Metric, "The 'metric'", error=SpecError)
     readers = {"CLASS": lambda name: _class_of(given, name, pool), "FILE": lambda file: _prices(file, pool)}
-    metric: Metric = part_from("metric", given, readers)
+    called, *of = given.split(":", 1)
+    name = _ALSO.get(re.sub(r"[\s_-]", "", called).casefold(), called)
+    metric: Metric = part_from("metric", ":".join([name, *of]), readers)
     positive = pool.positive or positive_of(pool.choices)
-    # Of yes and no, everybody means the recall of yes.
-    if positive is not None and isinstance(metric, Rate) and metric.positive is None:
+    # Of yes and no, everybody means the recall of yes, and how many are yes.
+    if positive is not None and isinstance(metric, Rate | Prevalence) and not metric.positive:
         return replace(metric, positive=positive)
+    if isinstance(metric, Prevalence) and not metric.positive:
+        raise SpecError(Argument("metric", given), f" needs a class, as in {called}:{pool.choices[-1]}.")
     return metric
 
 

@@ -104,9 +104,9 @@ def test_only_a_pass_that_does_not_last_is_said_to_be_for_one_look(database) -> 
     assert "one look" not in run("check", address, "--every", "accuracy >= 0.5").output
     other = run("check", address, "--every", "accuracy >= 0.5", "--groups", "column:place")
     assert code(other) == 0
-    assert "This pass is for one look" in other.output
+    assert "This pass is meant for one look" in other.output
     both = run("check", address, "--every", "accuracy >= 0.5", "--overall", "accuracy >= 0.5").output
-    assert "The pass of 'overall: accuracy >= 0.5' is for one look" in both
+    assert "The pass of 'overall: accuracy >= 0.5' is meant for one look" in both
 
 
 def test_adopted_labels_are_no_ground_for_a_guarantee(database) -> None:

@@ -182,10 +182,19 @@ def test_answers_of_language_models_are_read_in_any_spelling(tmp_path, monkeypat
     assert "--any-spelling" in refused
     begun = said(run("new", "a.db", "answers.jsonl", "--classes", "good,bad", "--any-spelling").stderr)
     assert "classes 2: 'good', 'bad'" in begun
-    # Without the list, the page says what could be meant.
+    # What counts as no answer is shown, since it may be a longer way of saying one of the classes.
+    wordy = [line | {"response": ["good", "It is bad", "bad"][i % 3], "verbalized_confidence": 0.7 + i / 200}
+             for i, line in enumerate(lines)]  # fmt: skip
+    (tmp_path / "wordy.jsonl").write_text("\n".join(map(json.dumps, wordy)), encoding="utf-8")
+    begun = said(run("new", "c.db", "wordy.jsonl", "--classes", "good,bad", "--unlisted", "wrong").stderr)
+    assert "no answer 10 items, counted as wrong: 'It is bad' (10×)" in begun
+    assert "confidence column 'verbalized_confidence', probabilities" in begun
+    # Without the list, the commonest spelling is the class, or the page says what could be meant.
+    begun = said(run("new", "d.db", "answers.jsonl", "--any-spelling").stderr)
+    assert "classes 2: 'Bad.', 'good'" in begun
     other = [line | {"response": ["good", "Bad.", "bad"][i % 3]} for i, line in enumerate(lines)]
     (tmp_path / "others.jsonl").write_text("\n".join(map(json.dumps, other)), encoding="utf-8")
-    assert "may be one answer --classes A,B,... --any-spelling" in said(run("new", "b.db", "others.jsonl").stderr)
+    assert "may be one answer --any-spelling" in said(run("new", "b.db", "others.jsonl").stderr)
 
 
 def judged(verdicts, words=()):

@@ -18,7 +18,8 @@ from click.testing import CliRunner
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, SpecError
+from fewlabels.named import metric_from
 from fewlabels.report import FORMAT, read, rendered, write
 from fewlabels.report.markdown import escaped
 from fewlabels.wording import Style, probability
@@ -190,7 +191,7 @@ def test_every_policy_prior_and_metric_has_plain_words() -> None:
     [
         (0.95, "The two classes it gets wrong most often are "),
         (0.6, "The two classes it gets wrong most often are probably "),
-        (0.3, "Of the two classes it gets wrong most often, likely: "),
+        (0.3, " are likely to be among the two classes it gets wrong most often."),
     ],
 )
 def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) -> None:
@@ -200,7 +201,7 @@ def test_an_answer_is_told_as_a_fact_only_if_it_is_sure(sure: float, said: str) 
     words = audit.spec.task.headline(
         replace(report.grounds, rows=rows, read_answer=lambda: replace(report.answer, probability=sure))
     )
-    assert words.startswith(said)
+    assert said in words
     assert ("probably" in words) == (sure == 0.6)
 
 
@@ -345,3 +346,31 @@ def test_groups_of_people_are_compared() -> None:
     other = fl.create(None, "classes", items)
     other.tell({item: str(truth[int(item[1:])]) for item in other.ask(20).ids})
     assert read(other, draws=100, foresee=False).fairness is None
+
+
+def test_the_report_about_a_judge_speaks_of_the_judge() -> None:
+    rng = np.random.default_rng(3)
+    good = rng.random(400) < 0.7
+    said = np.where(rng.random(400) < 0.85, good, ~good)
+    words = np.array(["fail", "pass"])
+    data = {"id": [f"i{i}" for i in range(400)], "predicted": words[said.astype(int)]}
+    items = fl.read_pool(data)
+    audit = fl.create(None, "judge", items, "whole", task=fl.Estimate(fl.Prevalence("pass")), seed=1)
+    audit.tell({item: str(words[int(good[int(item[1:])])]) for item in audit.ask(80).ids})
+    report = read(audit, draws=300, foresee=False)
+    page = report.html()
+    assert report.classes is None  # the judge has measures of its own
+    assert "How good the judge is" in page
+    assert "The verdict is <b>" in page
+    assert "people say <b>" in page
+    assert "Items were taken at random from all of them." in page
+    # One group is the whole, and needs neither a table nor a picture of where its labels went.
+    assert 'id="groups"' not in page
+    assert "allocation" not in report.plots
+    assert "confidence" not in report.words.glossary
+    # A rule about the pass rate needs no class, and is about the items.
+    check = audit.check("pass rate >= 0.5", overall=True)
+    assert check.words.startswith("Pass: all items together have a true pass rate of at least 50%")
+    assert audit.check("prevalence >= 0.95", overall=True).words.startswith("Fail: all items together do not have a ")
+    with pytest.raises(SpecError, match=r"'prevalence' needs a class, as in prevalence:c\."):
+        metric_from("prevalence", fl.read_pool({"predicted": ["a", "b", "c"]}))

@@ -13,11 +13,13 @@ import pytest
 
 import fewlabels as fl
 from tests.support.browser import PICTURE, PNG, all_saved, has_done, item_shown
+from tests.support.paths import run
 from tests.support.web import SCRIPT, pool_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from email.message import Message
+    from pathlib import Path
 
     from tests.support.browser import House
     from tests.support.web import Site
@@ -210,3 +212,17 @@ def test_a_screen_reader_finds_its_way(house: House, site: Site) -> None:
     assert page.get_by_role("navigation", name="Pages").is_visible()
     moving = "() => document.getAnimations().length"
     assert page.evaluate(moving) == 0
+
+
+@pytest.mark.slow
+def test_the_report_of_the_demo_is_small_and_shows_its_answer_at_once(house: House, tmp_path: Path) -> None:
+    run("demo", "--runs", 1, "-o", tmp_path / "demo.html")
+    assert (tmp_path / "demo.html").stat().st_size < 300_000
+    for width, height in ((1280, 800), (390, 844)):
+        page = house.browser.new_page(viewport={"width": width, "height": height})
+        page.goto((tmp_path / "demo.html").as_uri())
+        for seen in (".answer", "main > .plot:first-child h2", "main > .plot:first-child svg >> visible=true"):
+            box = page.locator(seen).bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] < height, (width, seen, box)
+        page.close()

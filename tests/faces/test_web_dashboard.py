@@ -64,6 +64,9 @@ def test_the_pace_is_that_of_the_last_quarter_of_an_hour() -> None:
     assert pace.present(now + 239) == {"ann", "bob"}
     assert pace.present(now + 301) == set()
     assert pace.per_hour(now, "nobody") == 0
+    begun = paced([(0.5, "ann", "label", "a"), (0.4, "ann", "label", "b")])
+    assert begun.per_hour(now) is begun.per_hour(now, "ann") is None  # half a minute says nothing about an hour
+    assert begun.over_time(now).finding() == "2 answers in less than a minute"
 
 
 def test_a_correction_is_one_answer_and_one_that_was_taken_back_is_none() -> None:

@@ -21,7 +21,7 @@ SURE = re.compile(
     r"nearly certain|enough to act on|We are (?:over )?\d+% sure|^Pass|^Fail|with probability (?:over )?99%"
 )
 NEVER = re.compile(
-    r"probability 1\.00|\b1\.00 sure|probability 100%|100% sure|chance 100%|certain to be|100% \(between"
+    r"probability 1\.00|\b1\.00 sure|probability 100%|100% sure|chance 100%|(?<!nearly )certain to be|100% \(between"
 )
 
 

@@ -19,7 +19,7 @@ COUNTS = {"shirt": (12, 12), "coat": (15, 9), "bag": (22, 2), "boot": (2, 1)}
     ("task", "title"),
     [
         (fl.Identify(fl.Accuracy(), lowest=1), "Chance of having the lowest accuracy"),
-        (fl.Identify(fl.Accuracy(), highest=3), "Chance of being among the 3 with the highest accuracy"),
+        (fl.Identify(fl.Accuracy(), highest=3), "Chance of being among the three with the highest accuracy"),
         (fl.Estimate(fl.Accuracy()), "Chance of being the lowest or the highest"),
     ],
 )

@@ -85,8 +85,8 @@ def named(chances: tuple[float, ...], sure: float, evidence: str = "enough") -> 
 def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
     groups = report_of(told_exactly(COUNTS, task=THREE)).answer.groups
     words, steps = named((0.999, 0.991, 0.26), 0.28)
-    assert words.startswith("Of the three classes it gets wrong most often, nearly certain: ")
-    first, rest = words.split(". Open: ")
+    first, rest = words.split(". Still open: ")
+    assert first.endswith(" are nearly certain to be among the three classes it gets wrong most often")
     assert [name in first for name in groups] == [True, True, False]
     assert "(chance over 99%; right in " in first
     assert rest == f"{groups[2]} (chance 26%)."
@@ -100,19 +100,19 @@ def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
 def test_two_that_are_open_are_told_with_their_chances() -> None:
     groups = report_of(told_exactly(COUNTS, task=THREE)).answer.groups
     words, steps = named((0.95, 0.6, 0.3), 0.1)
-    assert words.endswith(f" Open: {groups[1]} (chance 60%) and {groups[2]} (chance 30%).")
+    assert words.endswith(f" Still open: {groups[1]} (chance 60%) and {groups[2]} (chance 30%).")
     assert steps[1] == "The other two probably need more labels."
 
 
 def test_one_label_more_changes_a_word_and_not_the_sentence() -> None:
     """A chance just below the word, as it is written, and just above: the same groups with the same numbers."""
     below, above = (named((0.99, chance, 0.3), 0.28)[0] for chance in (0.894, 0.896))
-    assert ". Likely: " in below
-    assert ". Likely: " not in above
+    assert " is likely to be." in below
+    assert " likely to be." not in above
     assert "(chance 89%)" in below
     assert "(chance 90%; " in above
     alone, likely = (named((chance, 0.6, 0.3), 0.1)[0] for chance in (0.89, 0.91))
-    assert alone.startswith("Of the three classes it gets wrong most often, likely: ")
+    assert " is likely to be among the three classes it gets wrong most often. Still open: " in alone
     assert likely.replace("nearly certain", "likely").replace("91%", "89%") == alone
 
 

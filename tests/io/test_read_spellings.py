@@ -27,8 +27,13 @@ def test_case_and_marks_of_answers_do_not_matter_if_somebody_says_so() -> None:
     for unlisted in ("refuse", "wrong"):
         with pytest.raises(InputError, match=r"'no!' may be 'no' or 'No'.*leave out any_spelling"):
             read_pool({"predicted": ["no!", "No"]}, classes=["no", "No"], any_spelling=True, unlisted=unlisted)
+    # Without a list, the commonest spelling is the class.
+    found = read_pool({"predicted": ["Bad.", "GOOD", "bad", "Good", "Good", "bad"]}, any_spelling=True)
+    assert (found.classes, found.predicted.tolist()) == (("Good", "bad"), [1, 0, 1, 0, 0, 1])
+    grades = read_pool({"predicted": ["A-", "a", "A", "A"]}, any_spelling=True)
+    assert (grades.classes, grades.predicted.tolist()) == (("A", "A-"), [1, 0, 0, 0])
     with pytest.raises(InputError, match="there is no list"):
-        read_pool({"predicted": said}, any_spelling=True)
+        read_pool({"predicted": said}, unlisted="wrong")
     # A point within a number belongs to it, and <50 is not >50.
     for answer, hint in (("1.0", r"Did you mean '1'\?"), (".2", "Correct it"), (">10", "")):
         with pytest.raises(InputError, match=f"'{answer}' is not one of the classes.*{hint}") as refused:

@@ -24,7 +24,7 @@ def applicants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[st
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(4)
     n = 3_000
-    sex, race = rng.choice(SEX, n), rng.choice(RACE, n, p=[0.15, 0.3, 0.5, 0.05])
+    sex, race = rng.choice(SEX, n), rng.choice(RACE, n, p=[0.15, 0.3, 0.54, 0.01])
     group = np.array([f"{s} × {r or '(missing)'}" for s, r in zip(sex, race, strict=True)])
     true = rng.random(n) < 0.45
     said = rng.random(n) < np.where(true, 0.8, np.where(group == WORSE, 0.45, 0.15))
@@ -70,6 +70,13 @@ def test_a_fairness_audit(applicants: tuple[dict[str, str], dict[tuple[str, str]
     worse = rows["false positive rate", WORSE]
     assert worse["difference_low"] > 0
     assert any("false positive rate" in words and WORSE in words for words in found["words"])
+
+    # What is counted of a few items is told in the table, and not as the largest gap.
+    sizes = {row["group"]: row["n"] for row in found["groups"]}
+    (gap,) = (row for row in found["gaps"] if row["measure"] == "selection rate")
+    assert min(sizes[gap["lowest"]], sizes[gap["highest"]]) >= 30 > min(sizes.values())
+    assert "with fewer than 30 items" in found["words"][-1]
+    assert "--stop-width 0.2" in run("fairness", "loans.db").stderr
 
     # A group by name, as it is typed; and the same labels by sex alone.
     against = read("fairness", "loans.db", "--reference", "male x black")

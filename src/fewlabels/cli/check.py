@@ -40,9 +40,9 @@ _GUARANTEE = "A false pass is this rare however often you look, for every truth.
 
 @click.command(help=_HELP, short_help="Does it pass? Pass, fail or not enough evidence, by exit code.")
 @assessment_arguments
-@click.option("--every", multiple=True, metavar="RULE", help='Every group, as in "accuracy >= 0.9"; several: again.')
-@click.option("--overall", multiple=True, metavar="RULE", help="All items together; several: again.")
-@click.option("--group", "only", multiple=True, metavar="NAME", help="With --every: only this group; several: again.")
+@click.option("--every", multiple=True, metavar="RULE", help='About every group: "accuracy >= 0.9". Repeatable.')
+@click.option("--overall", multiple=True, metavar="RULE", help="About all items together. Repeatable.")
+@click.option("--group", "only", multiple=True, metavar="NAME", help="With --every: only this group. Repeatable.")
 @click.option("--groups", metavar="HOW", help="With --every: other groups, as in `fewlabels new`.")
 @click.option("--sure", type=_SHARE, default=_SURE, show_default=True, metavar="P", help="How sure a verdict must be.")
 @click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE)
@@ -132,6 +132,8 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
         click.echo(harmless(f"{begin}{check.words}{f' {check.forecast}' if check.forecast else ''}"))
     if once := [check.rule.title for check in checks if check.verdict == "pass" and not check.lasting]:
         which = "This pass" if len(checks) == 1 else f"The pass of {listed([repr(title) for title in once])}"
-        talk(f"{which} is for one look. Whoever looks again and again and stops at the first pass errs more often.")
+        talk(
+            f"{which} is meant for one look. If you look often and stop at the first pass, you will be wrong more often."
+        )
     if not audit.labelled:
         talk("There are no labels yet, and a group without labels never passes.")

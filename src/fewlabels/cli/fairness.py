@@ -59,6 +59,11 @@ def fairness(
         talk("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")
     else:
         talk(f"Positive is {found.groups.settings['positive']!r} (--positive CLASS changes it).")
+    if any(found.groups["note"]) and audit.spec.stop.width is None:
+        talk(
+            "Groups with fewer than five labels get some if a stopping rule is about every group: begin another "
+            "question about the same file with --stop-width 0.2. It counts the labels that are there."
+        )
     for measure, table in readable_fairness(found.groups).items():
         click.echo(harmless(f"\n{measure[0].upper()}{measure[1:]}"))
         emit(table, as_json=False)

@@ -23,8 +23,8 @@ _SAMPLE = "Of a table: read N random items into memory, for several models, scor
 _LARGE = 250_000_000  # bytes: a larger file is left where it is, if DuckDB is installed
 _LARGE_ENDINGS = (".parquet", ".pq")
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
-_SPELLING = 'Read "Yes." as the class yes of --classes: case, spaces and marks do not matter.'
-_NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all; again for more."
+_SPELLING = 'Read "Yes." as the class yes: case, spaces and marks do not matter.'
+_NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all. Repeatable."
 _EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
 
 

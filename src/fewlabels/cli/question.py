@@ -30,6 +30,7 @@ _POLICIES = (
     "items and groups choose at random.  [default: boundary to find groups by their accuracy with the learned prior, "
     "else thompson]"
 )
+_ONLY = "With --certify: only this group. Repeatable."
 _CERTIFY = 'Does every group reach a line, such as "accuracy >= 0.9"?'
 _GUARANTEE = "With --certify, --stop-width or --stop-probability: hold however often you look."
 _ROPE = "Differences up to this do not matter.  [default: 0.05, or 0.01 for models]"
@@ -92,7 +93,7 @@ def question_options(command: Decorated) -> Decorated:
         click.option("--rope", type=float, metavar="X", help=_ROPE),
         click.option("--by", type=_BY, help="How a comparison chooses items.  [default: neyman]"),
         click.option("--certify", metavar="RULE", help=_CERTIFY),
-        click.option("--group", "only", multiple=True, metavar="NAME", help="With --certify: only this group; again."),
+        click.option("--group", "only", multiple=True, metavar="NAME", help=_ONLY),
         click.option("--sure", type=_SHARE, metavar="P", help="With --certify: how sure to be.  [default: 0.95]"),
         click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE),
     )):  # fmt: skip

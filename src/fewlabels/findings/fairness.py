@@ -82,6 +82,7 @@ class Fairness:
         }
 
 
+_MANY = 30  # items of a group whose selection rate is compared
 _LEAST = 1e-9  # items below which there are none: population draws have tiny shares of everything
 
 
@@ -233,7 +234,9 @@ def _gap(
 ) -> list[dict[str, Any]]:
     """The gap between the highest and the lowest group, among those with five labels that count; none if under two."""
     values = measure.values()
-    enough = (groups.sizes > 0) if counted is None else (counted[1] >= FEW)
+    # What is counted of a handful of items is a fact about these, and no gap to tell anybody of.
+    many = groups.sizes >= (_MANY if (groups.sizes >= _MANY).sum() > 1 else 1)
+    enough = many if counted is None else (counted[1] >= FEW)
     enough &= np.isfinite(values).all(axis=0)
     if enough.sum() < 2:
         return []
@@ -266,11 +269,13 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
     lower, higher = (
         f"{shortened(gap[name], 60)} ({percent(value)})" for name, value in (("lowest", low), ("highest", high))
     )
+    left = gap["left_out"]
     if sure is None:
-        return f"The largest gap in {gap['measure']} is between {lower} and {higher}. This is counted, not estimated."
+        small = f" {counted(left, 'group')} with fewer than {_MANY} items {_are(left)} left out." if left else ""
+        said = f"The largest gap in {gap['measure']} is between {lower} and {higher}."
+        return f"{said} This is counted, not estimated.{small}"
     apart = Style(share=True).moved(gap["gap"], gap["low"], gap["high"])
     by, chance = f"by {apart.removeprefix('+')}", f"with a probability of {probability(sure)}"
-    left = gap["left_out"]
     without = f" {counted(left, 'group')} with fewer than five labels that count {_are(left)} left out." if left else ""
     if not apart.startswith("+"):  # not even the mean is above 0, as it is written
         found = f"The labels show no gap in {gap['measure']}"

@@ -46,7 +46,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     if overall.doubt:
         figures.append(_overall(overall))
     if overall.confidence is not None:
-        figures.append(KeyFigure("Average confidence", percent(overall.confidence), "according to the classifier"))
+        figures.append(KeyFigure("Average confidence", percent(overall.confidence), "by its own account"))
     return figures
 
 
@@ -72,5 +72,6 @@ def certainty(finding: Finding) -> KeyFigure | None:
     chances = [row.chance for row in finding.groups if row.group in named and row.chance is not None]
     if len(chances) < 2:
         return KeyFigure("Answer is right", probability(sure), "by the labels so far")
-    about = f"expected, all of them: {probability(sure)}"
-    return KeyFigure(f"Of the {spelled(len(chances))} named", f"{sum(chances):.1f} right", about)
+    every = "both" if len(chances) == 2 else "all"
+    about = f"on average; {every} are right with a chance of {probability(sure)}"
+    return KeyFigure(f"Right of the {spelled(len(chances))} named", f"{sum(chances):.1f}", about)

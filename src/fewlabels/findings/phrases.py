@@ -107,6 +107,8 @@ def groups(audit: Assessment) -> str:
 
 def policy(audit: Assessment) -> str:
     """Say in words how the items were chosen."""
+    if len(audit.groups) == 1 and not (audit.spec.strips or audit.spec.task.of_models or audit.spec.policy.ignorable):
+        return "Items were taken at random from all of them."
     words, pair = _filled(audit.spec.policy.phrase, audit) or f"{audit.spec.policy!r}.", audit.spec.task.pair
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
@@ -129,6 +131,8 @@ def prior(audit: Assessment) -> str:
     if audit.spec.task.of_models:
         return _TOGETHER
     unscored = isinstance(audit.spec.prior, Learned) and audit.pool.confidence is None
+    if unscored and len(audit.groups) == 1 and not audit.pool.evidence:
+        return "How often the predictions are right was learned from these labels."
     words = _filled(_UNSCORED if unscored else audit.spec.prior.phrase, audit) or f"{audit.spec.prior!r}."
     if audit.pool.evidence and isinstance(audit.spec.prior, Learned):
         words += _BESIDE.format(names=listed([f"the column {name}" for name in audit.pool.evidence]))
@@ -176,8 +180,9 @@ def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> di
         measure(audit.spec.task.metric).name: meaning(audit).capitalize() + ".",
         "range": f"The values that fit the labels. The true value is among them with a probability of {chosen(level)} "
         + ("at every look, for every classifier (a confidence sequence)." if guaranteed else _FAIR),
-        "confidence": "How sure the classifier says it is of its own prediction.",
     }
+    if audit.pool.mean_confidence is not None:
+        meanings["confidence"] = "How sure the classifier says it is of its own prediction."
     if audit.spec.task.main_plot == "verdicts":
         meanings |= _VERDICT
     if audit.spec.task.of_models:

@@ -97,6 +97,13 @@ def _tells(table: Table) -> bool:
     return any(table["note"]) and any(table["labelled"])
 
 
+def _changes(table: Table, name: str, style: Style) -> list[str | None]:
+    """A column of differences with their intervals, if the table has these."""
+    none = [None] * len(table)
+    ends = [table.columns.get(column, none) for column in (name, f"{name}_low", f"{name}_high")]
+    return [None if value is None else style.change(value, low, high) for value, low, high in zip(*ends, strict=True)]
+
+
 def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     """Format a table of a finding for people: values and probabilities as in sentences, ranks as ranges.
 
@@ -112,26 +119,22 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     for name, values in table.columns.items():
         if name in _VALUES:
             columns[name] = [None if value is None else write(value) for value in values]
+        elif name == "metric":
+            columns[name] = [(metric or task.metric).name] * len(table)
         elif name == "reaches":
             rows = zip(values, table["labelled"], table["n"], strict=True)
             target = table.settings["target"]
             columns[name] = [chance(reaches, backed=is_backed(labelled, n, target)) for reaches, labelled, n in rows]
         elif name in _APART:
-            none = [None] * len(table)
-            bounds = [table.columns.get(f"{name}_{end}", none) for end in ("low", "high")]
-            columns[name] = [
-                None if value is None else style.change(value, low, high)
-                for value, low, high in zip(values, *bounds, strict=True)
-            ]
+            columns[name] = _changes(table, name, style)
         elif name in _CHANCES:
             columns[name] = [None if value is None else probability(value) for value in values]
         elif name == "rank" and "rank_low" in table.columns:
             ends = zip(table["rank_low"], table["rank_high"], strict=True)
             columns[name] = [f"{round(low)}-{round(high)}" if low < high else f"{round(low)}" for low, high in ends]
-        elif name == "won":
-            columns[name] = ["all" if value >= 1 else percent(value) for value in values]
-        elif name == "confidence":
-            columns[name] = [None if value is None else percent(value) for value in values]
+        elif name in ("won", "confidence"):
+            whole = "all" if name == "won" else percent(1.0)
+            columns[name] = [None if value is None else whole if value >= 1 else percent(value) for value in values]
         elif name not in _HIDDEN and (name != "note" or _tells(table)):
             columns[name] = values
     return Table(columns, table.settings)

@@ -16,7 +16,7 @@ from fewlabels.io.columns import as_text
 from fewlabels.io.finder import MOST_SCORE_COLUMNS
 from fewlabels.io.never_right import check_classes, never_right
 from fewlabels.io.scores import vector_width
-from fewlabels.io.spellings import alike, readings
+from fewlabels.io.spellings import alike, bare, readings
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def classes_and_predicted(
     A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
     may name others. With `unlisted` an answer that is not in the list of classes counts as none, and so does one that
     is `never` right. With `any_spelling` an answer is the class in the list from which it differs only in case, spaces
-    and marks.
+    and marks; without a list, the commonest spelling of each answer is its class.
     """
     known = roles.classes
     if roles.vector and known is None:
@@ -62,14 +62,14 @@ def classes_and_predicted(
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
-        if unlisted or any_spelling:
+        if unlisted:
             raise InputError(
-                Argument("unlisted", "wrong") if unlisted else Argument("any_spelling", value=True),
+                Argument("unlisted", "wrong"),
                 " is about answers that are not in the list of classes, and there is no list. Pass ",
                 Argument("classes"),
                 ".",
             )
-        known = in_order(distinct)
+        known = in_order(_commonest(encoded) if any_spelling else distinct)
         _check_alike(source, name, text, known)
     every, known = known, tuple(one for one in known if not is_never(one))
     if not gaps:
@@ -92,6 +92,22 @@ def classes_and_predicted(
         row = int(np.flatnonzero(code == distinct.index(strange[0]))[0]) + 1
         raise _unknown_class(source.at(row, name), strange[0], known)
     return known, np.array([*(place.get(value, -1) for value in distinct), -1], dtype=np.int32)[code]
+
+
+def _commonest(answers: pa.DictionaryArray[Any, Any]) -> list[str]:
+    """The commonest of the spellings of each answer; of two that are equally common, the first in the file.
+
+    >>> _commonest(pa.array(["No.", "yes", "no", "Yes", "yes", "no"]).dictionary_encode())
+    ['no', 'yes']
+    """
+    counts = pc.value_counts(answers.indices.drop_null())
+    often = dict(zip(*(counts.field(k).to_pylist() for k in (0, 1)), strict=True))
+    best: dict[str, tuple[int, str]] = {}
+    for place, answer in enumerate(map(str, answers.dictionary.to_pylist())):
+        count = often.get(place, 0)
+        if count > best.get(form := bare(answer), (0, ""))[0]:
+            best[form] = (count, answer)
+    return [answer for _, answer in best.values()]
 
 
 def _meant(at: Place, distinct: Sequence[str], classes: tuple[str, ...]) -> dict[str, int]:
@@ -199,10 +215,10 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
     rare, usual = sorted(where, key=lambda one: len(where[one]))
     raise InputError(
         f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
-        "Write both the same way; or if they are two classes, name all classes with ",
-        Argument("classes"),
-        "; or name one of the two there, and add ",
+        "To read both as one class, add ",
         Argument("any_spelling", value=True),
+        ". If they are two classes, name all classes with ",
+        Argument("classes"),
         ".",
         at=source.at(where[rare].tolist(), column),
     )

@@ -100,7 +100,8 @@ def read_pool(
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
     any_spelling
-        Read "Yes." as the class "yes" of `classes`: case, spaces and marks of answers do not matter.
+        Read "Yes." as the class "yes" of `classes`: case, spaces and marks of answers do not matter. Without `classes`
+        the commonest spelling of an answer is the class.
     positive
         For two classes with one column of probabilities: the class that they are about. `scores` (or `confidence`)
         names the column, unless it has a usual name such as y_prob. The other class is named by `classes`, by the

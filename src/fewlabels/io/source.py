@@ -13,8 +13,8 @@ from fewlabels.wording import some_of
 
 Batches = Callable[[list[str], bool], Iterable[pa.RecordBatch]]
 NO_ANSWER = (
-    "If the classifier gave no answer, make that a class of its own such as '(none)': it counts as an error. "
-    "To find the worst classes, leave such rows out; otherwise it will be one of them"
+    "If it is missing because the classifier gave no answer, make that a class of its own such as '(none)', which "
+    "counts as an error. To find the worst classes, leave such rows out; otherwise it will be one of them"
 )
 
 

@@ -47,8 +47,10 @@ class Allocation(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Explain why the plot does not suit: the pool is empty."""
-        return "" if len(audit.pool) else "the pool has no items"
+        """Explain why the plot does not suit: the pool is empty, or all items are one group."""
+        if not len(audit.pool):
+            return "the pool has no items"
+        return "" if len(audit.groups) > 1 else "all items are one group"
 
     @classmethod
     def read(cls, reading: Reading) -> Self:

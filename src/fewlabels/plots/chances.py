@@ -13,7 +13,7 @@ from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_order
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.identify import ranked
-from fewlabels.wording import SMALL, counted, probability, shortened
+from fewlabels.wording import SMALL, counted, probability, shortened, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ class Chances(Plot):
         if task.sought and reading.ranked:
             rows = [Chance(name, row["labelled"], row["chance"]) for name, row in reading.ranked.items()]
             end = f"the {task.sought} {metric}"
-            end = f"is among the {task.plays} with {end}" if task.plays > 1 else f"has {end}"
+            end = f"is among the {spelled(task.plays)} with {end}" if task.plays > 1 else f"has {end}"
             return cls((_side(end, rows),), reading.found, noun=reading.noun)
         sides = tuple(
             _side(f"has the {word} {metric}", _extreme(reading, sign))
@@ -123,7 +123,7 @@ class Chances(Plot):
             most = most if rest[0].chance < 0.01 else f"at most {most}"
             tip = f"{counted(len(rest), f'other {self.noun}')}: {most} each, {total:.2f} of them expected"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
-        x = replace(axis, label=f"probability that it {side.end}")
+        x = replace(axis, label="probability")
         few = any(entry.tone == "muted" for entry in entries)
         return rows_panel(entries, x, keys=(Key(HOLLOW, "muted", "box"),) if few else ())
 

@@ -29,6 +29,7 @@ _SCORES = {
     "mrr": "mean reciprocal rank",
     "success": "share of runs with the right answer",
 }
+_RIGHT = "the answer is right"
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,17 @@ class Curve(Plot):
     @classmethod
     def read(cls, reading: Reading) -> Self:
         """Read the log again in up to 32 parts."""
-        moments = replay(reading)
+        moments = list(replay(reading))
+        if moments and moments[-1].probability is not None and reading.answer.probability is not None:
+            # The log is read with fewer draws; its end is the answer itself, to the last digit.
+            moments[-1] = replace(moments[-1], probability=reading.answer.probability)
         words = (
-            "What was known after each number of labels, from the log. Where a line is flat, more labels bought "
-            f"little. A band is the {chosen(reading.level)} range."
+            "What was known after each number of labels, from the log. Where a line is flat, more labels bought little."
         )
-        return cls(tuple(_charts(reading, moments)), words)
+        charts = tuple(_charts(reading, moments))
+        if any(trace.low for chart in charts for trace in chart.traces):
+            words += f" A band is the {chosen(reading.level)} range."
+        return cls(charts, words)
 
     @classmethod
     def of_simulation(cls, table: Table) -> Self:
@@ -108,11 +114,15 @@ class Curve(Plot):
         return self.words
 
     def finding(self) -> str:
-        """The last value of the first chart, if it is about one line."""
+        """The last value of the first chart, if it is about one line, or about the answer."""
         first = self.charts[0] if self.charts else None
-        if first is None or len(first.traces) > 1 or not first.traces[0].labels:
+        if first is None or not first.traces or not first.traces[0].labels:
             return self.title
         trace, words = first.traces[0], first.label.partition(",")[0].partition(":")[0]
+        if len(first.traces) > 1:
+            if trace.name != _RIGHT:
+                return self.title
+            words = f"probability that {_RIGHT}"
         digits = precision(trace.mean, share=False)
         plain = lambda value: number(value, share=False, digits=digits)
         write = probability if first.full else percent if first.share else plain
@@ -131,7 +141,7 @@ def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
     chances = [
         Trace(words, labels, tuple(values))
         for words, values in (
-            ("the answer is right", [m.probability for m in moments if m.probability is not None]),
+            (_RIGHT, [m.probability for m in moments if m.probability is not None]),
             ("share of the named groups that is right", [m.share for m in moments if m.share is not None]),
         )
         if len(values) == len(labels)

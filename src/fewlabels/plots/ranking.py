@@ -94,8 +94,8 @@ class Ranking(Plot):
         if first is None or first is not self.rows[0]:
             return self.title
         low, high = round(first.low), round(first.high)
-        place = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
-        return f"{shortened(first.group, 40)} ranks {place} of {len(self.rows):,} by {self.end}"
+        place = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        return f"{shortened(first.group, 40)} has rank {place} of {len(self.rows):,}, where 1 is the {self.end}"
 
     def picture(self) -> Picture:
         """Draw a row for each group."""

@@ -21,6 +21,7 @@ from fewlabels.findings.next_steps import next_steps
 from fewlabels.findings.outlook import More, more_labels
 from fewlabels.findings.reading import Reading
 from fewlabels.gate import check
+from fewlabels.metrics import Prevalence
 from fewlabels.opposites import positive_of
 from fewlabels.partition import by_columns_alone
 from fewlabels.report.pictures import with_pictures
@@ -190,9 +191,9 @@ def read(
 
 
 def _classes(audit: Assessment, level: float) -> ClassReport | None:
-    """Read precision, recall and F1 of every class, where all of them were asked about."""
+    """Read precision, recall and F1 of every class, if all were asked about. A judge has measures of its own."""
     task = audit.spec.task
-    if task.of_models or task.pair or len(audit.pool.choices) > _MOST_CLASSES:
+    if task.of_models or task.pair or isinstance(task.metric, Prevalence) or len(audit.pool.choices) > _MOST_CLASSES:
         return None
     return read_classes(audit, level=level)
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from fewlabels import plots
 from fewlabels.findings.classes import readable_averages, readable_classes
@@ -50,7 +50,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"percent": percent, "probability": probability, "shortened": shortened}
     environment.filters |= {"support": support, "chance": _chance}
-    environment.filters["key"] = _key
+    environment.filters |= {"key": _key, "kept": _kept}
     environment.globals["shares"] = Style(share=True)
     return environment
 
@@ -108,6 +108,16 @@ def _drawings(report: Report) -> dict[str, Any]:
     drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
     first = [one for one in drawn if one[0].name == report.main_plot]
     return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
+
+
+def _kept(value: str) -> Markup:
+    """A number with its range, in which a line may be broken only before the range.
+
+    >>> str(_kept("+4 points (−6 to +11)"))
+    '+4 points <span class="w">(−6 to +11)</span>'
+    """
+    number, bracket, spread = value.partition(" (")
+    return escape(number) + (Markup(' <span class="w">({}</span>').format(spread) if bracket else "")
 
 
 def _key(value: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.metrics import Prevalence
 from fewlabels.undefined import left_out_words
 from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from fewlabels.tasks.certify import Certify, Verdict
     from fewlabels.tasks.grounds import Ahead, Grounds
 
-ONE_LOOK = "The verdict is for one look: whoever looks again and again and stops at the first pass is wrong more often."
+ONE_LOOK = (
+    "The verdict is meant for one look: if you look again and again and stop at the first pass, you will be wrong more "
+    "often."
+)
 """What a pass does not promise where no bets decide it."""
 _NAMED = 5
 _ANOTHER = "Ask about another class."
@@ -42,7 +46,8 @@ def question(task: Certify, noun: str, groups: int) -> str:
     if task.only:
         verb = "Does" if len(task.only) == 1 else "Do"
         return f"{verb} {_names(task.only)} have {goal(task)}?"
-    return f"Does every {noun} have {goal(task)}?" if groups > 1 else f"Does the classifier have {goal(task)}?"
+    one = f"Do{'' if isinstance(task.metric, Prevalence) else 'es'} {_all_of_it(task)} have {goal(task)}?"
+    return f"Does every {noun} have {goal(task)}?" if groups > 1 else one
 
 
 def answer(
@@ -57,14 +62,14 @@ def answer(
     if verdict == "pass":
         return f"Pass: {_every(task, len(columns['group']), noun)} {goal(task)}{_how_sure(task, sure)}."
     if verdict == "fail":
-        verb = "does" if len(failed) == 1 else "do"
-        who = _names(failed) if len(columns["group"]) > 1 or task.only else "the classifier"
+        verb = "does" if len(failed) == 1 and not _of_items(task, columns) else "do"
+        who = _names(failed) if len(columns["group"]) > 1 or task.only else _all_of_it(task)
         return f"Fail: {who} {verb} not have {goal(task)}{_how_sure(task, sure)}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
     if columns["mean"] == [None]:
         return f"Not enough evidence: there is no {task.metric.name}, as {task.metric.without_number}. {_ANOTHER}"
     if len(columns["group"]) == 1 and not task.only:
-        return f"Not enough evidence: the classifier may or may not have {goal(task)}."
+        return f"Not enough evidence: {_all_of_it(task)} may or may not have {goal(task)}."
     return f"Not enough evidence: {counted(unsure, noun)} may or may not have {goal(task)}."
 
 
@@ -166,7 +171,17 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
 def _every(task: Certify, groups: int, noun: str) -> str:
     if task.only:
         return f"{_names(task.only)} {'has' if len(task.only) == 1 else 'have'}"
-    return "the classifier has" if groups == 1 else f"each of the {groups:,} {plural(noun)} has"
+    one = "all items together have" if isinstance(task.metric, Prevalence) else "the classifier has"
+    return one if groups == 1 else f"each of the {groups:,} {plural(noun)} has"
+
+
+def _all_of_it(task: Certify) -> str:
+    """What a rule about all items is about: a pass rate is one of the items, and not of what judged them."""
+    return "all items together" if isinstance(task.metric, Prevalence) else "the classifier"
+
+
+def _of_items(task: Certify, columns: Mapping[str, Sequence[Any]]) -> bool:
+    return isinstance(task.metric, Prevalence) and len(columns["group"]) == 1 and not task.only
 
 
 def _names(names: Sequence[str]) -> str:

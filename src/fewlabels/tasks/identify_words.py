@@ -125,13 +125,15 @@ def _graded(task: Identify, which: str, named: list[GroupRow]) -> str:
     parts: list[str] = []
     for word in (*_GRADES, OPEN):
         rows = [row for row in named if _grade(row) == word]
+        be = "is" if len(rows) == 1 else "are"
+        shown = listed(
+            [*(f"{row.short} (chance {probability(row.chance or 0.0)})" for row in rows[:NAMED]), *_rest(rows)]
+        )
         if rows and not parts:
-            parts.append(f"{word}: {_with_numbers(task, rows, chances=True)}")
+            parts.append(f"{_with_numbers(task, rows, chances=True)} {be} {word} to be among {which}.")
         elif rows:
-            shown = [f"{row.short} (chance {probability(row.chance or 0.0)})" for row in rows[:NAMED]]
-            parts.append(f"{word}: {listed([*shown, *_rest(rows)])}")
-    first, *others = parts
-    return " ".join([f"Of {which}, {first}.", *(f"{part[0].upper()}{part[1:]}." for part in others)])
+            parts.append(f"Still open: {shown}." if word == OPEN else f"{shown} {be} {word} to be.")
+    return " ".join(parts)
 
 
 def _with_numbers(task: Identify, named: Sequence[GroupRow], *, chances: bool = False) -> str:

@@ -82,7 +82,8 @@ def _one_source(
     """Read one file, perhaps with the answers of several models."""
     from fewlabels.io.finder.models import has_several, split_by
 
-    groups, respelt = group_columns(options, source), []
+    groups = group_columns(options, source)
+    respelt: list[Understood] = []
     if options.verdict:
         source, options, respelt = as_verdicts(source, options)
     if content is None:

@@ -89,7 +89,7 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
     from collections import Counter
 
     from fewlabels.io.never_right import never_right
-    from fewlabels.wording import counted, shortened, some_pieces
+    from fewlabels.wording import counted, shortened
 
     if not (options.never_right or pool.unanswered):
         return []
@@ -99,12 +99,15 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
         return [Understood("no verdict", words, "--never-right TEXT")]
     words = f"{counted(count, 'item')}, counted as wrong" if count else "none of these answers occurs"
     examples: tuple[str, ...] = ()
-    if guessed.predicted is not None and guessed.scores is None and options.never_right:
+    if guessed.predicted is not None and guessed.scores is None and count:
         is_never, answers = never_right(options.never_right), source.table([guessed.predicted]).column(0).to_pylist()
-        said = Counter(str(answer).strip() for answer in answers if answer is not None)
-        found = {answer: n for answer, n in said.most_common() if is_never(answer)}
-        said_so = [f"{shortened(answer, 40)} ({n:,}×)" for answer, n in found.items()]
-        examples = tuple(some_pieces(said_so, 3)) if said_so else ()
+        # An answer that is not in the list counts as none: which ones those are is seen by what became of their rows.
+        none = pool.predicted >= len(pool.choices) if len(answers) == len(pool) else [False] * len(answers)
+        given = ((str(answer).strip(), lost) for answer, lost in zip(answers, none, strict=True) if answer is not None)
+        said = Counter(answer for answer, lost in given if answer and (lost or is_never(answer)))
+        often = [f"{shortened(answer, 40)!r} ({n:,}×)" for answer, n in said.most_common(3)]
+        more = f" and {len(said) - 3:,} more" if len(said) > 3 else ""
+        examples = (*(f"{one}," for one in often[:-1]), often[-1] + more) if often else ()
     return [Understood("no answer", f"{words}: " if examples else words, "--never-right TEXT", examples)]
 
 
@@ -172,7 +175,7 @@ def alike_line(pool: Pool) -> list[Understood]:
 
     same = None if pool.score_sums is not None else alike(pool.choices, marks=False)
     words = "" if same is None else f"{same[0]!r} and {same[1]!r} may be one answer"
-    return [Understood("", words, "--classes A,B,... --any-spelling")] if words else []
+    return [Understood("", words, "--any-spelling")] if words else []
 
 
 def content_words(pool: Pool) -> str:

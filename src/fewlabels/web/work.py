@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 _WINDOW = 900.0  # seconds that "now" looks back, for the speed
+_BEGUN = 120.0  # seconds of work before a speed is told
 _PRESENT = 300.0  # seconds after which somebody who did nothing is no longer there
 _MOST_POINTS = 150  # of the line
 _EVENTS = 10  # that are listed
@@ -69,8 +70,11 @@ class Pace:
         if row["kind"] in ("label", "decide", "skip", "retract"):
             self._seen[who] = max(at, self._seen.get(who, at))
 
-    def per_hour(self, now: float, who: str | None = None) -> int:
-        """The answers an hour of the last quarter of an hour, of one person or of all; 0 if they are not there now."""
+    def per_hour(self, now: float, who: str | None = None) -> int | None:
+        """The answers an hour of the last quarter of an hour, of one person or of all.
+
+        0 if they are not there now, and None if they have only just begun: a minute says nothing about an hour.
+        """
         here = self.present(now)
         if not here or (who is not None and who not in here):
             return 0
@@ -79,8 +83,8 @@ class Pace:
             recent = [at for times in kept for at in times[bisect_left(times, now - _WINDOW) :]]
         if not recent:
             return 0
-        # Whoever began five minutes ago is measured by these five minutes.
-        return round(len(recent) * 3600 / max(now - min(recent), 60.0))
+        # Somebody who began five minutes ago is measured by these five minutes.
+        return round(len(recent) * 3600 / (now - min(recent))) if now - min(recent) >= _BEGUN else None
 
     def present(self, now: float) -> set[str]:
         """Who did something in the last minutes."""
@@ -109,7 +113,7 @@ class OverTime(Plot):
     title: ClassVar[str] = "Answers over time"
 
     points: tuple[tuple[float, float], ...]
-    per_hour: int
+    per_hour: int | None
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
@@ -130,6 +134,8 @@ class OverTime(Plot):
             return self.title
         total = counted(int(self.points[-1][1]), "answer")
         pace = f"; {self.per_hour:,} an hour now" if self.per_hour else "; nobody is labelling now"
+        if self.per_hour is None:
+            pace = ""
         return f"{total} in {lasting(-self.points[0][0])}{pace}"
 
     def caption(self) -> str:
@@ -193,7 +199,7 @@ class Member:
     name: str
     here: bool
     labels: int
-    per_hour: int
+    per_hour: int | None
     skips: int
     held: int
     last: str

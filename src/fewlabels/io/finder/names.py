@@ -31,6 +31,8 @@ _SAID = frozenset(
      "output", "answer", "result", "choice", "value", "outcome", "classification", "says", "said", "guess", "assigned"}
 )  # fmt: skip
 _SURE = frozenset({"confidence", "conf", "certainty", "probability", "prob", "proba", "score", "likelihood", "sure"})
+# How a language model's own confidence is called: "verbalized confidence", "self-reported confidence".
+_OWN = frozenset({"verbalized", "verbalised", "self", "reported", "stated", "response", "calibrated", "raw"})
 _BESIDE = frozenset({"max", "maximum", "top", "y", "by", "of", "the", "how", "is", "it"})
 CONTENT = (
     "text", "content", "sentence", "review", "question", "prompt", "input", "message", "body", "document", "title",
@@ -115,11 +117,11 @@ def says_predicted(name: str) -> bool:
 def says_confidence(name: str) -> bool:
     """Whether the words of a name say that a column has confidences.
 
-    >>> [says_confidence(name) for name in ("Prediction_Score", "How sure (%)", "top1_prob", "credit score")]
+    >>> [says_confidence(name) for name in ("top1_prob", "How sure (%)", "verbalized_confidence", "credit score")]
     [True, True, True, False]
     """
     words = {*_words(name)}
-    return bool(words & _SURE) and words <= _SURE | _PREDICTS | _MACHINE | _SAID | _BESIDE
+    return bool(words & _SURE) and words <= _SURE | _PREDICTS | _MACHINE | _SAID | _OWN | _BESIDE
 
 
 def is_confidence(name: str) -> bool:

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 FONT = 13.0
 _LINE = 18.0
-TURNED = 110.0
+TURNED = 150.0
 """The most room for a turned word, in pixels."""
+_COLUMN = 22.0
 _NARROW = ".,:;!|ijltfrI()[]/ -'"
 
 
@@ -108,19 +109,24 @@ def _left_words(tick: Tick, width: float) -> str:
 
 def _has_aside(panel: Panel, width: float, left: float) -> bool:
     widest = max((text_width(tick.text) for tick in panel.aside), default=0.0)
-    return bool(widest) and width - left - widest - 22 > 0.34 * width
+    room = width - left - widest - 22
+    # Beside a matrix the words go before its columns are too narrow to tell apart.
+    return bool(widest) and room > (_COLUMN * len(panel.x.ticks) if panel.x.turned else 0.34 * width)
 
 
 def _frame(panel: Panel, top: float, width: float, left: float, right: float) -> Frame:
     ticks_y = tuple((tick, _left_words(tick, width)) for tick in panel.y.ticks)
     aside = panel.aside if _has_aside(panel, width, left) else ()
     keys, top = _keys(panel.keys, top, width)
-    top += (_LINE + 2 if panel.y.label else 0) + 8
+    top += (_LINE + 6 if panel.y.label else 0) + 8
     inside = width - left - right
     inside = inside if panel.widest is None else min(inside, panel.widest)
+    height = panel.height
+    if panel.x.turned and panel.widest is not None:  # the cells of a matrix keep their shape, as far as words allow
+        height = min(height, max(height * inside / panel.widest, (_LINE + 2) * len(panel.y.ticks)))
     below = turned_room(panel, inside) or (_LINE if panel.x.ticks else 4)
-    bottom = top + panel.height + below + (_LINE if panel.x.label else 0) + 10
-    return Frame(panel, left, top, inside, panel.height, ticks_y, aside, keys, bottom)
+    bottom = top + height + below + (_LINE if panel.x.label else 0) + 10
+    return Frame(panel, left, top, inside, height, ticks_y, aside, keys, bottom)
 
 
 def turned_room(panel: Panel, width: float) -> float:

@@ -132,7 +132,7 @@ def _axes(place: Frame) -> str:
         centre = min(max(place.left + place.width / 2, wide + 2), right - wide)
         out.append(_text(centre, below + (turned + 16 if turned else 34), label, "muted", anchor="middle"))
     if panel.y.label:
-        out.append(_text(2, place.top - 10, fitted(panel.y.label, right), "muted"))
+        out.append(_text(2, place.top - 14, fitted(panel.y.label, right), "muted"))
     return "".join(out)
 
 

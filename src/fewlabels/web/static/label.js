@@ -182,6 +182,7 @@ function answer(verb, body, said) {
   history.push({ request: current, said });
   if (history.length > MOST_HISTORY) history.shift();
   done += 1;
+  if (guide && matchMedia("(max-width: 60rem)").matches) guide.open = false;
   next();
 }
 
@@ -273,7 +274,8 @@ grown.observe($("panel"));
 grown.observe($("choose"));
 window.addEventListener("resize", makeRoom);
 
-// The guidelines are open until a person closes them, and again when the owner has changed them.
+// The guidelines are open until a person closes them, and again when the owner has changed them. On a narrow page the
+// first answer closes them, since they push the item out of sight.
 const guide = $("guide");
 const readKey = `fewlabels:${JSON.stringify([page.pool, page.annotator, page.assessment])}:guide`;
 

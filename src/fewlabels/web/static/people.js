@@ -34,8 +34,8 @@ form.addEventListener("submit", async (event) => {
   const person = { name: data.get("name").trim(), role: data.get("role") };
   if (!(await invite("/api/v1/people", person))) return;
   form.reset();
-  const row = $("people").insertRow(); // what can be changed about them is there when the page is loaded again
-  for (const text of [person.name, person.role, "now", ""]) row.insertCell().textContent = text;
+  const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
+  $("people").replaceWith(document.adoptNode(page.getElementById("people"))); // with the buttons of the new person
 });
 
 $("copy").hidden = $("invited").hidden;
@@ -46,23 +46,19 @@ $("copy").addEventListener("click", async () => {
   $("copy").textContent = "Copied";
 });
 
-for (const again of document.querySelectorAll("form[data-again]")) {
-  again.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const name = again.dataset.again;
-    if (confirm(`Make a new link for ${name}? The link they have now, and every device where they are signed in, stops working. Their answers stay.`)) invite("/api/v1/people/again", { name });
-  });
-}
-
-for (const out of document.querySelectorAll("form[data-revoke]")) {
-  out.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (!confirm(`Lock out ${out.dataset.revoke}? Their answers stay.`)) return;
-    try {
-      await call("POST", "/api/v1/people/revoke", { name: out.dataset.revoke });
-      location.reload();
-    } catch (error) {
-      said.textContent = error.message || "No connection. Try again.";
-    }
-  });
-}
+document.addEventListener("submit", async (event) => {
+  const { again, revoke } = event.target.dataset;
+  if (again === undefined && revoke === undefined) return;
+  event.preventDefault();
+  if (again !== undefined) {
+    if (confirm(`Make a new link for ${again}? The link they have now, and every device where they are signed in, stops working. Their answers stay.`)) invite("/api/v1/people/again", { name: again });
+    return;
+  }
+  if (!confirm(`Lock out ${revoke}? Their answers stay.`)) return;
+  try {
+    await call("POST", "/api/v1/people/revoke", { name: revoke });
+    location.reload();
+  } catch (error) {
+    said.textContent = error.message || "No connection. Try again.";
+  }
+});
