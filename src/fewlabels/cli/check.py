@@ -132,8 +132,6 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
         click.echo(harmless(f"{begin}{check.words}{f' {check.forecast}' if check.forecast else ''}"))
     if once := [check.rule.title for check in checks if check.verdict == "pass" and not check.lasting]:
         which = "This pass" if len(checks) == 1 else f"The pass of {listed([repr(title) for title in once])}"
-        talk(
-            f"{which} is meant for one look. If you look often and stop at the first pass, you will be wrong more often."
-        )
+        talk(f"{which} is meant for one look. If you look often and stop at the first pass, it is wrong more often.")
     if not audit.labelled:
         talk("There are no labels yet, and a group without labels never passes.")
