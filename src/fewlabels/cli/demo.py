@@ -30,6 +30,7 @@ SURE = 0.95  # stop when the answer is right with this probability
 BUDGET = 1_200  # or after this many labels
 BATCH = 10  # labels between two looks at the answer
 DRAWS = 1_000
+_SEED = 2021  # the year of the paper
 
 _HELP = """Show what fewlabels does on built-in data, in under a minute.
 
@@ -60,7 +61,7 @@ class Run:
 @click.option("--keep", metavar="DATABASE", help="Keep the assessment in this file, for show, plot and serve.")
 @click.option("--runs", default=9, type=click.IntRange(1), show_default=True, help="Runs to measure the saving.")
 @click.option(
-    "--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed asks about other items."
+    "--seed", default=_SEED, type=click.IntRange(0), show_default=True, help="Another seed asks about other items."
 )
 def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
     """See `_HELP`."""
