@@ -1,6 +1,7 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
 python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,anchors] [--pools NAMES]
+python benchmarks/models.py --what worlds [--worlds "twins,a hair"] [--runs 60]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
 --data: worlds that are made here (--what worlds), of which the pools know nothing.
@@ -13,7 +14,7 @@ honest: how often "95% sure" is right, at the moment it is first said, also on p
 ten at random, all but the three best, half of the items.
 anchors: what a share of labels drawn at random from all items costs for the choice, and tells about the level.
 worlds: the same on made worlds: 2 to 100 models, 2 to 50 classes, independent or relatives, one good among bad, models
-that nobody can tell apart, a rare class, with confidences.
+that nobody can tell apart, a rare class, with confidences, specialists, twins, best by one item, missing answers.
 speed: seconds of one core that a run with 100 models, 10,000 items and 100 labels takes.
 """
 
@@ -244,6 +245,10 @@ WORLDS = {
     "classes": (6, 50, (0.5, 0.8)),
     "rare": (8, 3, (0.7, 0.9)),
     "sure": (8, 4, (0.65, 0.85)),
+    "specialists": (4, 4, (0.7, 0.7)),
+    "twins": (6, 4, (0.65, 0.85)),
+    "a hair": (3, 3, (0.8, 0.8)),
+    "gaps": (2, 3, (0.7, 0.9)),
 }
 
 
@@ -251,7 +256,9 @@ def world(kind: str, seed: int, n: int = 1_000) -> dict[str, Any]:
     """The answers and the truth of a made world, as arrays of a pool and `labels`.
 
     Some items are hard for everybody. relatives: copies of three parents, with noise; one good: the first model is far
-    better; rare: one class in a hundred; sure: with confidences that know half of what makes an item hard.
+    better; rare: one class in a hundred; sure: with confidences that know half of what makes an item hard; specialists:
+    each is good at a quarter of the items; twins: the first two always say the same; a hair: the first is right about
+    one item more than the second; gaps: each leaves a tenth of the items unanswered.
     """
     rng = np.random.default_rng(seed)
     models, classes, (low, high) = WORLDS[kind]
@@ -262,12 +269,22 @@ def world(kind: str, seed: int, n: int = 1_000) -> dict[str, Any]:
     if kind == "one good":
         rate[0] = 0.8
     right = np.clip(rate * (1.3 - 0.6 * hard), 0.01, 0.99)
+    if kind == "specialists":
+        right = np.where(np.arange(n)[:, None] % models == np.arange(models), 0.95, right)
     wrong = (true[:, None] + rng.integers(1, classes, right.shape)) % classes
     said = np.where(rng.random(right.shape) < right, true[:, None], wrong)
     if kind == "relatives":
         said = said[:, rng.integers(0, 3, models)]
         noise = rng.random(said.shape) < rng.uniform(0.01, 0.1, models)
         said = np.where(noise, rng.integers(0, classes, said.shape), said)
+    if kind == "twins":
+        said[:, 1] = said[:, 0]
+    if kind == "a hair":
+        lead = int((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) - 1
+        change = rng.permutation(np.flatnonzero((said[:, 0] == true) & (said[:, 1] == true)))[: abs(lead)]
+        said[change, int(lead < 0)] = wrong[change, 0]
+    if kind == "gaps":
+        said = np.where(rng.random(said.shape) < 0.1, -1, said)
     names = {"models": [f"m{h}" for h in range(models)], "classes": [f"c{k}" for k in range(classes)]}
     made = {"predicted": said, "labels": true, **names}
     if kind == "sure":
@@ -275,9 +292,9 @@ def world(kind: str, seed: int, n: int = 1_000) -> dict[str, Any]:
     return made
 
 
-def worlds(runs: int) -> None:
+def worlds(runs: int, kinds: list[str]) -> None:
     """How often the chosen model is best, and "95% sure" is right, in made worlds, each run in a world of its own."""
-    for kind in WORLDS:
+    for kind in kinds:
         found: dict[str, list[float]] = {}
         for run in range(runs):
             made = world(kind, run)
@@ -313,11 +330,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--what", default="")
     parser.add_argument("--items", type=int, default=5_000, help="of pairs, each run on so many; 0 for all")
+    parser.add_argument("--worlds", default=",".join(WORLDS))
     parser.add_argument("--pools", default=",".join(POOLS))
     given = parser.parse_args()
     what = given.what.split(",") if given.what else (["best", "compare"] if given.data else ["worlds"])
     if "worlds" in what:
-        worlds(given.runs)
+        worlds(given.runs, given.worlds.split(","))
     if "speed" in what:
         speed(given.runs)
     if "pairs" in what:

@@ -270,3 +270,15 @@ def test_words_for_a_confidence_and_an_answer_that_is_no_class_are_mentioned(tmp
     assert (
         "--any-spelling" not in run("new", "audit.db", "free", "wide.csv", "--best", *listed, "--any-spelling").stderr
     )
+
+
+def test_models_that_give_the_same_answers_are_mentioned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"m{i}", "xyz"[i % 3]) for i in range(12)]
+    write(tmp_path / "old.csv", ["id", "answer"], rows)
+    write(tmp_path / "copy.csv", ["id", "answer"], rows)
+    write(tmp_path / "new.csv", ["id", "answer"], [("m0", "y"), *rows[1:]])
+    told = run("new", "audit.db", "old.csv", "copy.csv", "new.csv", "--best").stderr
+    assert "'old', 'copy' give the same answer to every item" in told
+    run("tell", "audit.db", *[f"{item}=y" for item in fl.load("audit.db", "old-copy-new").ask(1).ids])
+    assert "Based on 1 label, which counts for every model." in run("answer", "audit.db").stderr

@@ -170,7 +170,7 @@ def test_a_forecast_is_made_where_it_takes_seconds():
     audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()), stop=fl.Stop(probability=0.999))
     audit.tell({item: labels[item] for item in audit.ask(5).ids})
     assert is_quick(audit)
-    assert outlook(audit, "")
+    assert outlook(audit, "begin with --target pool")
 
 
 @pytest.mark.slow

@@ -82,20 +82,20 @@ def test_levels_are_honest_where_labels_went_to_hard_items() -> None:
 def test_who_is_best_does_not_depend_on_levels_and_every_face_shows_the_same_level() -> None:
     pool, true = few_good(1)
     audit = asked(pool, true, 1, anchor=0.3)
-    found, levels = audit.answer(), audit.estimates()
+    found, levels = audit.answer(draws=1_000), audit.estimates(draws=1_000)
     belief = joint(audit.belief())
     assert 8 <= len(belief.anchors) <= 30  # by lot, 18 on average; three standard deviations
     rows = {row["group"]: row for row in found.table.rows()}
     best = pool.models[int(belief.mean()[:, 0].argmax())]
     assert next(iter(rows)) == best == found.groups[0]
-    rules = audit.standing(stop=fl.Stop(probability=0.95), draws=10_000).rules
+    rules = audit.standing(stop=fl.Stop(probability=0.95), draws=1_000).rules
     assert next(rule.now for rule in rules if rule.rule == "probability") == pytest.approx(found.probability, abs=1e-12)
     for row in levels.rows():
         assert rows[row["group"]]["low"] == pytest.approx(row["low"], abs=1e-12)
         assert rows[row["group"]]["mean"] == pytest.approx(row["mean"], abs=1e-12)
-    one = next(audit.estimates(model=best).rows())
+    one = next(audit.estimates(model=best, draws=1_000).rows())
     assert one["mean"] == pytest.approx(rows[best]["mean"], abs=1e-12)
-    f1 = next(audit.estimates(model=best, metric="f1", groups="whole").rows())
+    f1 = next(audit.estimates(model=best, metric="f1", groups="whole", draws=1_000).rows())
     assert f1["low"] <= rows[best]["mean"] <= f1["high"]
 
 

@@ -205,7 +205,8 @@ def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:
     """State the number of labels that the answer is based on, and what else is known of every item."""
     task = audit.spec.task
     if task.of_models:
-        return f"Based on {counted(labels, 'label')}, each of which counts for every model."
+        each = "which" if labels == 1 else "each of which"
+        return f"Based on {counted(labels, 'label')}, {each} counts for every model."
     if task.pair is not None:
         by_name = {row.group: row for row in rows}
         sides = (by_name[name] for name in task.pair)

@@ -222,6 +222,7 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, options: Read
     lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
     differ = int((pool.answers != pool.answers[:, :1]).any(axis=1).sum())
     lines.append(Understood("answers", f"the models differ on {differ:,} of {counted(len(pool), 'item')}", ""))
+    lines += [Understood("", words, "") for words in _twins(pool)]
     missing = (pool.answers < 0).sum(axis=0)
     for h in np.flatnonzero(missing)[:_MOST_MODELS].tolist():
         count = int(missing[h])
@@ -242,6 +243,15 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, options: Read
     if truth is not None:
         lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
     return lines
+
+
+def _twins(pool: Pool) -> list[str]:
+    """Which models give the same answers to all items: perhaps a file was given twice."""
+    alike: dict[bytes, list[str]] = {}
+    for h, name in enumerate(pool.models):
+        alike.setdefault(pool.answers[:, h].tobytes(), []).append(name)
+    found = [names for names in alike.values() if len(names) > 1]
+    return [f"{some_of(names, _MOST_MODELS)} give the same answer to every item" for names in found[:_MOST_MODELS]]
 
 
 def _alone_line(pool: Pool) -> list[Understood]:
