@@ -158,7 +158,7 @@ class Spec:
 
         `labels` are those of each cell, there or waited for, shape (cells,). None if no group comes first.
         """
-        if self.strips or not self.policy.uses_belief:
+        if self.strips or self.stop.width is None or not self.policy.uses_belief:
             return None
         return bare_groups(self.stop, self.task, cells, cells.total(labels))
 
