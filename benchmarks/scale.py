@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py                      # 10⁴, 10⁶ and 10⁷ items
     python benchmarks/scale.py --large              # and 10⁸, whose file has 2 GB
-    python benchmarks/scale.py --groups 1000 --items 1e6
+    python benchmarks/scale.py --groups 1000 10000 --items 2e5 --labels 600 --plan    # many groups, and a plan of them
     python benchmarks/scale.py --engine postgresql --items 1e6    # on a server that it starts; or sail, for Spark
 
 Each command is a process of its own, measured by `resource`, with compiled modules, as after an installation. Of those
@@ -24,8 +24,9 @@ import time
 import warnings
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,18 +54,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--items", type=float, nargs="+", default=list(ITEMS))
     parser.add_argument("--large", action="store_true", help="also 10⁸ items")
-    parser.add_argument("--groups", type=int, default=100)
+    parser.add_argument("--groups", type=int, nargs="+", default=[100])
+    parser.add_argument("--labels", type=int, default=20)
+    parser.add_argument("--plan", action="store_true", help="also a plan")
     parser.add_argument("--engine", choices=ENGINES, default="duckdb")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as compiled:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = compiled
         with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder), 1_000, 10, "duckdb", lambda _: None)  # compiles what is imported
-        print("| items | command | CPU s | s | peak MB |\n|---|---|---|---|---|")
-        for items in [*given.items, *([1e8] if given.large else [])]:
+            quiet = Size(1_000, 10, 20, plan=False)
+            measure(Path(folder), quiet, "duckdb", lambda _: None)  # compiles what is imported
+        print("| items | groups | command | CPU s | s | peak MB |\n|---|---|---|---|---|---|")
+        for items, groups in product([*given.items, *([1e8] if given.large else [])], given.groups):
             with tempfile.TemporaryDirectory() as folder:
-                measure(Path(folder), int(items), given.groups, given.engine, partial(print, flush=True))
+                size = Size(int(items), groups, given.labels, given.plan)
+                measure(Path(folder), size, given.engine, partial(print, flush=True))
+
+
+class Size(NamedTuple):
+    """How many items, groups and labels there are, and whether there is a plan."""
+
+    items: int
+    groups: int
+    labels: int
+    plan: bool
 
 
 @contextmanager
@@ -116,22 +130,23 @@ def in_sail(pattern: Path) -> Iterator[list[object]]:
 ENGINES = {"duckdb": in_files, "postgresql": in_postgresql, "sail": in_sail}
 
 
-def measure(folder: Path, items: int, groups: int, engine: str, say: Callable[[str], None]) -> None:
+def measure(folder: Path, size: Size, engine: str, say: Callable[[str], None]) -> None:
     """Say what each command costs on a table of this size."""
     import duckdb
 
     (folder / "predictions").mkdir()
     file = folder / "predictions" / "all.parquet"
-    duckdb.sql(f"COPY ({_ROWS.format(groups=groups, items=items)}) TO '{file}' (FORMAT parquet)")
+    duckdb.sql(f"COPY ({_ROWS.format(groups=size.groups, items=size.items)}) TO '{file}' (FORMAT parquet)")
     with ENGINES[engine](folder / "predictions" / "*.parquet") as source:
-        measure_commands(folder / "audit.db", source, items, groups, say)
+        measure_commands(folder / "audit.db", source, size, say)
 
 
-def measure_commands(database: Path, source: list[object], items: int, groups: int, say: Callable[[str], None]) -> None:
+def measure_commands(database: Path, source: list[object], size: Size, say: Callable[[str], None]) -> None:
     """Say what each command costs."""
+    audit = (database, "audit")
 
     def timed(command: str, *words: object, text: str = "", times: int = 1) -> str:
-        ours = [sys.executable, "-m", "fewlabels", command, database, "audit", *words]
+        ours = [sys.executable, "-m", "fewlabels", command, *words]
         taken = []
         for _ in range(times):
             begun = time.perf_counter()
@@ -143,16 +158,20 @@ def measure_commands(database: Path, source: list[object], items: int, groups: i
             passed = time.perf_counter() - begun
             taken.append([*(float(number) for number in run.stderr.splitlines()[-1].split()), passed])
         cpu, memory, passed = min(taken)
-        say(f"| {items:,} | {command} | {cpu:.2f} | {passed:.1f} | {memory:,.0f} |")
+        say(f"| {size.items:,} | {size.groups:,} | {command} | {cpu:.2f} | {passed:.1f} | {memory:,.0f} |")
         return run.stdout
 
-    timed("new", *source, "--content", "none")
-    batch = list(csv.DictReader(io.StringIO(timed("ask", "-n", 20))))
-    labels = "".join(f"{row['id']},class {i % groups}\n" for i, row in enumerate(batch))
-    timed("tell", "-", text=f"id,label\n{labels}")
-    timed("show", times=3)
-    timed("answer", times=3)
-    say(f"| {items:,} | size of the database | {database.stat().st_size / 1e6:.1f} MB | | |")
+    timed("new", *audit, *source, "--content", "none")
+    batch = list(csv.DictReader(io.StringIO(timed("ask", *audit, "-n", size.labels))))
+    labels = "".join(f"{row['id']},class {i % size.groups}\n" for i, row in enumerate(batch))
+    timed("tell", *audit, "-", text=f"id,label\n{labels}")
+    timed("show", *audit, times=3)
+    timed("answer", *audit, times=3)
+    if size.plan:
+        timed("plan", *source, times=3)
+        timed("plan", *source, "--lowest", 1, times=3)
+    megabytes = database.stat().st_size / 1e6
+    say(f"| {size.items:,} | {size.groups:,} | size of the database | {megabytes:.1f} MB | | |")
 
 
 if __name__ == "__main__":

@@ -200,22 +200,30 @@ class _Run:
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator, *, beyond: bool) -> None:
         """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""
         spec, cells = self._game.spec, self._game.cells
-        wanted = min(most - self.labels, self._game.stride(self.labels, _ROUND, beyond=beyond))
-        times = 1 if spec.task.of_models else -(-wanted // (spec.task.plays * _STEPS))
-        steps = -(-wanted // (spec.task.plays * times))
-        rewards = _Round(spec.task, cells, belief, steps, np.zeros(len(cells), dtype=np.int64), kept={})
+        wanted, plays = min(most - self.labels, self._game.stride(self.labels, _ROUND, beyond=beyond)), spec.task.plays
+        times = 1 if spec.task.of_models else -(-wanted // (plays * _STEPS))
+        steps = -(-wanted // (plays * times))
+        anchors = (rng.random(steps) < spec.anchor).tolist() if spec.anchor else [False] * steps
+        # A policy that would choose one group is not needed where the item comes from anywhere.
+        drawn = steps - sum(anchors) if plays == 1 else steps
+        rewards = _Round(spec.task, cells, belief, max(drawn, 1), np.zeros(len(cells), dtype=np.int64), kept={})
         labels = np.bincount(cells.cell[self._asked], minlength=len(cells))
         chosen: list[int] = []
         random: list[bool] = []
         while len(chosen) < wanted:
-            anchor = spec.anchor > 0 and rng.random() < spec.anchor
-            first, left = spec.asked_first(cells, labels + rewards.waiting), wanted - len(chosen)
-            items = ask_step(spec.policy, rewards, self.free, rng, left, best_first=True, anchor=anchor, first=first)
+            anchor, left = anchors.pop() if anchors else False, wanted - len(chosen)
+            if anchor and plays == 1:
+                items = self._anywhere(1, rng) if self.free.room.any() else []
+            else:
+                first = spec.asked_first(cells, labels + rewards.waiting)
+                items = ask_step(
+                    spec.policy, rewards, self.free, rng, left, best_first=True, anchor=anchor, first=first
+                )
             if not items:
                 break
             if times > 1:
                 more = min((times - 1) * len(items), wanted - len(chosen) - len(items))
-                items += self._more(items, more, rng, anchor=anchor)
+                items += self._anywhere(more, rng) if anchor else self._more(items, more, rng)
             chosen += items
             random += [anchor] * len(items)
             np.add.at(rewards.waiting, cells.cell[items], 1)
@@ -223,11 +231,13 @@ class _Run:
         if self._drawn:
             self._drawn.append((np.array(chosen, dtype=np.int64), np.array(random, dtype=bool)))
 
-    def _more(self, items: Sequence[int], count: int, rng: np.random.Generator, *, anchor: bool) -> list[int]:
-        """More items in the groups of these; after an anchor, from all that are free."""
-        if anchor:
-            free = self.free
-            return [free.take(anywhere(free.room, rng), rng) for _ in range(min(count, int(free.room.sum())))]
+    def _anywhere(self, count: int, rng: np.random.Generator) -> list[int]:
+        """Items from all that are free."""
+        free = self.free
+        return [free.take(anywhere(free.everywhere, rng), rng) for _ in range(min(count, int(free.everywhere.sum())))]
+
+    def _more(self, items: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
+        """More items in the groups of these."""
         more: list[int] = []
         for i, item in enumerate(items):
             share = -(-(count - len(more)) // (len(items) - i))
