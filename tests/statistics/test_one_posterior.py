@@ -218,8 +218,9 @@ def test_counts_of_the_match_have_the_mean_and_total_variance_of_the_draws(metri
     draws = belief.draws(np.random.default_rng(6), n)
     assert np.abs(belief.mean() - draws.mean(axis=0)).max() < 5 * draws.std(axis=0).max() / np.sqrt(n) + 1e-3
     ours, theirs = belief.variance().sum(axis=1), draws.var(axis=0).sum(axis=1)
-    # Where a cell has several rows, the variance is taken from 400 draws.
-    assert ours == pytest.approx(theirs, rel=0.15 if metric == fl.Confusion() else 0.3)
+    # The variance is by the slope of the share, and up to a fifth too small where a group is nearly always right or
+    # wrong. Where a cell has several rows, it is taken from 400 draws.
+    assert ours == pytest.approx(theirs, rel=0.25 if metric == fl.Confusion() else 0.3)
 
 
 def test_a_pool_without_scores_learns_which_mistakes_are_made() -> None:
