@@ -76,17 +76,10 @@ class Models(Plot):
             here = []
             for at in range(first, first + models):
                 name = estimates["group"][at]
-<<<<<<< HEAD
-                own = [estimates[column][at] for column in ("mean", "low", "high")]
-                more = [ranked[name][column] for column in ("chance", "behind", "behind_low", "behind_high")]
-                counts = [0 if reading.right is None else reading.right[name], estimates["labelled"][at]]
-                here.append(ModelRow(name, *own, *more, *counts))
-=======
                 own = {column: estimates[column][at] for column in ("mean", "low", "high", "labelled")}
                 more = {column: ranked[name][column] for column in ("chance", "behind", "behind_low", "behind_high")}
                 right = 0 if reading.right is None else reading.right[name]
                 here.append(ModelRow(name=name, right=right, **own, **more))
->>>>>>> models
             named.append(next(name for name in ranked if name in {row.name for row in here}))
             rows += sorted(here, key=lambda row: (row.name != named[-1], -row.chance, -row.mean))
         return cls(reading.level, tuple(rows), tuple(named))
