@@ -257,3 +257,26 @@ def test_what_a_judge_says_of_each_models_answer_can_be_its_confidence() -> None
     assert ranges[0]["low"] <= real["new"] - real["old"] <= ranges[0]["high"]
     with pytest.raises(FewlabelsError, match="can be that model's confidence"):
         fl.read_pool(columns, models=["old", "new"], classes=names, evidence=["old_confidence"])
+
+
+def test_what_a_judge_passes_and_fails_differs_more_than_systems_do():
+    """Three systems alike, and a judge that is right for 94% of what it passes and 75% of what it fails.
+
+    The number over all items is near Σ_v P(v)·P(pass | v) = 0.6·51/54 + 0.4·9/36. Where the judge was taken to be as
+    good about both verdicts as systems are alike, it was four points too low.
+    """
+    item = np.arange(900)
+    system, passed = item % 3, (item // 3) % 5 < 3
+    columns = {"judge": np.where(passed, "pass", "fail"), "system": np.array(["a", "b", "c"])[system]}
+    pool = fl.read_pool(columns, predicted="judge")
+    task = fl.Estimate(fl.Prevalence("pass"))
+    audit = fl.create(None, "x", pool, fl.by_column(pool, "system"), task=task, target="pool", policy=fl.UniformItems())
+    labels = {}
+    for one in range(3):
+        right, wrong = (item[(system == one) & (passed == said)] for said in (True, False))
+        labels |= {str(k): "pass" if turn else "fail" for turn, k in enumerate(right[:18])}
+        labels |= {str(k): "pass" if turn < 3 else "fail" for turn, k in enumerate(wrong[:12])}
+    audit.tell(labels, adopt=True)
+    row = next(iter(audit.estimates(groups=fl.whole(pool)).rows()))
+    assert row["mean"] == pytest.approx(0.6 * 51 / 54 + 0.4 * 9 / 36, abs=0.025)
+    assert 0.1 < row["high"] - row["low"] < 0.16  # Bernoulli: 3.92·√(Σ P(v)²·p(1 − p)/n) = 0.13

@@ -48,7 +48,8 @@ def factors(cells: Cells, *asked: Partition | None) -> Factors:
             bins.append(is_bins)
     named = [made.recipe for made in groupings if made.recipe["by"] != "whole"]
     columns = bool(named) and by_columns_alone(named[0])
-    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns)
+    verdicts = cells.right is not None and len(cells.outcomes) == 2 and cells.scores is None and len(found) > 1
+    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns, verdicts)
 
 
 def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:

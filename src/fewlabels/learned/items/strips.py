@@ -29,6 +29,9 @@ _SURE = 4.0
 _INTERACT = 80
 # Bins of confidence differ less from a smooth curve than groups do from each other: by this much.
 _SMOOTH = 0.25
+# How often a judge is right differs more between what it passes and what it fails than between groups: if most items
+# are good, nearly all that it passes are, and of what it fails perhaps half.
+_VERDICTS = 3.0
 # Five kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
 # the classifier says), of the slope b within groups and of what the slope g between groups adds to it. Ordinary is what
 # a survey of some fifty public classifiers found. True ones mean about what they say. Modest ones are better than they
@@ -81,11 +84,14 @@ class Factors(NamedTuple):
         other; none is if this is empty.
     columns
         Whether the first factor is told by columns of the pool alone.
+    verdicts
+        Whether the last factor is the two classes that are predicted, of which nothing else is known.
     """
 
     levels: Sequence[NDArray[np.int64]]
     bins: Sequence[bool] = ()
     columns: bool = False
+    verdicts: bool = False
 
     def of(self, kept: NDArray[np.bool_]) -> Factors:
         """The factors of some items."""
@@ -279,6 +285,8 @@ def _ordered(factors: Factors) -> tuple[list[NDArray[np.int64]], NDArray[np.floa
     factors, or if they have many levels the one that has most.
     """
     scale = [_SMOOTH if is_bins else 1.0 for is_bins in factors.bins or [False] * len(factors.levels)]
+    if factors.verdicts and len(scale) > 1:
+        scale[-1] = _VERDICTS
     if len(scale) > 1 and sum(int(levels.max(initial=0)) + 1 for levels in factors.levels) <= _INTERACT:
         return [_pieces(factors.levels)[0], *factors.levels], np.array([min(scale), *scale])
     order = sorted(range(len(scale)), key=lambda factor: -int(factors.levels[factor].max(initial=0)))
