@@ -147,8 +147,8 @@ def _respelt(source: Source, name: str, meant: Mapping[str, str]) -> Source:
                 yield batch
                 continue
             place = batch.schema.get_field_index(name)
-            field, said = batch.schema.field(place), batch.column(place).to_pylist()
-            words = [None if word is None else meant.get(word.strip(), word) for word in said]
+            field, written = batch.schema.field(place), batch.column(place).to_pylist()
+            words = [None if word is None else meant.get(word.strip(), word) for word in written]
             yield batch.set_column(place, field, pa.array(words, field.type))
 
     return replace(source, reader=batches)

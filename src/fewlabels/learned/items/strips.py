@@ -259,8 +259,8 @@ def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np
     every = both.sum(axis=0) / both.sum()
     share = (both + _AS_ALL * every) / (both.sum(axis=1, keepdims=True) + _AS_ALL)
     own, usual = (logit(np.clip(part, _EDGE, 1 - _EDGE)) for part in (share, every))
-    found: NDArray[np.float64] = (own - usual).ravel()[code]
-    return found
+    apart: NDArray[np.float64] = (own - usual).ravel()[code]
+    return apart
 
 
 def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
