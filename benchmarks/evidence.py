@@ -1,6 +1,6 @@
 """What a judge is worth: error and coverage with evidence columns, and the overall number beside PPI++.
 
-python benchmarks/evidence.py [--data DIR] [--pools svhn,adult] [--labels 100] [--runs 100] [--what judges,ppi]
+python benchmarks/evidence.py [--data DIR] [--pools svhn,adult] [--labels 100] [--runs 100] [--what judges,ppi|systems]
 
 Judges are made from the truth, since the pools have none: "good" says whether the prediction is right and is wrong in a
 tenth of the items, "inverted" says the opposite, "useless" passes 70 % at random, "three" are three judges that err in
@@ -13,6 +13,9 @@ judges  The RMSE of the groups and of the number over all items, in percentage p
 ppi     The number over all items with a good judge and no confidences: our interval beside that of PPI++ (with power
         tuning), whose predictions are the same verdicts. Width in percentage points, coverage, and the width that an
         interval would have if it were stretched or shrunk until it contains the truth in just 95 % of the runs.
+systems Made worlds: three systems with 300 answers each, and a judge that is equally good about all of them. The true
+        pass rate of single systems, of all answers, and the difference of the first two systems: coverage, width, bias
+        and RMSE in percentage points. It needs no pools.
 
 With the package ppi-python on the path, ppi++ is checked against it.
 """
@@ -162,6 +165,57 @@ def beside_ppi(case: Known, labels: int, runs: int) -> None:
         )
 
 
+class World(NamedTuple):
+    """What a judge passes of good answers and fails of bad ones, how many of each system's people pass, and labels."""
+
+    tpr: float
+    tnr: float
+    rates: tuple[float, float, float]
+    labels: int
+
+
+# The slope of verdicts was chosen on the first; the others were looked at once.
+WORLDS = (
+    World(0.95, 0.6, (0.72, 0.6, 0.66), 90),
+    World(0.88, 0.88, (0.72, 0.6, 0.66), 90),
+    World(0.9, 0.85, (0.9, 0.8, 0.85), 120),
+)
+
+
+def systems(world: World, runs: int) -> None:
+    """Print how the pass rates of systems, of all answers, and a difference are found."""
+    found: dict[str, list[tuple[float, float, float]]] = {"systems": [], "all": [], "difference": []}
+    system = np.arange(900) % 3
+    for run in range(runs):
+        rng = np.random.default_rng([run, int(100 * world.tpr), int(100 * world.tnr)])
+        good = rng.random(900) < np.array(world.rates)[system]
+        passed = np.where(good, rng.random(900) < world.tpr, rng.random(900) >= world.tnr)
+        columns = {"judge": np.where(passed, "pass", "fail"), "system": np.array(["a", "b", "c"])[system]}
+        pool = fl.read_pool(columns, predicted="judge", classes=["fail", "pass"])
+        task = fl.Estimate(fl.Prevalence("pass"))
+        audit = fl.create(None, "x", pool, fl.by_column(pool, "system"), task=task, target="pool", seed=run)
+        audit.tell({item: "pass" if good[int(item)] else "fail" for item in audit.ask(world.labels).ids})
+        draws, true = audit.draws(1_500), np.array([good[system == k].mean() for k in range(3)])
+        together = audit.draws(1_500, groups=fl.whole(pool))[:, 0]
+        found["systems"] += [_off(draws[:, k], true[k]) for k in range(3)]
+        found["all"].append(_off(together, good.mean()))
+        found["difference"].append(_off(draws[:, 0] - draws[:, 1], true[0] - true[1]))
+    for name, rows in found.items():
+        off, inside, width = np.array(rows).T
+        words = f"inside {inside.mean():.3f}  width {100 * width.mean():5.2f}  bias {100 * off.mean():+5.2f}"
+        judge = f"passes {world.tpr:.0%}, fails {world.tnr:.0%}"
+        print(
+            f"{judge:26} {world.labels} labels  {name:11} {words}  RMSE {100 * np.sqrt((off**2).mean()):5.2f}",
+            flush=True,
+        )
+
+
+def _off(draws: Values, true: float) -> tuple[float, float, float]:
+    """How far the mean of draws is from the truth, whether that is inside the 95 % interval, and its width."""
+    low, high = interval(draws, 0.95)
+    return float(draws.mean() - true), float(low <= true <= high), float(high - low)
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -172,6 +226,10 @@ def main() -> None:
     parser.add_argument("--what", default="judges,ppi")
     asked = parser.parse_args()
     names = asked.pools.split(",") if asked.pools else [*POOLS, *ASIDE] if asked.data else list(BUILT_IN)
+    if "systems" in asked.what:
+        for world in WORLDS:
+            systems(world, asked.runs)
+        return
     check_ppi()
     for name in names:
         case = known(name, asked.data)

@@ -257,3 +257,28 @@ def test_the_verdict_that_passes_may_be_named_in_any_case(tmp_path, monkeypatch)
     Path("moods.csv").write_text(f"id,mood\n{rows}", encoding="utf-8")
     run("new", "audit.db", "moods.csv", "--verdict", "mood=happy")
     assert fl.load("audit.db", "moods").spec.task.metric == fl.Prevalence("Happy")
+
+
+def test_answers_of_several_systems_to_the_same_questions(tmp_path, monkeypatch):
+    """A long file: the id of a question once for each system. Each answer is an item, and systems can be compared."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    good = rng.random(400) < np.where(np.arange(400) % 2, 0.9, 0.4)
+    judge = np.where(rng.random(400) < 0.1, ~good, good)
+    rows = [
+        {"id": i // 2, "system": "ab"[i % 2], "answer": f"It is {i}", "judge": "pass" if judge[i] else "fail"}
+        for i in range(400)
+    ]
+    (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    begun = said(run("new", "audit.db", "long.jsonl", "--verdict", "judge").stderr)
+    assert "400 items" in begun
+    assert "once for each 'system': 0/a" in begun
+    truth = {f"{i // 2}/{'ab'[i % 2]}": "pass" if good[i] else "fail" for i in range(400)}
+    label("long", truth, 120)
+    answer = said(run("answer", "audit.db", "--groups", "column:system", "--compare", "b,a").output)
+    assert "The true pass rate of b is above that of a" in answer
+    rows[3] |= {"id": 0}  # b has answered question 0 twice
+    (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert (
+        "is already that of row" in run("new", "audit.db", "again", "long.jsonl", "--verdict", "judge", code=2).stderr
+    )

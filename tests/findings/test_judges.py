@@ -7,7 +7,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.findings.finding import find
-from fewlabels.findings.judges import PREDICTED, in_words, judge_rows, judge_sheet
+from fewlabels.findings.judges import PREDICTED, held_to, in_words, judge_rows, judge_sheet
 from fewlabels.opposites import passing
 from fewlabels.web.views import dashboard
 
@@ -201,8 +201,51 @@ def test_nobody_passes_an_answer_that_is_never_right():
     audit = fl.create(None, "refusals", pool, fl.by_column(pool, "system"), target="pool")
     audit.tell({item: "xyz"[true[int(item)]] for item in audit.ask(100).ids})
     found = {(row["group"], row["measure"]): row for row in audit.judges().rows()}
-    assert found["b", "true pass rate"]["high"] == 0
+    assert found["b", "true pass rate"]["high"] < 1e-5
     whole = found["all", "true pass rate"]
     assert whole["low"] <= (right & (system == "a")).mean() <= whole["high"] < 0.6
     assert found["all", "says pass"]["mean"] == pytest.approx((columns["judge"] == "pass").mean())
     assert found["all", "TNR"]["high"] < 0.6  # the judge passes what is never right
+
+
+def test_what_people_would_pass_is_one_number_whoever_judges():
+    """Every judge's row has the question's own number, in each group; and each judge's measures add up to it."""
+    rng = np.random.default_rng(5)
+    true = rng.integers(0, 3, 600)
+    said = np.where(rng.random(600) < 0.75, true, (true + 1) % 3)
+    right = said == true
+    first, second = (np.where(rng.random(600) < share, ~right, right) for share in (0.1, 0.25))
+    silent = np.arange(600) % 10 == 0
+    classes = np.array(["a", "b", "c"])
+    columns = {
+        "predicted": classes[said],
+        "first": first,
+        "second": [None if no else bool(yes) for yes, no in zip(second, silent, strict=True)],
+    }
+    pool = fl.read_pool(columns, evidence=["first", "second"])
+    audit = fl.create(None, "x", pool, target="pool")
+    audit.tell({item: classes[true[int(item)]] for item in audit.ask(80).ids})
+    found = {(row["judge"], row["group"], row["measure"]): row for row in audit.judges().rows()}
+    everything = audit.estimates(groups=fl.whole(pool))
+    for known in [*audit.estimates().rows(), *everything.rows()]:
+        row = found["first", known["group"], "true pass rate"]
+        assert [row[end] for end in ("mean", "low", "high")] == [known[end] for end in ("mean", "low", "high")]
+        # A tenth of the items has no verdict of the second judge, and is like the others.
+        assert found["second", known["group"], "true pass rate"]["mean"] == pytest.approx(known["mean"], abs=0.04)
+    # P(both pass) is TPR·rate and is also what the agreement leaves: agreement = 2·TPR·rate + 1 − says − rate.
+    for judge in ("first", "second"):
+        rate, agreed, says = (
+            found[judge, "all", name]["mean"] for name in ("true pass rate", "agreement", "says pass")
+        )
+        both = found[judge, "all", "TPR"]["mean"] * rate
+        assert agreed == pytest.approx(2 * both + 1 - says - rate, abs=0.005)  # means of products are not products
+
+
+def test_what_is_known_does_not_move():
+    rng = np.random.default_rng(6)
+    known, open_ = np.full(400, 0.3), rng.beta(20, 5, 400)
+    rate = 0.15 + 0.5 * rng.beta(30, 8, 400)
+    moved = held_to(np.array([known, open_]), np.array([0.5, 0.5]), rate)
+    assert np.array_equal(moved[0], known)
+    np.testing.assert_allclose(np.sort(np.array([0.5, 0.5]) @ moved), np.sort(rate), atol=1e-6)
+    assert np.array_equal(held_to(np.array([known, known]), np.array([0.5, 0.5]), rate), [known, known])

@@ -257,3 +257,52 @@ def test_what_a_judge_says_of_each_models_answer_can_be_its_confidence() -> None
     assert ranges[0]["low"] <= real["new"] - real["old"] <= ranges[0]["high"]
     with pytest.raises(FewlabelsError, match="can be that model's confidence"):
         fl.read_pool(columns, models=["old", "new"], classes=names, evidence=["old_confidence"])
+
+
+def test_a_system_that_is_passed_oftener_is_better_than_its_verdicts_say():
+    """A judge errs, so its verdicts differ less than systems do; by Bayes' rule, one given oftener is more often right.
+
+    With few labels, which show the judge alike for both systems, the difference is estimated larger than Σ_v P(v |
+    system)·P(pass | v) has it, and not beyond what an equally good judge would make of it.
+    """
+    item = np.arange(800)
+    system, passed = item % 2, (item // 2) % 20 < np.where(item % 2, 15, 11)
+    columns = {"judge": np.where(passed, "pass", "fail"), "system": np.array(["a", "b"])[system]}
+    pool = fl.read_pool(columns, predicted="judge")
+    audit = fl.create(
+        None, "x", pool, fl.by_column(pool, "system"), task=fl.Estimate(fl.Prevalence("pass")), policy=fl.UniformItems()
+    )
+    labels = {}
+    for one, said in itertools.product((0, 1), (True, False)):  # 9 of 10 that it passes are good, 3 of 10 that it fails
+        some = item[(system == one) & (passed == said)][:20]
+        good = 18 if said else 6
+        labels |= {str(k): "pass" if turn < good else "fail" for turn, k in enumerate(some)}
+    audit.tell(labels, adopt=True)
+    worse, better = audit.estimates()["mean"]
+    plain = (0.75 - 0.55) * (0.9 - 0.3)
+    passes = 0.65  # of all, and good are 0.65·0.9 + 0.35·0.3 = 0.69
+    tpr, tnr = passes * 0.9 / 0.69, (1 - passes) * 0.7 / 0.31
+    assert plain + 0.01 < better - worse < (0.75 - 0.55) / (tpr + tnr - 1) + 0.02
+
+
+def test_what_a_judge_passes_and_fails_differs_more_than_systems_do():
+    """Three systems alike, and a judge that is right for 94% of what it passes and 75% of what it fails.
+
+    The number over all items is near Σ_v P(v)·P(pass | v) = 0.6·51/54 + 0.4·9/36. Where the judge was taken to be as
+    good about both verdicts as systems are alike, it was four points too low.
+    """
+    item = np.arange(900)
+    system, passed = item % 3, (item // 3) % 5 < 3
+    columns = {"judge": np.where(passed, "pass", "fail"), "system": np.array(["a", "b", "c"])[system]}
+    pool = fl.read_pool(columns, predicted="judge")
+    task = fl.Estimate(fl.Prevalence("pass"))
+    audit = fl.create(None, "x", pool, fl.by_column(pool, "system"), task=task, target="pool", policy=fl.UniformItems())
+    labels = {}
+    for one in range(3):
+        right, wrong = (item[(system == one) & (passed == said)] for said in (True, False))
+        labels |= {str(k): "pass" if turn else "fail" for turn, k in enumerate(right[:18])}
+        labels |= {str(k): "pass" if turn < 3 else "fail" for turn, k in enumerate(wrong[:12])}
+    audit.tell(labels, adopt=True)
+    row = next(iter(audit.estimates(groups=fl.whole(pool)).rows()))
+    assert row["mean"] == pytest.approx(0.6 * 51 / 54 + 0.4 * 9 / 36, abs=0.025)
+    assert 0.1 < row["high"] - row["low"] < 0.16  # Bernoulli: 3.92·√(Σ P(v)²·p(1 − p)/n) = 0.13

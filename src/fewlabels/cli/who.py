@@ -54,17 +54,19 @@ def _annotators(audit: Assessment, level: float, as_json: bool) -> None:
         talk(f"{agreed or 'No two people have labelled the same item, so nothing can be compared.'}\n")
         emit(work, as_json=False)
         return
-    found = audit.annotators(level=level)
-    rows = sorted(found.people.rows(), key=lambda row: -row["votes"])
+    reliability = audit.annotators(level=level)
+    rows = sorted(reliability.people.rows(), key=lambda row: -row["votes"])
     if as_json:
-        about = {name: getattr(found, name) for name in ("floor", "low", "high", "majority", "doubted", "contradicted")}
-        emit_json({**about, "annotators": rows, "agreement": agreed, "settings": dict(found.people.settings)})
+        about = {
+            name: getattr(reliability, name) for name in ("floor", "low", "high", "majority", "doubted", "contradicted")
+        }
+        emit_json({**about, "annotators": rows, "agreement": agreed, "settings": dict(reliability.people.settings)})
         return
-    for sentence in filter(None, (found.words, *found.doubts(), agreed)):
+    for sentence in filter(None, (reliability.words, *reliability.doubts(), agreed)):
         talk(sentence)
-    if found.contradicted:
-        talk(f"Gold items with whose class nobody agrees: {listed(list(found.contradicted))}.")
+    if reliability.contradicted:
+        talk(f"Gold items with whose class nobody agrees: {listed(list(reliability.contradicted))}.")
     talk("\nchecked: of the votes, those on items that somebody else labelled too or whose class is known.")
     columns = {name: [row[name] for row in rows] for name in ("annotator", "votes", "checked")}
-    right = {"right": [found.by_name[row["annotator"]] for row in rows]}
-    emit(Table(columns | right, found.people.settings), as_json=False)
+    right = {"right": [reliability.by_name[row["annotator"]] for row in rows]}
+    emit(Table(columns | right, reliability.people.settings), as_json=False)

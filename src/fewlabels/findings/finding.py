@@ -197,8 +197,8 @@ def _said(audit: Assessment) -> float | None:
     metric, pool = audit.spec.task.metric, audit.pool
     if not isinstance(metric, Prevalence):
         return None
-    said = (pool.predicted < len(pool.choices)) * (1 if pool.count is None else pool.count)
-    return float(said @ (pool.predicted == pool.classes.index(metric.positive)) / max(said.sum(), 1))
+    items = (pool.predicted < len(pool.choices)) * (1 if pool.count is None else pool.count)
+    return float(items @ (pool.predicted == pool.classes.index(metric.positive)) / max(items.sum(), 1))
 
 
 def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:

@@ -2,8 +2,9 @@
 
 A judge says pass or fail of every item, people of a few. θ_pass and θ_fail are the shares of what it passes and of what
 it fails that people would pass. They come from the learned prior, in a pool in which the judge's verdict is the
-prediction and everything else that is known is evidence. How many items the judge passes is known, and the rest is
-arithmetic on draws of the two, so the measures of one judge fit together.
+prediction and everything else that is known is evidence. What people would pass of all items does not depend on who
+judges: it is the number that the question's own model gives, and the two shares are moved until they add up to it. How
+many items the judge passes is known, and the rest is arithmetic on draws, so the measures of one judge fit together.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import pyarrow as pa
 
 from fewlabels.estimates import affordable, interval, value_draws
 from fewlabels.evidence import verdicts
-from fewlabels.metrics import Prevalence
+from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.named import groups_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.opposites import passing
 from fewlabels.partition import Partition, items_of, whole
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.priors import Learned
+from fewlabels.special import expit, logit
 from fewlabels.table import Table
 from fewlabels.wording import percent
 
@@ -38,6 +40,9 @@ PREDICTED = "predicted"
 _DRAWS = 4_000
 _STREAM = 0x6A7564  # the generator of these draws is apart from all others
 _ABREAST = 3  # judges that stand side by side
+# Shares are kept this far from 0 and 1 where their log-odds are needed; standard deviations by which they may be moved,
+# and how often the interval of these is halved: to 1e-6.
+_EDGE, _FAR, _HALVINGS = 1e-9, 8.0, 24
 _TITLES = {
     "says pass": "it passes",
     "true pass rate": "people would pass",
@@ -110,13 +115,11 @@ def judge_table(audit: Assessment, level: float, groups: Partition | str | None 
 def _as_estimated(
     audit: Assessment, rows: list[dict[str, object]], groups: Partition, level: float
 ) -> list[dict[str, object]]:
-    """The rows with the pass rates that every other table shows, where the question is what people would pass."""
-    metric = audit.spec.task.metric
-    if not isinstance(metric, Prevalence):
-        return rows
+    """The rows with the pass rates that every other table shows, to the last digit."""
+    metric = _rate(audit)
     everything, own = (
-        audit.estimates(level=level, groups=whole(audit.pool)),
-        audit.estimates(level=level, groups=groups),
+        audit.estimates(level=level, metric=metric, groups=whole(audit.pool)),
+        audit.estimates(level=level, metric=metric, groups=groups),
     )
     known = {row["group"]: row for table in (own, everything) for row in table.rows()}
     ends = ("mean", "low", "high")
@@ -126,6 +129,12 @@ def _as_estimated(
         else row
         for row in rows
     ]
+
+
+def _rate(audit: Assessment) -> Metric:
+    """What people would pass: the true share of a verdict, or how often predictions are right."""
+    metric = audit.spec.task.metric
+    return metric if isinstance(metric, Prevalence) else Accuracy()
 
 
 def _says_all(audit: Assessment, judge: str) -> bool:
@@ -162,16 +171,55 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
     rng = np.random.default_rng([audit.spec.seed, 0, _STREAM])
     values = value_draws(metric, belief, cells, rng, affordable(draws, belief))
     place = {code: i for i, code in enumerate(used.tolist())}
+    rates = _rates(audit, judge, part, len(values))
     for g, name in enumerate(part.names):
         here = [place.get(3 * g + 1), place.get(3 * g + 2)]  # fail, pass
         size = judged[3 * g + 1 : 3 * g + 3]
         if size.sum():
-            theta = [
-                np.zeros(len(values)) if at is None else values[:, at] * (pieces.sizes[at] / of)
-                for at, of in zip(here, size, strict=True)
-            ]
+            theta = np.array([np.zeros(len(values)) if at is None else values[:, at] for at in here])
+            asked_of = np.array([0 if at is None else pieces.sizes[at] for at in here])
+            failed, passed = held_to(theta, asked_of / size.sum(), rates[g]) * (asked_of / np.maximum(size, 1))[:, None]
             inside = labelled[part.group[labelled] == g]
-            yield name, _measures(size, theta[0], theta[1], judge.verdict[inside], yes[inside])
+            yield name, _measures(size, failed, passed, judge.verdict[inside], yes[inside])
+
+
+def _rates(audit: Assessment, judge: Judge, part: Partition, draws: int) -> dict[int, NDArray[np.float64]]:
+    """Draws of what people would pass of the items with a verdict, in each group that has some, by its place."""
+    spoken = judge.verdict >= 0
+    used, piece = np.unique(part.group.astype(np.int64) * 2 + spoken, return_inverse=True)
+    if not spoken.all():
+        names = tuple(f"{part.names[code // 2]} {code % 2}" for code in used.tolist())
+        recipe = {"by": "judge", "column": judge.name}
+        part = Partition(names, piece.astype(np.int32), recipe, count=part.count)
+    values = audit.draws(draws, metric=_rate(audit), groups=part)
+    where = {code // 2: at for at, code in enumerate(used.tolist()) if code % 2}
+    return {g: values[:, at if not spoken.all() else g] for g, at in where.items()}
+
+
+def held_to(theta: NDArray[np.float64], share: NDArray[np.float64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Draws of two shares, shape (2, draws), moved until Σ share·θ has the distribution of other draws, (draws,) too.
+
+    The k-th smallest sum becomes the k-th smallest rate. The log-odds of both move by the same number of their standard
+    deviations, so that what is known does not move.
+
+    >>> rng = np.random.default_rng(1)
+    >>> theta, rate = rng.beta([[2], [20]], [[8], [2]], (2, 500)), rng.beta(30, 20, 500)
+    >>> moved = held_to(theta, np.array([0.4, 0.6]), rate)
+    >>> bool(np.allclose(np.sort([0.4, 0.6] @ moved), np.sort(rate)))
+    True
+    """
+    wanted = np.empty_like(rate)
+    wanted[np.argsort(share @ theta, kind="stable")] = np.sort(rate[: len(wanted)])
+    odds = logit(np.clip(theta, _EDGE, 1 - _EDGE))
+    spread = odds.std(axis=1, keepdims=True) * (share[:, None] > 0)
+    if not spread.any():
+        return theta
+    low, high = np.full(len(wanted), -_FAR), np.full(len(wanted), _FAR)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = share @ expit(odds + middle * spread) > wanted
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.where(spread > 0, expit(odds + (low + high) / 2 * spread), theta)
 
 
 def _never_right(audit: Assessment) -> NDArray[np.bool_]:

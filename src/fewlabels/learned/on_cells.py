@@ -43,12 +43,15 @@ def factors(cells: Cells, *asked: Partition | None) -> Factors:
     bins: list[bool] = []
     for levels, is_bins in candidates:
         codes = numbered(levels.astype(np.int64))[1]
-        if codes.any() and not any(_is_coarser(codes, earlier) for earlier in found):
+        is_new = codes.any() and not any(_is_coarser(codes, earlier) for earlier in found)
+        if is_new:
             found.append(codes)
             bins.append(is_bins)
     named = [made.recipe for made in groupings if made.recipe["by"] != "whole"]
     columns = bool(named) and by_columns_alone(named[0])
-    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns)
+    # The last candidate is the verdict of a judge, if it is one of two and nothing else is known of it.
+    verdicts = bool(is_new) and cells.right is not None and len(cells.outcomes) == 2 and cells.scores is None
+    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns, verdicts)
 
 
 def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:

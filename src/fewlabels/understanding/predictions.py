@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
 from fewlabels.understanding.options import ReadOptions, class_list, score_names, split_names
-from fewlabels.understanding.verdicts import as_verdicts
+from fewlabels.understanding.verdicts import as_verdicts, with_own_ids
 from fewlabels.understanding.words import (
     content_words,
     formats,
@@ -89,6 +89,9 @@ def _one_source(
     if content is None:
         content = _usual_content(source, options)
     guessed = _guessed(source, options, content, groups)
+    own_ids: list[Understood] = []
+    if options.verdict:
+        source, own_ids = with_own_ids(source, options, guessed.id)
     models = split_names(options.models)
     if models is not None and len(models) == 1 and guessed.predicted not in (None, models[0]):
         parts = split_by(source, models[0])  # a row for each item and model
@@ -97,7 +100,7 @@ def _one_source(
         models = models or (None if has_several(source, None) else guessed.models)
         return _wide(source, models, options, guessed, content, columns)
     pool, lines = _one_model(source, options, guessed, content, columns)
-    return pool, _after(lines, "classes", respelt)
+    return pool, _after(_after(lines, "classes", respelt), "id", own_ids)
 
 
 def _after(lines: list[Understood], what: str, more: Sequence[Understood]) -> list[Understood]:

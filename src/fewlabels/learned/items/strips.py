@@ -29,6 +29,14 @@ _SURE = 4.0
 _INTERACT = 80
 # Bins of confidence differ less from a smooth curve than groups do from each other: by this much.
 _SMOOTH = 0.25
+# How often a judge is right differs more between what it passes and what it fails than between groups: if most items
+# are good, nearly all that it passes are, and of what it fails perhaps half.
+_VERDICTS = 3.0
+# By Bayes' rule, a verdict that a group gets more often is more often right there: with a judge that is equally good
+# everywhere, its log-odds of being right move with those of the group's true rate, and these differ by more than those
+# of its verdicts, since it errs. Mean and sd of g. Shares of verdicts are taken with some items that are as all are.
+_OFTENER = np.array([1.2, 0.5])
+_AS_ALL = 10.0
 # Five kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
 # the classifier says), of the slope b within groups and of what the slope g between groups adds to it. Ordinary is what
 # a survey of some fifty public classifiers found. True ones mean about what they say. Modest ones are better than they
@@ -81,11 +89,14 @@ class Factors(NamedTuple):
         other; none is if this is empty.
     columns
         Whether the first factor is told by columns of the pool alone.
+    verdicts
+        Whether the last factor is the two classes that are predicted, of which nothing else is known.
     """
 
     levels: Sequence[NDArray[np.int64]]
     bins: Sequence[bool] = ()
     columns: bool = False
+    verdicts: bool = False
 
     def of(self, kept: NDArray[np.bool_]) -> Factors:
         """The factors of some items."""
@@ -209,7 +220,11 @@ def strips(
         strip, first = _pieces([*levels, *alike])
         nothing = np.zeros(len(first))
         size = np.bincount(strip, count).astype(np.int64)
-        made = Strips(strip, *_at(levels, first), nothing, nothing, size, _NO_CONFIDENCE, scale, columns=columns)
+        between, kinds = nothing, _NO_CONFIDENCE
+        if factors.verdicts and len(factors.levels) > 1:
+            between, kinds = oftener(groups, factors.levels[-1], n)[first], _NO_CONFIDENCE.copy()
+            kinds[:, 5:] = _OFTENER
+        made = Strips(strip, *_at(levels, first), nothing, between, size, kinds, scale, columns=columns)
         return _beside(made, evidence, groups, n, n, expit(_NO_CONFIDENCE[:, 1]))
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s) * n
@@ -230,6 +245,22 @@ def strips(
     said = float(np.average(confidence, weights=n))
     made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
     return _beside(made, evidence, groups, n, doubt, np.full(len(kinds), mean))
+
+
+def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How much oftener the group of each item gets the item's verdict than all items do, in log-odds; shape (items,).
+
+    >>> groups, verdict = np.repeat([0, 1], 45), np.repeat([1, 0, 1], [30, 45, 15])
+    >>> oftener(groups, verdict, np.ones(90)).round(2)[[0, 30, 89]]
+    array([ 0.56, -0.56, -0.56])
+    """
+    code = groups * 2 + verdict
+    both = np.bincount(code, n, minlength=2 * int(groups.max() + 1)).reshape(-1, 2)
+    every = both.sum(axis=0) / both.sum()
+    share = (both + _AS_ALL * every) / (both.sum(axis=1, keepdims=True) + _AS_ALL)
+    own, usual = (logit(np.clip(part, _EDGE, 1 - _EDGE)) for part in (share, every))
+    apart: NDArray[np.float64] = (own - usual).ravel()[code]
+    return apart
 
 
 def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
@@ -279,6 +310,8 @@ def _ordered(factors: Factors) -> tuple[list[NDArray[np.int64]], NDArray[np.floa
     factors, or if they have many levels the one that has most.
     """
     scale = [_SMOOTH if is_bins else 1.0 for is_bins in factors.bins or [False] * len(factors.levels)]
+    if factors.verdicts and len(scale) > 1:
+        scale[-1] = _VERDICTS
     if len(scale) > 1 and sum(int(levels.max(initial=0)) + 1 for levels in factors.levels) <= _INTERACT:
         return [_pieces(factors.levels)[0], *factors.levels], np.array([min(scale), *scale])
     order = sorted(range(len(scale)), key=lambda factor: -int(factors.levels[factor].max(initial=0)))
