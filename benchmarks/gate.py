@@ -1,7 +1,7 @@
 """How many labels a verdict takes, and how often a pass is false: `Certify` by policy.
 
-python benchmarks/gate.py [--what labels,near,under,promise,length] [--data DIR] [--pools fashion,cifar10h] [--runs 20]
-                          [--policies Greedy,UniformItems]
+python benchmarks/gate.py [--what labels,near,under,promise,misses,length] [--data DIR] [--pools fashion,cifar10h]
+                          [--runs 20] [--policies Greedy,UniformItems] [--verdicts posterior,anytime]
 
 labels:  real classifiers, groups by predicted class, the learned prior, a look after every tenth label. The line lies
          twelve points below the worst class (the verdict should be pass) or 15 above it (fail, at most 97 %). Labels
@@ -11,9 +11,12 @@ near:    the line lies one point above the worst class, so that every pass is a 
 under:   the line lies one point below the worst class, so that every fail is a false one: likewise.
 promise: made-up populations, one group half a point below the line, a look after every label, the guarantee at 0.95:
          how often the bets of this group are ever won. That is the most that false passes can be, whatever the policy.
+misses:  made-up populations and pools of three groups, twenty truths, three policies, a look after every label: how
+         often a guaranteed interval ever misses the true value, as whoever stops at the worst moment would find.
 length:  how many times as long as the posterior's the guaranteed interval of one group is.
 
-DIR has NPZ files of predictions with labels; fashion is built in.
+Policies that steer draw anchors, as assessments do. DIR has NPZ files of predictions with labels; fashion and digits
+are built in.
 """
 
 from __future__ import annotations
@@ -23,26 +26,33 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
 import fewlabels as fl
-from fewlabels.anytime import Bets, evidence_above, population_sequence
+from fewlabels.anytime import Bets, evidence_above, pool_sequence, population_sequence
 from fewlabels.outcomes import Outcomes
+from fewlabels.policies.anchors import default_anchor
 from fewlabels.policies.step import Queue, ask_step
 from fewlabels.tasks import Rewards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fewlabels.belief import Target
+    from fewlabels.cells import Cells
+    from fewlabels.priors import Prepared
+
+BUILT_IN = {"fashion": fl.load_fashion, "digits": fl.load_digits}
 POLICIES = (fl.Greedy(), fl.Thompson(), fl.UniformGroups(), fl.UniformItems())
 LINES = {"pass": -0.12, "fail": 0.15, "near": 0.01, "under": -0.01}
 BATCH = 10
 DRAWS = 2_000
 MOST = {"pass": 1_500, "fail": 1_500, "near": 300, "under": 300}
 AT = (100, 200, 300)
+TRUTHS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +75,8 @@ class Case:
 
 def case_of(name: str, folder: Path | None, line: str) -> Case:
     """A pool by its name; the line is relative to its worst class."""
-    if name == "fashion":
-        data = fl.load_fashion()
+    if name in BUILT_IN:
+        data = BUILT_IN[name]()
         pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)
         true = pool.class_positions(list(data.labels))
     else:
@@ -103,6 +113,7 @@ def look_by_look(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed
     cells = task.metric.cells(case.pool, groups)
     prior = fl.Learned().on(cells, "population")
     rng = np.random.default_rng([seed, 7])
+    share = default_anchor(task, fl.Learned(), policy, cells)
     free = Queue.of(groups, task.askable(cells), ()).copy()
     asked: list[int] = []
     while True:
@@ -114,7 +125,8 @@ def look_by_look(case: Case, policy: fl.Policy, guarantee: bool, most: int, seed
             return
         waiting = np.zeros(len(cells), dtype=np.int64)
         for _ in range(BATCH):
-            taken = ask_step(policy, Rewards(task, cells, belief.awaiting(waiting)), free, rng, 1, best_first=True)
+            anchor, rewards = share > 0 and rng.random() < share, Rewards(task, cells, belief.awaiting(waiting))
+            taken = ask_step(policy, rewards, free, rng, 1, best_first=True, anchor=anchor)
             asked += taken
             waiting[cells.cell[taken]] += 1
 
@@ -123,35 +135,43 @@ def named(policy: fl.Policy) -> str:
     return type(policy).__name__
 
 
-def wrong_verdicts(
-    line: str, names: list[str], folder: Path | None, policies: tuple[fl.Policy, ...], runs: int, jobs: int
-) -> None:
-    with ProcessPoolExecutor(jobs) as work:
-        for name in names:
-            case = case_of(name, folder, line)
-            for policy, guarantee in product(policies, (False, True)):
-                parts = [work.submit(wrong, case, policy, guarantee, MOST[line], seed) for seed in range(runs)]
-                found = [part.result() for part in parts]
-                shares = [np.mean([at in looks for looks in found]) for at in AT] + [np.mean([*map(bool, found)])]
-                ends = "  ".join(f"{s:4.0%} ± {np.sqrt(s * (1 - s) / runs):3.0%}" for s in shares)
-                how = "anytime" if guarantee else "posterior"
-                print(
-                    f"{name:11s} {line:5s} line {case.line:.3f} {named(policy):13s} {how:9s} wrong at "
-                    f"{', '.join(map(str, AT))} labels, at some look: {ends} of {runs} runs",
-                    flush=True,
-                )
+class Plan(NamedTuple):
+    """What is run: pools, policies, verdicts with and without the guarantee, and how often."""
+
+    pools: list[str]
+    folder: Path | None
+    policies: tuple[fl.Policy, ...]
+    guarantees: tuple[bool, ...]
+    runs: int
+    jobs: int
+
+    def cases(self, line: str) -> Iterator[tuple[Case, fl.Policy, bool]]:
+        for name in self.pools:
+            case = case_of(name, self.folder, line)
+            for policy, guarantee in product(self.policies, self.guarantees):
+                yield case, policy, guarantee
 
 
-def real(
-    names: list[str], folder: Path | None, lines: tuple[str, ...], policies: tuple[fl.Policy, ...], runs: int, jobs: int
-) -> None:
-    with ProcessPoolExecutor(jobs) as work:
-        for name in names:
-            for line in lines:
-                case = case_of(name, folder, line)
-                for policy, guarantee in product(policies, (False, True)):
-                    parts = [work.submit(play, case, policy, guarantee, MOST[line], seed) for seed in range(runs)]
-                    tell(case, line, policy, guarantee, [part.result() for part in parts])
+def wrong_verdicts(line: str, plan: Plan) -> None:
+    with ProcessPoolExecutor(plan.jobs) as work:
+        for case, policy, guarantee in plan.cases(line):
+            parts = [work.submit(wrong, case, policy, guarantee, MOST[line], seed) for seed in range(plan.runs)]
+            found = [part.result() for part in parts]
+            shares = [np.mean([at in looks for looks in found]) for at in AT] + [np.mean([*map(bool, found)])]
+            ends = "  ".join(f"{s:4.0%} ± {np.sqrt(s * (1 - s) / plan.runs):3.0%}" for s in shares)
+            how = "anytime" if guarantee else "posterior"
+            print(
+                f"{case.name:11s} {line:5s} line {case.line:.3f} {named(policy):13s} {how:9s} wrong at "
+                f"{', '.join(map(str, AT))} labels, at some look: {ends} of {plan.runs} runs",
+                flush=True,
+            )
+
+
+def real(line: str, plan: Plan) -> None:
+    with ProcessPoolExecutor(plan.jobs) as work:
+        for case, policy, guarantee in plan.cases(line):
+            parts = [work.submit(play, case, policy, guarantee, MOST[line], seed) for seed in range(plan.runs)]
+            tell(case, line, policy, guarantee, [part.result() for part in parts])
 
 
 def tell(case: Case, line: str, policy: fl.Policy, guarantee: bool, ends: list[tuple[int, str]]) -> None:
@@ -184,6 +204,61 @@ def promise(runs: int) -> None:
             print(f"promise  line {line} bets on {expected:.2f}  ever passed {share:.1%} ± {error:.1%} of {runs} runs")
 
 
+def misses(runs: int) -> None:
+    """How often the guaranteed interval of a group ever misses its true value, in percent of the groups of all runs."""
+    size, labels, others = 200, 150, (0.7, 0.9)
+    pool = fl.read_pool({"predicted": [f"g{k}" for k in range(3) for _ in range(size)]})
+    cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
+    targets: tuple[Target, ...] = ("population", "pool")
+    for policy, target in product((fl.Thompson(), fl.Greedy(), fl.UniformGroups()), targets):
+        prior, rng = fl.Uniform().on(cells, target), np.random.default_rng(13)
+        found = []
+        for share in TRUTHS:
+            right = np.rint(size * np.array([share, *others])).astype(np.int64)
+            missed = [ever_missed(prior, target, cells, policy, right, labels, rng) for _ in range(runs)]
+            found.append(float(np.mean(missed)))
+        mean, worst = float(np.mean(found)), int(np.argmax(found))
+        print(
+            f"misses   {named(policy):13s} {target:10s} ever missed {mean:.1%} ± "
+            f"{np.sqrt(mean * (1 - mean) / (3 * runs * len(TRUTHS))):.1%}, at most {found[worst]:.1%} ± "
+            f"{np.sqrt(found[worst] * (1 - found[worst]) / (3 * runs)):.1%} (at {TRUTHS[worst]}); {runs} runs of each "
+            f"of {len(TRUTHS)} truths",
+            flush=True,
+        )
+
+
+def ever_missed(
+    prior: Prepared,
+    target: Target,
+    cells: Cells,
+    policy: fl.Policy,
+    right: np.ndarray,
+    labels: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Whether the interval of each group misses its true share after some of the labels, shape (groups,)."""
+    task, size = fl.Estimate(fl.Accuracy()), cells.size
+    if target == "pool":  # exactly so many right items
+        outcome = np.concatenate([rng.permutation(n) >= r for n, r in zip(size, right, strict=True)]).astype(np.int64)
+    else:
+        outcome = (rng.random(int(size.sum())) >= (right / size)[cells.cell]).astype(np.int64)
+    free, asked = Queue.of(cells.partition, task.askable(cells), ()).copy(), np.empty(0, dtype=np.int64)
+    told: list[np.ndarray] = []
+    for _ in range(labels):
+        belief = prior.belief(Outcomes.of(cells, asked, outcome[asked]))
+        asked = np.append(asked, ask_step(policy, Rewards(task, cells, belief), free, rng, 1, best_first=True))
+        told.append(np.rint(Outcomes.of(cells, asked, outcome[asked]).counts).astype(np.int64))
+    counts = np.concatenate(told)
+    bets = Bets.on(np.full(len(counts), 0.75))
+    if target == "pool":
+        low, high = pool_sequence(counts[:, 0], counts[:, 1], np.tile(size, labels), bets, 0.95)
+    else:
+        low, high = population_sequence(counts[:, 0], counts[:, 1], bets, 0.95)
+    true = np.tile(right / size, labels)
+    outside = (low > true + 1e-9) | (high < true - 1e-9)
+    return np.asarray(outside.reshape(labels, -1).any(axis=0))
+
+
 def length() -> None:
     """Print how many times as long as the posterior's the guaranteed interval of one group is, at 20 to 400 labels."""
     labels = np.array([20, 50, 100, 200, 400])
@@ -198,25 +273,29 @@ def length() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--what", default="labels,near,under,promise,length")
+    parser.add_argument("--what", default="labels,near,under,promise,misses,length")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default="fashion")
     parser.add_argument("--policies", default=",".join(map(named, POLICIES)))
+    parser.add_argument("--verdicts", default="posterior,anytime")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     wanted = given.what.split(",")
-    pools = given.pools.split(",")
     policies = tuple(policy for policy in POLICIES if named(policy) in given.policies.split(","))
-    if "labels" in wanted:
-        real(pools, given.data, ("pass", "fail"), policies, given.runs, given.jobs)
+    guarantees = tuple(how == "anytime" for how in given.verdicts.split(","))
+    plan = Plan(given.pools.split(","), given.data, policies, guarantees, given.runs, given.jobs)
+    for line in ("pass", "fail") if "labels" in wanted else ():
+        real(line, plan)
     for line in ("near", "under"):
         if line in wanted:
-            wrong_verdicts(line, pools, given.data, policies, given.runs, given.jobs)
+            wrong_verdicts(line, plan)
     if "length" in wanted:
         length()
     if "promise" in wanted:
         promise(given.runs * 100)
+    if "misses" in wanted:
+        misses(given.runs)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ Labels are asked for at random, by Thompson sampling to estimate every group, an
 accurate one, with as many anchors as an assessment has by default (--anchor: another share; 0: none, as in assessments
 made before there were anchors). Then the groups of asking and the number over all items are read from the same labels
 (target pool): the latter as an assessment shows it ("whole"), and what the learned prior alone believes ("belief").
-`MRR` is that of the least accurate group. With --others the same
-labels are read by other metrics and groups too: confusion rows, precision and recall of five classes, calibration
-error, and accuracy by other columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects
-on the log-odds have that standard deviation. "stop" counts the runs that, looking after every 20 labels, stopped at a
-probability of 0.95, and how many of these named the right group.
+`MRR` is that of the least accurate group. With --others the same labels are read by other metrics and groups too:
+confusion rows, precision and recall of five classes (others in each run), calibration error, and accuracy by other
+columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects on the log-odds have that
+standard deviation. "stop" counts the runs that, looking after every 20 labels, stopped at a probability of 0.95, and
+how many of these named the right group.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,17 +152,30 @@ def others(case: Known) -> list[Other]:
     pool, everything = case.pool, fl.whole(case.pool)
     found = [Other.of(case, "calibration", fl.CalibrationError(), everything)]
     by_class = case.groups.recipe["by"] == "predicted"
-    for rate in (fl.Precision, fl.Recall):
-        named = pool.classes[:NAMED]
-        found += [Other.of(case, rate.__name__.lower(), rate(positive=name), everything) for name in named]
     if by_class and len(pool.classes) <= CLASSES:
         found.append(Other.of(case, "confusion", fl.Confusion(), case.groups))
     if not by_class:
         found.append(Other.of(case, "predicted", fl.Accuracy(), fl.by_predicted(pool)))
-    for column in () if pool.columns is None else pool.columns.column_names:
-        if column in ("sex", "race", "lang", "tier"):
-            found.append(Other.of(case, column, fl.Accuracy(), fl.by_column(pool, column)))
-    return found
+    columns = [] if pool.columns is None else pool.columns.column_names
+    told = [column for column in columns if column in ("sex", "race", "lang", "tier")]
+    return found + [Other.of(case, column, fl.Accuracy(), fl.by_column(pool, column)) for column in told]
+
+
+def rates(case: Known, run: int) -> list[Other]:
+    """Precision and recall of some classes, others in each run: the same few might happen to be odd ones.
+
+    A class that was never predicted has no precision, and one that does not occur no recall.
+    """
+    classes = np.random.default_rng([run, 6]).permutation(len(case.pool.classes))[:NAMED]
+    found = [rate_of(case, rate, int(k)) for rate in (fl.Precision, fl.Recall) for k in classes]
+    return [other for other in found if np.isfinite(other.true).all()]
+
+
+@lru_cache(maxsize=256)
+def rate_of(case: Known, rate: type[fl.Precision | fl.Recall], k: int) -> Other:
+    """Precision or recall of a class, over all items."""
+    metric = rate(positive=case.pool.classes[k])
+    return Other.of(case, rate.__name__.lower(), metric, fl.whole(case.pool))
 
 
 def made(effect: float) -> tuple[Pool, list[int]]:
@@ -218,12 +232,13 @@ def measure(
     for run in range(runs):
         rng = np.random.default_rng([run, 5])
         order, is_anchor = ask(rng, budgets[-1])
+        others_now = [*more, *rates(case, run)] if more else []
         for budget in budgets:
             for reading, row in read(case, policy, order[:budget], is_anchor[:budget], rng):
                 found.setdefault((reading, budget), []).append(row)
-            for name in dict.fromkeys(other.name for other in more):
+            for name in dict.fromkeys(other.name for other in others_now):
                 drawn = None if policy == "random" else is_anchor[:budget]
-                rows = [other.row(case, order[:budget], drawn, rng) for other in more if other.name == name]
+                rows = [other.row(case, order[:budget], drawn, rng) for other in others_now if other.name == name]
                 found.setdefault((name, budget), []).append(np.mean(rows, axis=0).tolist())
         if more and policy == "lowest":
             stops.append(stopped(case, order, rng))

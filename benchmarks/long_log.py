@@ -1,7 +1,8 @@
 """A log of 200,000 events: what a command costs with the checkpoint of the ledger, and by reading the whole log.
 
-Both in one run, each command in a process of its own, in seconds of CPU. Beside them: checking, backing up and copying
-the same file, and how far a plain copy of the file is behind while somebody labels.
+Both in one run, each command in a process of its own, in seconds of CPU, and beside them what it costs to import the
+libraries that a command needs. Then the first page of the dashboard and a forecast; checking, backing up and copying
+the same file; and how far a plain copy of the file is behind while somebody labels.
 """
 
 from __future__ import annotations
@@ -39,29 +40,37 @@ COMMANDS = (
 )
 # Reads the whole log, as every command did before there were checkpoints.
 WHOLE = "from fewlabels.store import Store; Store.checkpoint = lambda *_: None; Store.keep_checkpoint = lambda *_: None"
+LIBRARIES = "import numpy, pyarrow, sqlalchemy, click"
+# In a server that runs already.
+PAGES = {
+    "the dashboard, first page": "views.dashboard(audit)",
+    "a forecast": "forecast(audit, stop=fl.Stop(width=0.01))",
+}
 PAGE = """
 import sys, time
 import fewlabels as fl
-from fewlabels.web import views, service
+from fewlabels.planning import forecast
+from fewlabels.web import service, views
 began = time.process_time()
-views.dashboard(fl.load(sys.argv[1], "long"))
+audit = fl.load(sys.argv[1], "long")
+{}
 print(time.process_time() - began)
 """
 
 
 def make(path: Path, events: int) -> None:
-    """Half requests, half labels, of ten people, on a pool a fifth larger than the number of labels."""
+    """Half requests, half labels, of ten people, on a pool a fifth larger than the number of labels; 85% are right."""
     rng = np.random.default_rng(0)
     items = int(events * 0.6)
     ids = [f"item {i:06d}" for i in range(items)]
     pool = fl.read_pool({"id": ids, "scores": rng.dirichlet(np.full(10, 0.3), items)}, classes=CLASSES)
-    fl.create(path, "long", pool, prior=fl.Uniform(), policy=fl.Thompson()).close()
+    fl.create(path, "long", pool).close()
     began, store = datetime.now(UTC) - timedelta(days=30), Store(path)
     asked = rng.permutation(items)[: events // 2].tolist()
     with store.transaction("long") as log:
         for i, item in enumerate(asked):
             who, at = f"person {i % 10}", began + timedelta(seconds=10 * i)
-            label = CLASSES[rng.integers(10)]
+            label = CLASSES[pool.predicted[item] if rng.random() < 0.85 else rng.integers(10)]
             given = Event("label", ids[item], label=label, annotator=who, at=at + timedelta(seconds=5))
             log.append([Event("request", ids[item], step=i + 1, annotator=who, at=at), given])
     store.close()
@@ -80,6 +89,8 @@ def cpu_of(code: str, *arguments: str, folder: Path) -> float:
 def compare(folder: Path, long: Path, short: Path) -> None:
     run = "from fewlabels.cli.main import main; import sys; sys.argv[0] = 'fewlabels'; main()"
     print(f"{'':28}{'whole log':>11}{'checkpoint':>12}{'short log':>11}   seconds of CPU; start included")
+    cpu_of(LIBRARIES, folder=folder)
+    print(f"{'importing the libraries':28}{'':23}{cpu_of(LIBRARIES, folder=folder):11.2f}")
     works = [(" ".join(words[:2]), run, [words[0], "{}", *words[1:]]) for words in COMMANDS]
     for name, code, words in works:
         spent = []
@@ -91,10 +102,11 @@ def compare(folder: Path, long: Path, short: Path) -> None:
         print(f"{name:28}{spent[1]:11.2f}{spent[2]:12.2f}{spent[3]:11.2f}")
 
 
-def first_page(path: Path) -> None:
-    """What the first look at the dashboard costs in a server that runs already."""
-    ended = subprocess.run([sys.executable, "-c", PAGE, str(path)], check=True, capture_output=True, text=True)
-    print(f"{'the dashboard, first page':28}{'':11}{float(ended.stdout):12.2f}{'':11}   start not included")
+def first_pages(path: Path) -> None:
+    for name, code in PAGES.items():
+        command = [sys.executable, "-c", PAGE.format(code), str(path)]
+        ended = subprocess.run(command, check=True, capture_output=True, text=True)
+        print(f"{name:28}{'':11}{float(ended.stdout):12.2f}{'':11}   start not included")
 
 
 def timed(name: str, work: Callable[[], object]) -> None:
@@ -140,7 +152,7 @@ def main() -> None:
         make(folder / "short.db", 1_000)
         fl.load(folder / "long.db", "long").labels()  # the first reader writes the checkpoint
         compare(folder, folder / "long.db", folder / "short.db")
-        first_page(folder / "long.db")
+        first_pages(folder / "long.db")
         store = Store(folder / "long.db")
         timed("verify", store.verify)
         timed("backup", lambda: store.backup(folder / "backup.db"))

@@ -150,6 +150,10 @@ DEFECTS = {
     "D37 a name that is taken is called a lost database": (
         "faces/test_web_security.py::test_names_that_are_taken_or_unknown_are_the_visitors_to_correct",
     ),
+    # What a fourth attack found.
+    "D38 a small workbook that asks for gigabytes of empty cells": (
+        "io/test_excel.py::test_a_few_bytes_cannot_ask_for_any_number_of_cells",
+    ),
 }
 
 

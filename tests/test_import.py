@@ -84,7 +84,7 @@ NOT_IN_COMMANDS = (
     *("fewlabels.simulation", "fewlabels.planning", "fewlabels.plots", "fewlabels.report", "fewlabels.web"),
 )
 # What only the commands need that compute something from labels, or read a file.
-COMPUTING = ("scipy.special", "pyarrow.compute", "fewlabels.io.predictions")
+COMPUTING = ("scipy.special", "numpy.ma", "pyarrow.compute", "fewlabels.io.predictions")
 HELP = ("numpy", "pyarrow", "sqlalchemy", "scipy", "fewlabels.assessment", "fewlabels.store")
 
 

@@ -147,7 +147,7 @@ class Assessment(Labelling):
 
     def check(
         self,
-        rule: str | Rule,
+        rule: str | Rule | None = None,
         *,
         overall: bool = False,
         groups: Partition | str | None = None,
@@ -162,7 +162,8 @@ class Assessment(Labelling):
         Parameters
         ----------
         rule
-            A metric, >= or <=, and a number; or a `Rule`, which says the rest as well.
+            A metric, >= or <=, and a number; or a `Rule`, which says the rest as well. None: the one that an assessment
+            made with `Certify` is about.
         overall
             Whether the line is for all items together, and not for every group.
         groups
@@ -186,12 +187,12 @@ class Assessment(Labelling):
         >>> fl.create(None, "pets", pool).check("accuracy >= 0.9").verdict
         'open'
         """
-        from fewlabels.gate import Rule, check
+        from fewlabels.gate import Rule, check, own_rule
 
         only = several(only, "The 'only' of check()")
         if isinstance(rule, str):
             rule = Rule(rule, overall, "", groups, only, sure, guarantee)
-        return check(self, rule, model=model, foresee=foresee)
+        return check(self, own_rule(self.spec.task) if rule is None else rule, model=model, foresee=foresee)
 
     def standing(self, *, stop: Stop | None = None, draws: int = 10_000) -> Standing:
         """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met.

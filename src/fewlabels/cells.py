@@ -96,6 +96,20 @@ class Cells:
         """Items in each cell, shape (cells,); never 0."""
         return items_of(self.cell, len(self), self.partition.count)
 
+    @cached_property
+    def may_be_right(self) -> NDArray[np.bool_] | None:
+        """The groups in which something was answered, shape (groups,), where labels show right or wrong; None if all.
+
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["a", "b", "no idea"]}, never_right=["no*"])
+        >>> fl.Accuracy().cells(pool, fl.by_predicted(pool)).may_be_right
+        array([ True,  True, False])
+        """
+        if self.answered is None:
+            return None
+        some: NDArray[np.bool_] = np.bincount(self.partition.group, self.answered, minlength=len(self.partition)) > 0
+        return None if some.all() else some
+
     @property
     def asking(self) -> Partition:
         """The groups in which items are asked for: a policy chooses one, and the item in it is random."""

@@ -82,7 +82,7 @@ class Index:
         """Compare the ends of all ids with those that are wanted, and then the few ids that end alike."""
         from fewlabels.arrow import ends_of, missing_in, text_column, texts_at
 
-        sought, ends = np.unique(ends_of(text_column(wanted))), ends_of(self._ids)
+        sought, ends = np.sort(ends_of(text_column(wanted))), ends_of(self._ids)
         near = np.minimum(np.searchsorted(sought, ends), len(sought) - 1)
         at = np.flatnonzero((sought[near] == ends) & ~missing_in(self._ids))
         place = dict(zip(texts_at(self._ids, at), at.tolist(), strict=True))

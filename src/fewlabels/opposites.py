@@ -17,6 +17,8 @@ _VERDICTS = {
     "right": "wrong", "good": "bad", "ok": "not ok", "acceptable": "unacceptable", "accept": "reject",
     "accepted": "rejected", "success": "failure", "valid": "invalid", "faithful": "unfaithful", "1": "0",
 }  # fmt: skip
+# Of these, the ways of writing true and false: a column may have several of them, and they are no grades.
+_PLAIN = ("pass", "passed", "yes", "y", "true", "1")
 # What is positive need not be good: a positive test, a negative review.
 _PAIRS = _VERDICTS | {"positive": "negative", "pos": "neg"}
 
@@ -64,3 +66,28 @@ def negative_of(positive: str) -> str:
     if other is None:
         return f"not {positive}"
     return other.capitalize() if positive[0].isupper() else other
+
+
+def opposite(word: str) -> str | None:
+    """The verdict that a word is not, in the same case; None if it is no verdict.
+
+    >>> opposite("Pass"), opposite("fail"), opposite("FALSE"), opposite("unsure")
+    ('Fail', 'pass', 'TRUE', None)
+    """
+    both = _VERDICTS | {no: yes for yes, no in _VERDICTS.items()}
+    other = both.get(word.strip().casefold())
+    if other is None:
+        return None
+    return other.upper() if word.isupper() else other.capitalize() if word[:1].isupper() else other
+
+
+def side(word: str) -> bool | None:
+    """Whether a word is a way of writing true or of writing false; None if it is neither, or may be a grade.
+
+    >>> side("Yes"), side("FAILED"), side("0"), side("acceptable"), side("2")
+    (True, False, False, None, None)
+    """
+    plain = word.strip().casefold()
+    if plain in _PLAIN:
+        return True
+    return False if plain in {_VERDICTS[yes] for yes in _PLAIN} else None

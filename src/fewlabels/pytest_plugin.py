@@ -8,6 +8,7 @@ skipped with the reason. Without --fewlabels-rules the plugin does nothing, and 
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +60,9 @@ class RulesFile(pytest.File):
         """Nothing by itself: the rules are added after the collection."""
         return iter(())
 
-    def setup(self) -> None:
-        """Open the assessment."""
+    @cached_property
+    def audit(self) -> Assessment:
+        """The assessment, opened for the first rule: what is wrong with it is then said without a traceback."""
         from fewlabels.beginning import load
         from fewlabels.errors import StoreError
         from fewlabels.store import Store
@@ -70,7 +72,7 @@ class RulesFile(pytest.File):
         names = store.names()
         if self.assessment is None and len(names) != 1:
             raise StoreError(f"{self.address} has {len(names)} assessments. Say which one with --fewlabels-name.")
-        self.audit: Assessment = load(store, self.assessment or names[0])
+        return load(store, self.assessment or names[0])
 
 
 class RuleItem(pytest.Item):

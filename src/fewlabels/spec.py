@@ -156,11 +156,14 @@ class Spec:
     def asked_first(self, cells: Cells, labels: NDArray[Any]) -> NDArray[np.bool_] | None:
         """The groups in which a policy that steers asks first: those that a stopping rule needs labels of.
 
-        `labels` are those of each cell, there or waited for, shape (cells,). None if no group comes first.
+        Otherwise groups with answers come before groups of refusals, which are known to be wrong: a draw in which all
+        others are perfect would ask there too. `labels` are those of each cell, there or waited for, shape (cells,).
+        None if no group comes first.
         """
         if self.strips or not self.policy.uses_belief:
             return None
-        return bare_groups(self.stop, self.task, cells, cells.total(labels))
+        needed = bare_groups(self.stop, self.task, cells, cells.total(labels))
+        return cells.may_be_right if needed is None or not needed.any() else needed
 
     @property
     def promises(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from fewlabels.belief import Belief, Strata
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.labelling.twin import twin
-from fewlabels.learned.models import ModelsBelief, OneModelBelief, TruthBelief
+from fewlabels.learned.models import LevelsBelief, ModelsBelief, OneModelBelief, TruthBelief
 from fewlabels.named import groups_from, metric_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.partition import Partition, cross, partition_from_recipe, whole
@@ -159,7 +159,8 @@ class Views:
             if spec.noisy:
                 yield ledger, cast("Belief", self._computed(spec.task.metric, None, None, at=ledger).belief)
             else:
-                yield ledger, prior.belief(ledger.outcomes(items=spec.prior.uses_items))
+                belief = prior.belief(ledger.outcomes(items=spec.prior.uses_items))
+                yield ledger, _levels(self.journal.subject.anchored(belief, ledger))
 
     # --- any other
 
@@ -181,7 +182,7 @@ class Views:
         groups = None if groups is None else groups_from(groups, pool)
         own = groups is None or (groups is subject.groups and len(groups) > 1 and at is None)
         if own and metric == task.metric and subject.is_own(model) and not subject.spec.strips:
-            return View(metric, self.belief(), self.journal.subject.cells)
+            return View(metric, _levels(self.belief()), self.journal.subject.cells)
         if at is not None or groups is None or groups.recipe != {"by": "whole"}:
             return self._computed(metric, groups, model, at=at)
         # The number over all items is read in several places, and takes as long as all groups do.
@@ -267,8 +268,9 @@ class Views:
             )
         with self.journal.reading() as ledger:
             items, true = ledger.labels()
-        outcomes = task.metric.outcomes(pools, rows, items, true)
-        belief = cast("ModelsBelief", subject.spec.prior.on(rows, subject.spec.target).belief(outcomes))
+            outcomes = task.metric.outcomes(pools, rows, items, true)
+            plain = subject.anchored(subject.spec.prior.on(rows, subject.spec.target).belief(outcomes), ledger)
+        belief = cast("ModelsBelief", _levels(plain))
         if model is None:
             return View(metric, belief, rows)
         pool = pools.of(model)
@@ -290,6 +292,11 @@ class Views:
             classes=len(pool.choices),
         )
         return View(metric, truth, cells)
+
+
+def _levels(belief: Belief) -> Belief:
+    """The belief about how often each of several models is right; one about one model as it is."""
+    return LevelsBelief.of(belief) if isinstance(belief, ModelsBelief) else belief
 
 
 def _merged(belief: Belief, fine: Cells, cells: Cells) -> Strata:

@@ -274,3 +274,16 @@ def test_a_fail_allows_for_the_number_of_groups() -> None:
         belief = Belief(np.ones((40, 2)), np.stack([right, 30 - right], axis=1), cells.size)
         falsely += bool(task.own_labels(belief, cells)[1].any())
     assert falsely <= stats.binom.ppf(1 - 1e-6, 100, 0.05)
+
+
+def test_asking_stays_with_a_group_until_its_fail_allows_for_the_number_of_groups() -> None:
+    task = fl.Certify(fl.Accuracy(), at_least=0.9)
+    items = fl.read_pool({"predicted": [f"g{g}" for g in range(40)] * 30})
+    cells = task.cells(items, fl.by_predicted(items))
+    counts = np.tile([6.0, 0.0], (40, 1))
+    counts[0] = 3, 4  # alone it would fail, and its bets are won; one of forty needs more
+    belief = Belief(np.ones((40, 2)), counts, cells.size)
+    assert surprise(0.1, np.array([4]), np.array([3]), None, beyond=True)[0] < 0.05 / 10
+    assert not task.own_labels(belief, cells)[1].any()
+    shares = np.where(np.arange(40) == 0, 0.5, 0.97)
+    assert task.reward(belief, cells, np.stack([shares, 1 - shares], axis=1)).nonzero()[0].tolist() == [0]

@@ -1,4 +1,4 @@
-"""A Spark Connect server without Java, for the tests that compare engines."""
+"""A Spark Connect server without Java, and ClickHouse in this process, for the tests that compare engines."""
 
 from __future__ import annotations
 
@@ -35,3 +35,12 @@ def spark_session(spark_address: str) -> Iterator[Any]:
         session = SparkSession.builder.remote(spark_address).create()
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def clickhouse() -> Iterator[Any]:
+    """A connection of ClickHouse's own driver to chDB, the engine of ClickHouse as a library."""
+    pytest.importorskip("chdb", reason="chDB is not installed")
+    driver = pytest.importorskip("clickhouse_connect.dbapi", reason="clickhouse-connect is not installed")
+    with driver.connect(dsn="chdb://memory") as connection:
+        yield connection

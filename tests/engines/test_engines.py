@@ -18,7 +18,7 @@ from fewlabels.engines import Columns
 from fewlabels.engines.queues import Queues
 from fewlabels.errors import InputError, PoolChangedError
 from tests.support import tables
-from tests.support.tables import BY_REGION, PLAIN, Row, in_duckdb, in_postgres, in_spark, listed
+from tests.support.tables import BY_REGION, PLAIN, Row, in_clickhouse, in_duckdb, in_postgres, in_spark, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12),
     st.integers().map(str),
-    st.sampled_from(["it's", '"quoted"', "a", "A", "ä", "a\u0308", "007", "7", " 7", "7 ", "%s", "?", "$1", ":x"]),
+    st.sampled_from(
+        ["it's", '"quoted"', "a", "A", "ä", "a\u0308", "007", "7", " 7", "7 ", "%s", "%%", "?", "$1", ":x"]
+    ),
     st.sampled_from(["\\", "\\'", "--", ";", "{}", "\n", "\t", "NULL", "", "x" * 5000, "日本", "𝔘"]),
 )
 SCORES = st.one_of(
@@ -60,7 +62,10 @@ def adbc(postgres_url: str) -> Iterator[Any]:
         yield connection
 
 
-@pytest.fixture(params=["duckdb", "postgres", "adbc", pytest.param("sail", marks=pytest.mark.slow)])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("sail", "clickhouse")]
+
+
+@pytest.fixture(params=["duckdb", "postgres", "adbc", *SLOW])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Puts rows into an engine."""
     if request.param == "duckdb":
@@ -68,6 +73,9 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     if request.param == "sail":
         session = request.getfixturevalue("spark_session")
         return lambda rows: in_spark(rows, session, tmp_path)
+    if request.param == "clickhouse":
+        clickhouse = request.getfixturevalue("clickhouse")
+        return lambda rows: in_clickhouse(rows, clickhouse)
     url = request.getfixturevalue("postgres_url")
     if request.param == "postgres":
         return lambda rows: in_postgres(rows, url)

@@ -267,3 +267,30 @@ def test_a_spark_server_that_is_not_there() -> None:
     pytest.importorskip("pyspark.sql", reason="pyspark-client is not installed")
     with pytest.raises(StoreError, match="cannot be reached"):
         open_table("sc://127.0.0.1:1/;token=secret", table="t").summary(PLAIN)
+
+
+@pytest.mark.parametrize("pattern", ["p*", "*", "**/*.gz"])
+def test_a_pattern_without_an_ending_is_what_it_matches(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "parts").mkdir()
+    for i, rows in enumerate((ROWS[:30], ROWS[30:])):
+        with pa.output_stream(tmp_path / "parts" / f"part-{i}.csv.gz", compression="gzip") as file:
+            csv.write_csv(arrow([Row(r.id, r.predicted, r.confidence, r.region or "none") for r in rows]), file)
+    with open_table(f"{tmp_path}/parts/{pattern}") as table:
+        assert sorted(table.head(1000)["id"].to_pylist()) == sorted(row.id for row in ROWS)
+        assert table.untyped
+    (tmp_path / "parts" / "notes.txt").write_text("of another kind")
+    (tmp_path / "parts" / "p.parquet").write_bytes(b"")
+    if not pattern.endswith(".gz"):
+        with pytest.raises(InputError, match=r"matches files that cannot be read together, such as .*Name a pattern"):
+            open_table(f"{tmp_path}/parts/{pattern}")
+
+
+def test_files_of_another_format_in_a_folder_are_named(tmp_path: Path) -> None:
+    put(tmp_path)
+    csv.write_csv(arrow(ROWS[:5]), tmp_path / "labels.csv")
+    (tmp_path / "more.csv.gz").write_bytes(b"")
+    with open_table(tmp_path) as table:
+        check(table, ROWS)
+        assert table.left_out == (str(tmp_path / "labels.csv"), str(tmp_path / "more.csv.gz"))
+    with open_table(tmp_path / "a") as table:
+        assert table.left_out == ()

@@ -77,7 +77,9 @@ def test_groups_can_be_named(database) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "a rule is needed"),
+        ((), "was not made with --certify"),
+        (("--sure", "0.9"), "Add a rule"),
+        (("--every", "recall:sock >= 0.5"), "the metric 'recall:sock': there is no class 'sock'"),
         (("--overall", "accuracy >= 0.5", "--group", "bag"), "are about --every"),
         (("--every", "speed >= 0.5"), "is not known"),
         (("--every", "accuracy >= 0.5", "--rules", "none.toml"), "cannot read the rules"),
@@ -85,6 +87,26 @@ def test_groups_can_be_named(database) -> None:
 )
 def test_what_makes_no_sense_is_an_error(database, words, said: str) -> None:
     assert said in str(run("check", database(), *words).exception)
+
+
+def test_an_assessment_that_certifies_has_a_rule_of_its_own(database) -> None:
+    task = fl.Certify(fl.Accuracy(), at_least=0.8, only=("coat", "bag"), sure=0.9)
+    result = run("check", database((20, 30), task=task), "--json")
+    assert code(result) == 3
+    (said,) = json.loads(result.stdout)["rules"]
+    assert said["rule"] == "every: accuracy >= 0.8"
+    assert {row["group"] for row in said["rows"]} == {"coat", "bag"}
+    assert said["settings"]["sure"] == 0.9
+
+
+def test_only_a_pass_that_does_not_last_is_said_to_be_for_one_look(database) -> None:
+    address = database()
+    assert "one look" not in run("check", address, "--every", "accuracy >= 0.5").output
+    other = run("check", address, "--every", "accuracy >= 0.5", "--groups", "column:place")
+    assert code(other) == 0
+    assert "This pass is meant for one look" in other.output
+    both = run("check", address, "--every", "accuracy >= 0.5", "--overall", "accuracy >= 0.5").output
+    assert "The pass of 'overall: accuracy >= 0.5' is meant for one look" in both
 
 
 def test_adopted_labels_are_no_ground_for_a_guarantee(database) -> None:

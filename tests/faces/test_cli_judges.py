@@ -195,3 +195,65 @@ def test_answers_of_language_models_are_read_in_any_spelling(tmp_path, monkeypat
     other = [line | {"response": ["good", "Bad.", "bad"][i % 3]} for i, line in enumerate(lines)]
     (tmp_path / "others.jsonl").write_text("\n".join(map(json.dumps, other)), encoding="utf-8")
     assert "may be one answer --any-spelling" in said(run("new", "b.db", "others.jsonl").stderr)
+
+
+def judged(verdicts, words=()):
+    """Begin an assessment of a file with these verdicts; what `new` says."""
+    rows = "".join(f"q{i},answer {i},{verdict}\n" for i, verdict in enumerate(verdicts))
+    Path("judged.csv").write_text(f"id,answer,judge\n{rows}", encoding="utf-8")
+    Path("audit.db").unlink(missing_ok=True)
+    return said(run("new", "audit.db", "judged.csv", "--verdict", "judge", *words).stderr)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "line"),
+    [
+        (["pass", "PASS", "pass", "Pass "], ["fail", "FAIL", "fail"], "'PASS' and 'Pass' are read as 'pass'"),
+        (["pass", "1", "pass", "True", "YES"], ["fail", "0", "False", "fail"], "'1', 'True' and 'YES' are read as"),
+    ],
+)
+def test_verdicts_in_any_spelling_are_two(yes, no, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert line in judged([*yes, *no] * 10)
+    pool = fl.load("audit.db", "judged").pool
+    assert pool.classes == ("fail", "pass")
+    assert (pool.predicted == 1).sum() == 10 * len(yes)
+
+
+def test_grades_are_not_taken_for_spellings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"q{i},{['good', 'acceptable', 'bad'][i % 3]}\n" for i in range(30))
+    Path("grades.csv").write_text(f"id,grade\n{rows}", encoding="utf-8")
+    assert "read as" not in run("new", "audit.db", "grades.csv", "--verdict", "grade=good").stderr
+    assert "3: 'fail', 'pass', 'unsure'" in judged(["pass", "fail", "unsure"] * 10)
+    assert "'Fail'" in judged(["Pass", "Fail", "FAIL"] * 10, ["--classes", "Pass,Fail,FAIL"])
+
+
+def test_a_judge_that_passes_everything(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "2: 'Pass', 'Fail'" in judged(["Pass"] * 40)
+    audit = fl.load("audit.db", "judged")
+    audit.tell({item: "Fail" if int(item[1:]) % 4 == 0 else "Pass" for item in audit.ask(40).ids})
+    assert "The verdicts pass 100%." in said(run("show", "audit.db").stderr)
+
+
+def test_missing_verdicts_count_in_what_people_would_pass(tmp_path, monkeypatch):
+    """A third has no verdict, and people pass none of them: the rate of all is two thirds of the others'."""
+    monkeypatch.chdir(tmp_path)
+    begun = judged(["pass", "", "pass"] * 60, ["--classes", "pass,fail", "--target", "pool"])
+    assert "no verdict 60 items; people's labels speak for them" in begun
+    audit = fl.load("audit.db", "judged")
+    audit.tell({item: "fail" if int(item[1:]) % 3 == 1 else "pass" for item in audit.ask(180).ids})
+    shown = said(run("show", "audit.db").stderr)
+    assert next(iter(audit.estimates().rows()))["mean"] == pytest.approx(2 / 3)
+    assert "The verdicts pass 100%." in shown
+    assert "The judge gave no verdict on 60 of 180 items. They count in what people would pass, and not in how" in shown
+    assert "counted as wrong" not in shown
+
+
+def test_the_verdict_that_passes_may_be_named_in_any_case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"q{i},{'Happy' if i % 3 else 'sad'}\n" for i in range(60))
+    Path("moods.csv").write_text(f"id,mood\n{rows}", encoding="utf-8")
+    run("new", "audit.db", "moods.csv", "--verdict", "mood=happy")
+    assert fl.load("audit.db", "moods").spec.task.metric == fl.Prevalence("Happy")

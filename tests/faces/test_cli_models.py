@@ -266,4 +266,7 @@ def test_words_for_a_confidence_and_an_answer_that_is_no_class_are_mentioned(tmp
     listed = ("--classes", "billing,delivery,other", "--unlisted", "wrong")
     told = run("new", "audit.db", "named", "wide.csv", "--best", *listed).stderr
     assert "only" not in told
-    assert "'gpt_b' has no answer for 1 item" in told
+    assert "'gpt_b' has no answer from the list for 1 item; it counts as wrong --any-spelling" in " ".join(told.split())
+    assert (
+        "--any-spelling" not in run("new", "audit.db", "free", "wide.csv", "--best", *listed, "--any-spelling").stderr
+    )

@@ -13,6 +13,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import plots
+from fewlabels.findings.finding import find
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.plots.drawing import picture
 from tests.support.pools import Known, by_kind, zoo
@@ -126,6 +127,18 @@ def test_the_average_of_the_forest_is_the_answer_and_left_out_where_the_prior_sw
     assert read(places(2), "forest").average is None
     many = places(60, 4)
     assert read(many, "forest").average == pytest.approx(many.answer().table["mean"][0], abs=1e-12)
+
+
+def test_the_forest_has_no_average_where_the_finding_has_none() -> None:
+    """A search that ends early: most items are in classes with hardly any labels, and few labels speak for all."""
+    fashion = fl.load_fashion()
+    pool = fl.read_pool({"id": fashion.ids, "scores": fashion.scores}, classes=fashion.classes)
+    truth = dict(zip(fashion.ids, fashion.labels, strict=True))
+    audit = fl.create(None, "worst", pool, task=fl.Identify(fl.Accuracy(), lowest=1), seed=0)
+    for _ in range(7):
+        audit.tell({item: truth[item] for item in audit.ask(10).ids})
+    assert not find(audit).overall.enough  # else this test shows nothing
+    assert read(audit, "forest").average is None
 
 
 @pytest.mark.parametrize("task", ["lowest", "highest"])

@@ -70,7 +70,10 @@ def test_what_is_missing_is_said(project) -> None:
     result = run(project, "--fewlabels-rules", "none.toml", "--fewlabels-db", "audit.db")
     assert "cannot read the rules" in result.stderr.str()
     result = run(project, "--fewlabels-rules", "rules.toml", "--fewlabels-db", "none.db")
-    result.assert_outcomes(passed=1, errors=3)
+    result.assert_outcomes(passed=1, failed=3)
+    assert "there is no file none.db" in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+    assert "address.py" not in result.stdout.str()
 
 
 def test_the_plugin_imports_nothing_heavy() -> None:

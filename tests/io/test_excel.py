@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 import zipfile
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -111,6 +112,36 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(limits, "LIMITS", limits.Limits(unpacked=100_000, ratio=10))
     with pytest.raises(fl.InputError, match="unpacks to"):
         fl.read_pool(path)
+
+
+ROWS = {
+    "rows that are said to be wide": (b'<dimension ref="A1:XFD1048576"/>', b'<row r="%d"/>', range(2, 3000), "no rows"),
+    "a cell at the far end": (b"", b'<row r="%d"><c r="XFD2"><v>1</v></c></row>', (2,), "16,384 columns"),
+    "empty cells": (b"", b'<row r="%d"><c r="LXX2"><v>1</v></c></row>', range(2, 3000), "unpacks to"),
+    "a row at the far end": (b"", b'<row r="%d"><c r="A1"><v>1</v></c></row>', (10**12,), "a row beyond 1,048,576"),
+}
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_a_few_bytes_cannot_ask_for_any_number_of_cells(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, row, numbers, said = ROWS[what]
+    head = b'<row r="1"><c t="inlineStr"><is><t>id</t></is></c><c t="inlineStr"><is><t>predicted</t></is></c></row>'
+    space = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    data = b"<sheetData>%s%s</sheetData>" % (head, b"".join(row % number for number in numbers))
+    path, sheet = tmp_path / "p.xlsx", b"<worksheet %s>%s%s</worksheet>" % (space, size, data)
+    with zipfile.ZipFile(io.BytesIO(SOUND)) as archive, zipfile.ZipFile(path, "w") as made:
+        for name in archive.namelist():
+            made.writestr(name, sheet if name.endswith("sheet1.xml") else archive.read(name))
+    monkeypatch.setattr(limits, "LIMITS", limits.Limits(unpacked=10**8, ratio=100))
+    tracemalloc.start()
+    try:
+        with pytest.raises(fl.InputError, match=said):
+            fl.read_pool(path)
+        assert tracemalloc.get_traced_memory()[1] < 2 * 10**8
+    finally:
+        tracemalloc.stop()
 
 
 SOUND = workbook(PREDICTIONS, ["id", "predicted", "confidence"])

@@ -11,7 +11,8 @@ from scipy import stats
 
 import fewlabels as fl
 from fewlabels.findings.finding import find
-from fewlabels.policies.anchors import is_anchor
+from fewlabels.policies.anchors import are_anchors, is_anchor
+from fewlabels.policies.first_draws import first_draws
 from fewlabels.policies.step import Queue, ask_step
 from fewlabels.spec import Spec
 from fewlabels.tasks import Rewards
@@ -43,6 +44,20 @@ def test_a_step_is_an_anchor_with_the_probability_asked_for() -> None:
     assert not any(is_anchor(3, step, 0.0) for step in range(50))
     assert all(is_anchor(3, step, 1.0) for step in range(1, 50))
     assert not is_anchor(3, 0, 1.0)  # an item that was never asked for
+
+
+@pytest.mark.parametrize("seed", [0, 3, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**64 + 5, 2**130])
+@pytest.mark.parametrize("key", [0, 5, 2**40])
+def test_many_first_draws_are_those_of_numpy(seed: int, key: int) -> None:
+    numbers = np.concatenate([np.arange(50), np.random.default_rng(key).integers(2**32, size=50), [2**32 - 1]])
+    expected = [np.random.default_rng([seed, number, key]).random() for number in numbers.tolist()]
+    assert first_draws(seed, numbers, key).tolist() == expected
+
+
+def test_many_steps_are_anchors_as_each_of_them_is() -> None:
+    steps = np.random.default_rng(1).integers(0, 400, size=500)
+    for share in (0.0, 0.2, 1.0):
+        assert are_anchors(9, steps, share).tolist() == [is_anchor(9, step, share) for step in steps.tolist()]
 
 
 def test_every_free_item_is_equally_likely_to_be_an_anchor() -> None:

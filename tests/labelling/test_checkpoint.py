@@ -224,3 +224,22 @@ def test_labels_without_parts_come_from_it_too(store_url: str) -> None:
     assert ledger.labelled == len(audit.labels()) == 18
     assert store.labels("audit") == audit.labels()
     store.close()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_who_drew_items_is_read_from_columns_and_leaves_them_columns(seed: int) -> None:
+    events = history(seed, 60)
+    ledger, plain = ledger_of(2), ledger_of(2)
+    ledger.read(events[:40])
+    ledger.votes.freeze()
+    ledger.read(events[40:])  # thaws some of them
+    plain.read(events)
+    items = np.array(sorted(plain.votes), dtype=np.intp)
+    before = len(ledger.votes._row)
+    askers, steps, turns = ledger.votes.drawn(items)
+    assert 0 < before < len(items)
+    assert len(ledger.votes._row) == before
+    votes = [plain.votes[item] for item in items.tolist()]
+    assert askers.tolist() == [about.asker for about in votes]
+    assert steps.tolist() == [about.step for about in votes]
+    assert turns.tolist() == [about.turn for about in votes]

@@ -13,7 +13,7 @@ from fewlabels import plots
 from fewlabels.errors import InputError, PoolChangedError, SpecError
 from fewlabels.findings import phrases
 from fewlabels.findings.finding import find
-from fewlabels.findings.outlook import is_quick, outlook
+from fewlabels.findings.outlook import is_quick, more_labels, outlook
 from fewlabels.findings.tables import readable
 from fewlabels.planning import forecast
 from fewlabels.planning.asking import Game
@@ -254,3 +254,44 @@ def test_models_that_gave_the_same_answers_are_called_so():
     table = Table({name: [row[name] for row in rows] for name in rows[0]})
     same = replace(grounds, read_answer=lambda: Answer("", 0.97, table, (rows[0]["group"],)))
     assert audit.spec.task.headline(same).endswith("old is as good: it gave the same answers.")
+
+
+def test_half_of_the_probability_of_two_is_no_best_model_and_a_likelier_rival_is_named():
+    pool, labels = made()
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()))
+    audit.tell({item: labels[item] for item in audit.ask(40).ids})
+    grounds = find(audit, draws=500).grounds
+    rows = [dict(row) for row in grounds.answer.table.rows()]
+
+    def said(first: float, second: float) -> str:
+        rows[0]["chance"], rows[1]["chance"] = first, second
+        table = Table({name: [row[name] for row in rows] for name in rows[0]})
+        answer = Answer("", first, table, (rows[0]["group"],))
+        return audit.spec.task.headline(replace(grounds, read_answer=lambda: answer))
+
+    assert said(0.56, 0.44).startswith("It is too early to name the best model.")
+    assert said(0.7, 0.3).startswith("The best model is probably")
+    assert f"{rows[1]['group']} has a chance of 40%, but costs more on average." in said(0.38, 0.40)
+    assert "has a chance of" not in said(0.38, 0.37)
+
+
+def test_a_report_about_models_promises_no_shorter_ranges():
+    """Items on which models differ run out, and say little about how often each is right."""
+    pool, labels = made()
+    audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()))
+    audit.tell({item: labels[item] for item in audit.ask(5).ids})
+    one = fl.create(None, "one", pool, task=fl.Estimate(fl.Accuracy()), model=pool.models[0])
+    assert not any("four times" in words for words in more_labels(audit, 200, foresee=False).sentences())
+    assert any("four times" in words for words in more_labels(one, 200, foresee=False).sentences())
+
+
+def test_a_model_whose_confidences_are_all_missing_has_none():
+    """An array of all models has a column for it too; a gap in another column is still refused."""
+    sure = np.array([[0.9, np.nan], [0.8, np.nan], [0.7, np.nan]])
+    arrays = {"predicted": np.array([[0, 1], [1, 1], [0, 0]]), "models": ["a", "b"], "classes": ["x", "y"]}
+    pool = fl.read_pool({**arrays, "confidence": sure})
+    assert pool.confidences[:, 0].tolist() == [0.9, 0.8, 0.7]
+    assert np.isnan(pool.confidences[:, 1]).all()
+    sure[1, 0] = np.nan
+    with pytest.raises(fl.InputError, match="the confidence is missing"):
+        fl.read_pool({**arrays, "confidence": sure})

@@ -289,5 +289,5 @@ def test_nothing_breaks_before_the_first_label() -> None:
     pool = fl.read_pool({"id": [str(i) for i in range(40)], "predicted": ["a", "b"] * 20})
     audit = fl.create(None, "x", pool, noisy=True, stop=fl.Stop(overall=0.1))
     assert audit.annotators().people["annotator"] == []
-    assert fl.forecast(audit, runs=3).words.endswith("Second votes come on top.")
+    assert fl.forecast(audit, runs=3).sentence.endswith("Second votes come on top.")
     assert audit.check("accuracy >= 0.7").verdict == "open"

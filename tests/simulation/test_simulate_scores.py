@@ -13,6 +13,8 @@ from fewlabels.simulation.methods import Method, method
 from fewlabels.simulation.scorer import scorer_of
 from fewlabels.simulation.significance import against_best, signed_rank_p
 from fewlabels.simulation.study import labels_to_identify, simulate
+from fewlabels.simulation.truth import truth
+from fewlabels.tasks.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from fewlabels.belief import Target
@@ -63,6 +65,39 @@ def test_the_number_over_all_items_and_how_often_intervals_hold() -> None:
     assert scores["coverage"][0] == pytest.approx(100 * np.mean(held))
     assert scores["overall-error"][0] == pytest.approx(100 * abs(answer["mean"] - shares @ truth), abs=0.01)
     assert scores["overall-coverage"][0] == 100.0 * (answer["low"] <= shares @ truth <= answer["high"])
+
+
+@pytest.mark.parametrize("groups", ["predicted", "whole"])
+def test_the_default_reads_all_items_as_an_assessment_does(groups: str) -> None:
+    """Steered labels are held against anchors; where all items are one group, strips of confidence were asked in."""
+    task, one = fl.Estimate(fl.Accuracy()), method("learned+default+pool", fl.Estimate(fl.Accuracy()))
+    case = truth(POOL, LABELS, fl.by_predicted(POOL) if groups == "predicted" else fl.whole(POOL), task, [one])
+    audit = fl.create(None, groups, POOL, groups=groups, task=task, target="pool", seed=4)
+    for _ in range(6):
+        audit.tell({item: LABELS[POOL.positions([item])[0]] for item in audit.ask(10).ids})
+    assert one.policy == audit.spec.policy
+    items = POOL.positions([row["item"] for row in audit.log() if row["kind"] == "request"])
+    anchor = np.isin(items, POOL.positions(audit.anchors()))
+    assert 0 < anchor.sum() < len(items)
+    found = scorer_of(case).verdict(one, items, np.array([60]), np.random.default_rng(1), anchor).scores
+    row = next(audit.estimates(groups=fl.whole(POOL)).rows())
+    true = case.right.mean()
+    # Both means are of draws: 500 there and 10,000 here, of a number whose 95% interval has this width.
+    tolerance = 4 * (row["high"] - row["low"]) / 3.92 / np.sqrt(500)
+    assert found["overall-error"][0] == pytest.approx(100 * abs(row["mean"] - true), abs=100 * tolerance)
+    assert found["overall-coverage"][0] == 100.0 * (row["low"] <= true <= row["high"])
+
+
+def test_intervals_of_perfect_groups_hold() -> None:
+    """All items are right, and no Beta reaches 1; a group that is wrong by one item of many is another matter."""
+    pool = fl.read_pool({"predicted": ["a", "b"] * 40, "confidence": [0.9, 0.95] * 40})
+    one = method("learned+items+pool")
+    case = truth(pool, ["a", "b"] * 40, fl.by_predicted(pool), fl.Estimate(fl.Accuracy()), [one])
+    shot = Snapshot(case.task, case.cells, scorer_of(case).belief(one, np.arange(30)), np.random.default_rng(1), 500)
+    assert shot.honesty("width", np.array([1.0, 1.0])) == 1.0
+    assert shot.honesty("width", np.array([1.0, 1.0]), counted=False) == 0.0
+    low = float(shot.mean[1] - shot.widths[1])
+    assert shot.honesty("width", np.array([1.0, low])) == 0.5
 
 
 def test_ece_error_is_relative_to_the_ece_of_all_labels() -> None:

@@ -11,6 +11,7 @@ from scipy.special import comb
 from fewlabels.anytime import Bets, evidence_above, evidence_apart, pool_sequence, population_sequence
 
 ALPHA = 0.05
+TRUTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99)
 BETS = {"good": 0.8, "bad": 0.1}
 
 
@@ -42,7 +43,7 @@ def ever(steps: int, chance, stops) -> float:
 
 
 @pytest.mark.parametrize("expected", BETS.values(), ids=BETS)
-@pytest.mark.parametrize("theta", [0.02, 0.1, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("theta", TRUTHS)
 def test_a_population_is_ever_missed_with_at_most_the_probability_promised(theta: float, expected: float) -> None:
     def missed(right, wrong):
         low, high = population_sequence(right, wrong, bets(expected, len(right)), 1 - ALPHA)

@@ -15,7 +15,7 @@ from fewlabels.learned.items import fit
 from fewlabels.learned.items.strips import KINDS, intercepts, kinds_of
 from fewlabels.learned.on_cells import factors
 from fewlabels.outcomes import Outcomes
-from tests.support.learned import belief_from, make_pool, sorted_items, world
+from tests.support.learned import belief_from, brute_force, make_pool, sorted_items, strips_of, world
 
 
 def test_a_classifier_in_doubt_may_be_modest_and_a_sure_one_is_ordinary():
@@ -111,14 +111,6 @@ def test_a_classifier_that_is_always_sure_is_not_believed_after_a_few_right_answ
 # --- the model of items
 
 
-def strips_of(cell, x, between, size, kinds=((1.0, 0.5, 0.8, 0.9, 0.4, 0.3, 0.5),)):
-    """Strips as they are given; `between` of each cell."""
-    cell = np.array(cell)
-    z = np.array(between, dtype=float)[cell]
-    none, alone = np.empty((0, len(cell)), np.int64), np.ones(1)
-    return trust.Strips(np.empty(0, np.int64), cell, cell, none, np.array(x), z, np.array(size), np.array(kinds), alone)
-
-
 def fit_of(strips, right, labels):
     """The fit at its mode, where every cell has labels."""
     one = fit.Fit(strips, np.array(right), np.array(labels), np.arange(len(strips.x)))
@@ -160,35 +152,6 @@ def test_the_curvature_at_the_mode_is_that_of_the_log_posterior():
     assert -covariance[:3, :3] @ lean == pytest.approx(covariance[:3, 3:], rel=1e-8)
 
 
-def integrated(strips, right, labels):
-    """Weights of the points and, for each, the mean of g and of each cell, by brute force.
-
-    A grid of (a, b, g), and Gauss-Hermite sums of 41 nodes over u in each cell.
-    """
-    means, sds = strips.kinds[0, 1::2], strips.kinds[0, 2::2]
-    grid = np.stack(np.meshgrid(*np.linspace(means - 4.5 * sds, means + 4.5 * sds, 19).T, indexing="ij"), axis=-1)
-    grid = grid.reshape(-1, 3)
-    prior = stats.norm.pdf(grid, means, sds).prod(axis=1)
-    line = (grid @ strips.design)[..., None]
-    z, w = np.polynomial.hermite_e.hermegauss(41)
-    starts = np.flatnonzero(np.diff(strips.cell, prepend=-1))
-    count = np.diff([*starts, len(strips.x)])[:, None]
-    evidence, found = [], []
-    for tau in fit.TAUS:
-        eta = line + tau * z
-        likelihood = np.exp(right[:, None] * eta - labels[:, None] * np.logaddexp(0, eta))
-        of_cell = np.multiply.reduceat(likelihood, starts, axis=1) * w / w.sum()
-        size = of_cell.sum(axis=-1)
-        mass = size.prod(axis=-1) * prior
-        chance = np.add.reduceat(expit(eta), starts, axis=1) / count
-        evidence.append(mass.sum())
-        mass /= mass.sum()
-        cells = np.einsum("p,pcz,pcz->c", mass, of_cell / size[..., None], chance)
-        found.append([mass @ grid[:, 2], *cells])
-    weight = np.array(evidence) * fit.TAU_PRIOR
-    return weight / weight.sum(), np.array(found)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("each", [1, 3])
 def test_weights_and_means_agree_with_brute_force_where_cells_are_unrelated(each):
@@ -200,7 +163,7 @@ def test_weights_and_means_agree_with_brute_force_where_cells_are_unrelated(each
     right = (rng.random(len(cell)) < rng.random(20)[cell]).astype(float)
     labels = np.ones(len(cell))
     model = trust.learn(strips, right, labels)
-    weight, means = integrated(strips, right, labels)
+    weight, means = brute_force(strips, right, labels)
     assert model.weight == pytest.approx(weight, abs=0.02)
     mean, _ = model.moments(strips.size)
     assert mean == pytest.approx(weight @ means[:, 1:], abs=0.01)
@@ -237,7 +200,7 @@ def test_the_slope_between_cells_agrees_with_brute_force():
     labels = np.full(24, 5.0)
     right = rng.binomial(5, expit(0.5 + 0.8 * strips.x + 1.3 * strips.between)).astype(float)
     model = trust.learn(strips, right, labels)
-    weight, means = integrated(strips, right, labels)
+    weight, means = brute_force(strips, right, labels)
     g = float(model.weight @ model.mode[:, 2])
     assert g > 0.7
     assert g == pytest.approx(weight @ means[:, 0], abs=0.03)

@@ -1,4 +1,5 @@
-"""Short cuts of the model of items find what the long way finds: fits that are kept, and sums of binomials."""
+"""Short cuts of the model of items find what the long way finds: fits that are kept, points that are computed together,
+and sums of binomials."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fewlabels.learned.items import fit, kept
+from fewlabels.learned.items import fit, kept, model
 from fewlabels.learned.items.counts import right_counts
 from tests.support.learned import sorted_items
 
@@ -36,6 +37,26 @@ def test_labels_that_were_fitted_before_are_not_fitted_again(monkeypatch):
         assert np.array_equal(other.moments(strips.size), apart.moments(strips.size))
     kept.learn_once(strips, 2 - right, labels)
     assert len(fits) == 2
+
+
+def test_points_of_the_grid_are_computed_together_or_one_by_one(monkeypatch):
+    """The same moments, and the same draws from the same generator."""
+    rng = np.random.default_rng(28)
+    strips = sorted_items(rng.beta(5, 2, 300), rng.integers(0, 6, 300))
+    count = len(strips.x)
+    trust = fit.learn_several(strips, rng.integers(0, 3, (1, count)).astype(float), np.full(count, 2.0))[0]
+    assert len(trust.weight) > 5
+
+    def numbers():
+        draws = trust.shares(np.random.default_rng(1), 90, strips.size)
+        some = trust.shares(np.random.default_rng(1), 90, strips.size, np.array([4, 1, 4]))
+        return [*trust.moments(strips.size), trust.overall(), trust.difference(), draws, some]
+
+    together = numbers()
+    monkeypatch.setattr(model, "_FEW", 1)
+    for one, other in zip(numbers(), together, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    np.testing.assert_allclose(together[-1], together[-2][:, [4, 1, 4]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("chances", ["alike", "mixed", "few are open"])

@@ -73,10 +73,12 @@ def drawn(seed: int, metric: Metric, groups: str = "sites") -> Known:
     which = rng.choice(len(strips.kinds), p=strips.kinds[:, 0])
     kind = strips.kinds[which]
     taus = fit.tau_prior(strips, crossed=crossed > 0)[which]
-    omegas = fit.OMEGA_PRIOR if crossed else np.array([0, 1, 0, 0.0])
-    u = rng.normal(0, strips.scale[0] * rng.choice(fit.TAUS, p=taus), strips.effect.max() + 1)
+    omegas, omega_prior = fit.omega_grid(len(strips.crossed))
+    tau = np.full(strips.effect.max() + 1, strips.scale[0] * rng.choice(fit.TAUS, p=taus))
+    wild = rng.random(len(tau)) < fit.wild_share(strips)
+    u = rng.normal(0, np.where(wild, np.maximum(tau, 2.0), tau))
     levels = [int(level.max()) + 1 for level in strips.crossed]
-    v = rng.normal(0, rng.choice(fit.OMEGAS, p=omegas) * np.repeat(strips.scale[1:], levels))
+    v = rng.normal(0, np.repeat(rng.choice(omegas, p=omega_prior) * strips.scale[1:], levels))
     shared = np.concatenate([rng.normal(kind[1::2], kind[2::2]), v])
     chance = expit(shared @ strips.design + u[strips.effect])[strips.strip]
     right = rng.random(len(pool)) < chance

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,10 @@ import fewlabels as fl
 from fewlabels.findings.learned import bands
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning.worlds import draw_world
+from fewlabels.policies.base import best
+from fewlabels.policies.step import Queue, ask_step
 from fewlabels.pool import NO_ANSWER
+from fewlabels.tasks import Rewards
 
 
 def made(rng, items=600, confidence=False):
@@ -37,7 +42,7 @@ def test_the_group_without_answers_is_known_to_be_wrong(prior, target, confidenc
     assert rows[NO_ANSWER]["high"] < 0.01
     assert 0.55 < rows["a"]["mean"] < 0.95
     counted = audit.by_group()
-    # In a few draws of Thompson sampling both other groups are perfect: then none is worth a label more than this one.
+    # Only items that are drawn at random from all can be among these.
     assert dict(zip(counted["group"], counted["labelled"], strict=True))[NO_ANSWER] <= 2
 
 
@@ -125,3 +130,28 @@ def test_a_plan_knows_that_refusals_are_wrong():
     belief = fl.Learned().on(cells, "pool").blank()
     world = draw_world(belief, cells, Outcomes.none(cells), np.random.default_rng(1))
     assert not world.is_right[pool.answers.ravel() < 0].any()
+
+
+def test_refusals_are_asked_about_last():
+    """A draw in which all other groups are perfect rewards no label more than one of a refusal, which tells nothing."""
+    said = ["x", "y", "I'm sorry"] * 20
+    pool = fl.read_pool({"predicted": said}, classes=["x", "y"], never_right=["I'm*"])
+    audit = fl.create(None, "refusals", pool, policy=fl.Thompson(), anchor=0)
+    cells, nothing = audit.cells, np.zeros(3)
+    assert audit.spec.asked_first(cells, nothing).tolist() == [True, True, False]
+    # A random sample stays one, and a rule that needs labels of every group gets them.
+    assert replace(audit.spec, policy=fl.UniformItems()).asked_first(cells, nothing) is None
+    assert replace(audit.spec, stop=fl.Stop(width=0.2)).asked_first(cells, nothing).all()
+    free = Queue.of(cells.partition, np.ones(3, dtype=bool))
+    first = audit.spec.asked_first(cells, nothing)
+    for seed in range(50):
+        rewards = Rewards(audit.spec.task, cells, audit.belief())
+        (item,) = ask_step(Even(), rewards, free.copy(), np.random.default_rng(seed), 1, best_first=True, first=first)
+        assert said[item] != "I'm sorry"
+
+
+class Even(fl.Thompson):
+    """Every group is worth the same."""
+
+    def choose(self, rewards, room, plays, rng):
+        return best(np.zeros(len(room)), room, plays, rng)

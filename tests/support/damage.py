@@ -17,6 +17,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ FORMATS = (
     *("csv", "csv.gz", "tsv", "json", "columns.json", "jsonl", "npz", "packed.npz", "npy", "parquet", "zstd.parquet"),
     *("arrow", "stream.arrow", "feather", "labels.csv", "labels.json", "labels.parquet", "studio.json", "rules.toml"),
     *("inspect.eval", "inspect.json", "lm.jsonl", "promptfoo.json", "deepeval.json", "traces.jsonl", "table.json"),
-    *("prodigy.jsonl", "doccano.jsonl", "argilla.json"),
+    *("prodigy.jsonl", "doccano.jsonl", "argilla.json", "xlsx", "inside.xlsx", "inside.npz"),
 )
 # Formats of other programs, recorded: the damage is done to a part of each file, which is large.
 RECORDED = {
@@ -90,6 +91,8 @@ def _table() -> pa.Table:
 
 def sound(kind: str) -> bytes:
     """A sound file of a format."""
+    from fewlabels.io.excel import workbook
+
     if kind in RECORDED:
         return (Path(__file__).parents[1] / "fixtures" / "bridges" / RECORDED[kind]).read_bytes()
     table = _table()
@@ -131,6 +134,7 @@ def sound(kind: str) -> bytes:
         "columns.json": lambda: json.dumps({"scores": scores.tolist(), "id": list(range(40))}).encode(),
         "jsonl": lambda: "\n".join(map(json.dumps, rows)).encode(),
         "npz": lambda: through(np.savez, out, scores=scores, id=np.arange(40), classes=np.array(["a", "b", "c"])),
+        "inside.npz": lambda: through(np.savez, out, scores=scores, id=np.arange(40)),
         "packed.npz": lambda: through(np.savez_compressed, out, scores=scores, text=np.array(["x"] * 40)),
         "npy": lambda: through(np.save, out, scores),
         "parquet": lambda: through(parquet.write_table, table, out),
@@ -144,7 +148,7 @@ def sound(kind: str) -> bytes:
         "labels.parquet": lambda: through(parquet.write_table, pa.Table.from_pylist(labels), out),
         "studio.json": lambda: json.dumps(studio).encode(),
         "rules.toml": rules.encode,
-    }  # fmt: skip
+    } | dict.fromkeys(("xlsx", "inside.xlsx"), lambda: workbook(rows, list(rows[0])))  # fmt: skip
     return made[kind]()
 
 
@@ -227,8 +231,25 @@ def misshapen(value: Any, rng: np.random.Generator) -> Any:
     return value
 
 
+def inside(whole: bytes, rng: np.random.Generator) -> bytes:
+    """An archive that is sound, but for one of its members."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        names = archive.namelist()
+        sizes = [archive.getinfo(name).file_size for name in names]
+        # By size, since large members hold the data; but every member has a chance.
+        chance = np.add(sizes, sum(sizes) / len(sizes)) / (2 * sum(sizes))
+        chosen = names[int(rng.choice(len(names), p=chance))]
+        for name in names:
+            data = archive.read(name)
+            made.writestr(name, damaged(data, rng) if name == chosen else data)
+    return out.getvalue()
+
+
 def spoilt(kind: str, whole: bytes, rng: np.random.Generator) -> bytes:
     """A damaged file: of JSON, half of them are still JSON."""
+    if kind.startswith("inside"):
+        return inside(whole, rng)
     if "json" not in kind or rng.random() < 0.5:
         return damaged(whole, rng)
     if kind.endswith("jsonl"):

@@ -130,3 +130,14 @@ def in_postgres(rows: Iterable[Row], url: str, table: str = "predictions", conne
             for row in rows:
                 copy.write_row((row.id, row.predicted, row.confidence, row.region))
     return DbapiTable(f'"{quoted}"', url=None if connection else url, connection=connection)
+
+
+def in_clickhouse(rows: Iterable[Row], connection: Any) -> RemoteTable:
+    """The rows as a new table in ClickHouse."""
+    connection.command("DROP TABLE IF EXISTS predictions")
+    kinds = "id Nullable(String), predicted Nullable(String), confidence Nullable(Float64), region Nullable(String)"
+    connection.command(f"CREATE TABLE predictions ({kinds}) ENGINE = MergeTree ORDER BY tuple()")
+    told = [(row.id, row.predicted, row.confidence, row.region) for row in rows]
+    if told:
+        connection.client.insert("predictions", told)
+    return DbapiTable("predictions", connection=connection)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from fewlabels.cli.common import assessment_arguments, json_option
-from fewlabels.wording import harmless
+from fewlabels.wording import harmless, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,16 +20,19 @@ _HELP = """Does it pass? Put rules to the labels that are there.
 
 A rule is a metric, >= or <=, and a number; --every is about every group, --overall about all items together. Nothing
 is asked and nothing changes. The exit code says the verdict of all rules together: 0 pass, 3 fail, 4 not enough
-evidence, 2 for an error. A group with fewer than five labels of its own never passes.
+evidence, 2 for an error. A group with fewer than five labels of its own never passes. An assessment made with --certify
+has a rule of its own, which is taken if none is given.
 
 \b
 Examples:
+  fewlabels check audit.db
   fewlabels check audit.db --every "accuracy >= 0.9"
   fewlabels check audit.db --every "accuracy >= 90%" --overall "accuracy >= 95%" --guarantee anytime
   fewlabels check audit.db --every "recall:complaint >= 0.8" --groups column:country --group DE --group FR
   fewlabels check audit.db --rules rules.toml --junit report.xml
   fewlabels check audit.db --model old --overall "accuracy >= 0.9"
 """
+_SURE = 0.95
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _GUARANTEE = "A false pass is this rare however often you look, for every truth."
@@ -41,7 +44,7 @@ _GUARANTEE = "A false pass is this rare however often you look, for every truth.
 @click.option("--overall", multiple=True, metavar="RULE", help="About all items together. Repeatable.")
 @click.option("--group", "only", multiple=True, metavar="NAME", help="With --every: only this group. Repeatable.")
 @click.option("--groups", metavar="HOW", help="With --every: other groups, as in `fewlabels new`.")
-@click.option("--sure", type=_SHARE, default=0.95, show_default=True, metavar="P", help="How sure a verdict must be.")
+@click.option("--sure", type=_SHARE, default=_SURE, show_default=True, metavar="P", help="How sure a verdict must be.")
 @click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE)
 @click.option("--rules", type=_FILE, metavar="FILE", help="A TOML file with rules.")
 @click.option("--junit", "report", type=_FILE, metavar="FILE", help="Write a JUnit report for continuous integration.")
@@ -70,6 +73,8 @@ def check(
 
     rules = _rules(**options)
     audit = open_assessment(address, name)
+    if not rules:
+        rules = [_own(audit)]
     checks = [put(audit, rule, model=model, foresee=forecast) for rule in rules]
     verdict = worst(checks)
     if report is not None:
@@ -92,7 +97,7 @@ def _rules(
     guarantee: Literal["anytime"] | None,
     rules: Path | None,
 ) -> list[Rule]:
-    """The rules of the options, then those of the file."""
+    """The rules of the options, then those of the file; none if none are given."""
     from fewlabels.errors import InputError
     from fewlabels.gate import Rule, read_rules
 
@@ -100,10 +105,23 @@ def _rules(
         raise InputError("--group and --groups are about --every. Add a rule with --every, or leave them out.")
     made = [Rule(line, groups=groups, only=tuple(only), sure=sure, guarantee=guarantee) for line in every]
     made += [Rule(line, overall=True, sure=sure, guarantee=guarantee) for line in overall]
-    made += [] if rules is None else read_rules(rules)
-    if not made:
-        raise InputError('a rule is needed, as in --every "accuracy >= 0.9", or a file of them with --rules.')
-    return made
+    if not made and (guarantee or sure != _SURE):
+        raise InputError("--sure and --guarantee are about --every and --overall. Add a rule, or leave them out.")
+    return made + ([] if rules is None else read_rules(rules))
+
+
+def _own(audit: Assessment) -> Rule:
+    """The rule that the assessment was made for."""
+    from fewlabels.errors import InputError, SpecError
+    from fewlabels.gate import own_rule
+
+    try:
+        return own_rule(audit.spec.task)
+    except SpecError:
+        raise InputError(
+            'a rule is needed, as in --every "accuracy >= 0.9", or a file of them with --rules: '
+            f"{audit.name!r} was not made with --certify, and has none of its own."
+        ) from None
 
 
 def _say(audit: Assessment, checks: Sequence[Check]) -> None:
@@ -112,10 +130,8 @@ def _say(audit: Assessment, checks: Sequence[Check]) -> None:
     for check in checks:
         begin = f"{check.rule.name}. " if check.rule.name else ""
         click.echo(harmless(f"{begin}{check.words}{f' {check.forecast}' if check.forecast else ''}"))
-    if any(check.verdict == "pass" and not check.rule.guarantee for check in checks):
-        talk(
-            "This verdict is meant for one look. If you look again and again and stop at the first pass, use "
-            "--guarantee anytime."
-        )
+    if once := [check.rule.title for check in checks if check.verdict == "pass" and not check.lasting]:
+        which = "This pass" if len(checks) == 1 else f"The pass of {listed([repr(title) for title in once])}"
+        talk(f"{which} is meant for one look. If you look often and stop at the first pass, it is wrong more often.")
     if not audit.labelled:
         talk("There are no labels yet, and a group without labels never passes.")

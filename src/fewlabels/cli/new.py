@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fewlabels.partition import Partition
+    from fewlabels.spec import Spec
     from fewlabels.stopping import Stop
     from fewlabels.tasks import Task
     from fewlabels.understanding.words import Understood
@@ -121,7 +122,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     if not dry_run and any(guide.values()):
         with open_store(address) as store:
             write_guide(store, name, guide)
-    lines = [*understood, *_about(groups, task, stop, options["model"])]
+    lines = [*understood, *_about(groups, task, stop, options["model"]), *_on_votes(audit.spec)]
     _say(f"{', '.join(files)}: {counted(len(pool), 'item')}", lines, "files were" if len(files) > 1 else "file was")
     if pool.score_sums is None and options["classes"] is None and not options["verdict"]:
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
@@ -131,7 +132,8 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     for sentence in (*about_pictures, *_on_known(known)):
         talk(sentence)
     undone = f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
-    talk(undone if dry_run else _next(address, name, serving, options["overlap"]))
+    several = audit.spec.overlap > 1 or audit.spec.noisy
+    talk(undone if dry_run else _next(address, name, serving, several=several))
     if as_json:
         about = {line.what: line.text for line in understood}
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
@@ -223,6 +225,19 @@ def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list
     ]
 
 
+def _on_votes(spec: Spec) -> list[Understood]:
+    """Describe how labels are taken, if not each as true from one person."""
+    from fewlabels.understanding.words import Understood
+    from fewlabels.wording import chosen, counted
+
+    words = [f"from {spec.overlap} people for each item"] if spec.overlap > 1 else []
+    if spec.noisy:
+        words.append("may be wrong" + (f" ({chosen(spec.labels_right)} are right)" if spec.labels_right else ""))
+    if spec.gold:
+        words.append(f"{counted(len(spec.gold), 'gold item')} among them, {chosen(spec.gold_rate)} of what is asked")
+    return [Understood("labels", "; ".join(words), "--noisy, --gold FILE, --overlap K")] if words else []
+
+
 def _changed_by(task: Task) -> str:
     """Name the options that change the question."""
     return "--best, --compare-models A,B, --model" if task.of_models else "--lowest M, --compare A,B, --metric"
@@ -255,11 +270,11 @@ def _say(head: str, lines: Sequence[Understood], read: str) -> None:
             talk(f"{'':14}{more}")
 
 
-def _next(address: str, name: str, serving: str, people: int) -> str:
-    """What to type next; where several people label each item, every sheet is one person's."""
+def _next(address: str, name: str, serving: str, *, several: bool) -> str:
+    """What to type next; where several people may label an item, every sheet is one person's."""
     from fewlabels.cli.common import quoted, shown
 
-    where, who = f"{shown(address)} {quoted(name)}", " --annotator ann" if people > 1 else ""
+    where, who = f"{shown(address)} {quoted(name)}", " --annotator ann" if several else ""
     sheet, whose = ("ann.csv", ", for each person") if who else ("batch.csv", "")
     typed = {
         f"fewlabels label {where}{who}": "label here, one item at a time",

@@ -36,6 +36,7 @@ Examples:
   fewlabels show audit.db --guarantee anytime
   fewlabels show audit.db --model old --groups whole
   fewlabels show audit.db --judges --groups column:system
+  fewlabels show audit.db --annotators
   fewlabels show audit.db --json > estimates.json
 """
 _SORTS = ("group", "n", "labelled", "mean", "low", "high", "width")
@@ -48,6 +49,7 @@ _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 @click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
 @click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
 @click.option("--judges", is_flag=True, help="How good each judge is against people, over all items and by group.")
+@click.option("--annotators", is_flag=True, help="Who labelled: how often each is right, or how far people agree.")
 @click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
@@ -63,6 +65,7 @@ def show(
     groups: str | None,
     model: str | None,
     judges: bool,
+    annotators: bool,
     sort: str | None,
     top: int | None,
     level: float,
@@ -74,6 +77,7 @@ def show(
     """See `_HELP`."""
     from fewlabels.checks import check_guarantee
     from fewlabels.cli.common import emit, emit_json, open_assessment, progress, talk
+    from fewlabels.cli.who import show_who
     from fewlabels.findings.confusions import is_too_large
     from fewlabels.findings.finding import find
     from fewlabels.findings.outlook import is_quick
@@ -82,8 +86,8 @@ def show(
     from fewlabels.wording import counted
 
     audit = open_assessment(address, name)
-    if judges:
-        _judges(audit, groups, level, as_json)
+    if judges or annotators:
+        show_who(audit, groups, level, judges=judges, as_json=as_json)
         return
     pool = audit.pool_of(model)
     own = metric is None and groups is None and pool is audit.pool
@@ -123,28 +127,6 @@ def show(
             talk(f"\n{ahead.advised('begin with --target pool')}")
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
-
-
-def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:
-    """Print how good the judges are against people."""
-    from fewlabels.cli.common import emit, emit_json, talk
-    from fewlabels.errors import SpecError
-    from fewlabels.findings.judges import in_words, judge_sheet, judges_of
-    from fewlabels.table import Table
-
-    if not judges_of(audit):
-        raise SpecError(
-            f"{audit.name!r} has no judge: no evidence column holds two verdicts such as pass and fail. Begin another "
-            "assessment, with --verdict NAME for the judge itself or --evidence NAME for one of the answers."
-        )
-    table = audit.judges(level=level, groups=groups or None)
-    if as_json:
-        emit_json({"judges": list(table.rows()), "settings": dict(table.settings)})
-        return
-    for sentence in in_words(table):
-        talk(f"{sentence}\n")
-    head, *rows = judge_sheet(table)
-    emit(Table({title: [row[i] for row in rows] for i, title in enumerate(head)}, table.settings), as_json=False)
 
 
 def _title(
@@ -236,6 +218,8 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     lines += [sentence for sentence in sentences if sentence]
     if known["labels"] and "headline" in known and judges_of(audit):
         lines.append(f"How good the judge is: fewlabels show {where} --judges")
+    if known["labels"] and "headline" in known and audit.spec.noisy:
+        lines.append(f"How often each person is right: fewlabels show {where} --annotators")
     if not known["labels"]:
         lines.append(
             f"Without labels, the table shows only the prior. Next: fewlabels label {where}, "

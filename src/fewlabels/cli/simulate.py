@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
     from fewlabels.simulation.truth import Truth
     from fewlabels.table import Table
-    from fewlabels.tasks import Task
 
 # A plain random sample and the steps of the paper; then the defaults of `fewlabels new`.
 _METHODS = "uniform+items,informed+items,informed+thompson"
@@ -94,7 +93,7 @@ Examples:
 @click.option("--labels", metavar="NAME|FILE", help="Column or key of the (first) FILE, or a file with id and label.")
 @pool_options
 @question_options
-@click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+thompson or learned+boundary]")
+@click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+default]")
 @click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Numbers, or percentages.")
 @click.option("--runs", default=1000, type=click.IntRange(1), show_default=True)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Work in parallel.  [default: all processors]")
@@ -151,7 +150,7 @@ def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
         return _of_models(pool, labels, groups, task, options)
     if options["items"] is not None:
         raise SpecError("--items is about several models, whose runs are on items drawn at random. Leave it out.")
-    methods = methods_from(options["methods"] or _default_methods(pool, task))
+    methods = methods_from(options["methods"] or _default_methods(pool), task)
     case = truth(pool, labels, groups, task, methods)
     with _executor(options, case, methods) as executor, progress("simulating") as bar:
         return run(
@@ -200,12 +199,8 @@ def _of_models(pool: Pool, labels: Any, groups: Partition, task: Any, options: d
         return simulate_models(pool, labels, groups, **settings, jobs=1, executor=executor, progress=told)
 
 
-def _default_methods(pool: Pool, task: Task) -> str:
-    from fewlabels.policies import default_policy
-    from fewlabels.priors import Learned
-
-    plain = _METHODS if pool.confidence is not None else _WITHOUT_SCORES
-    return f"{plain},learned+{type(default_policy(task, Learned())).__name__.lower()}"
+def _default_methods(pool: Pool) -> str:
+    return f"{_METHODS if pool.confidence is not None else _WITHOUT_SCORES},learned+default"
 
 
 def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None:

@@ -40,11 +40,11 @@ def read_table_predictions(
     from fewlabels.engines.opening import open_table
     from fewlabels.errors import InputError
     from fewlabels.io.finder import find_roles, guess
-    from fewlabels.io.table_roles import columns_from, sample_of
+    from fewlabels.io.table_roles import columns_from, left_out, sample_of
     from fewlabels.io.tables import read_table
     from fewlabels.understanding.options import class_list
     from fewlabels.understanding.predictions import NOTHING, group_columns
-    from fewlabels.understanding.words import unclear
+    from fewlabels.understanding.words import Understood, unclear
 
     _refuse(options, content)
     table = open_table(address, table=options.table)
@@ -89,7 +89,10 @@ def read_table_predictions(
             seed=options.seed,
             evidence=evidence,
         )
-    return pool, _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
+    lines = _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
+    if words := left_out(table):
+        lines.insert(1, Understood("files", words, "name a pattern"))
+    return pool, lines
 
 
 def drawn(files: Sequence[str | Source], options: ReadOptions) -> list[Source]:

@@ -93,6 +93,7 @@ def tell(
     labels = checked(spelt, audit.pool, skips=not decide)
     skipped = sum(skip_reason(label, audit.pool.choices) is not None for label in labels.values())
     before = audit.labels()
+    own = _own_labels(audit, annotator) if (audit.spec.noisy or audit.spec.overlap > 1) and not decide else before
     try:
         take = audit.decide if decide else audit.tell
         told = take(labels, annotator=annotator, note=note, adopt=adopt) if labels else 0
@@ -103,8 +104,9 @@ def tell(
         "told": told - skipped,
         "skipped": skipped,
         "blank": sum(not row.label for row in rows),
-        "known": sum(before.get(item) == label for item, label in labels.items()),
-        "replaced": sum(item in before and before[item] != label for item, label in labels.items()),
+        "further": sum(item in before and item not in own for item in labels),
+        "known": sum(own.get(item) == label for item, label in labels.items()),
+        "replaced": sum(own.get(item, label) != label for item, label in labels.items()),
         "labels": audit.labelled,
         "pending": len(audit.pending()),
     }
@@ -113,6 +115,12 @@ def tell(
     talk(_summary(counts, audit, address))
     if as_json:
         emit_json(counts)
+
+
+def _own_labels(audit: Assessment, annotator: str | None) -> dict[str, str]:
+    """What this person has said before: where several people vote, the word of another is not replaced."""
+    answers = audit.answers(annotator, most=len(audit.pool))
+    return {item: label for item, label in zip(answers["id"], answers["label"], strict=True) if label is not None}
 
 
 def _exports(words: Sequence[str], given: str | None, *, columns: tuple[str, str]) -> dict[str, str]:
@@ -242,7 +250,8 @@ def _summary(counts: dict[str, int], audit: Assessment, address: str) -> str:
     if not counts["told"] and not counts["skipped"]:
         blank = "the only row is" if counts["blank"] == 1 else f"all {counts['blank']:,} rows are"
         return f"No label was taken: {blank} blank. Fill in the column label, and try again."
-    extra = [f"{counts['known']:,} known before"] if counts["known"] else []
+    extra = [f"{counts['further']:,} of items that somebody else had labelled"] if counts["further"] else []
+    extra += [f"{counts['known']:,} known before"] if counts["known"] else []
     extra += [f"{counts['replaced']:,} replaced an earlier one"] if counts["replaced"] else []
     extra += [f"left out {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
     more = f" ({'; '.join(extra)})" if extra else ""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from fewlabels.engines.table import RemoteTable, Step, stacked
 from fewlabels.engines.texts import check_dialect, table_name, values, with_bound
 from fewlabels.engines.trouble import sentence_of
-from fewlabels.errors import FewlabelsError, InputError, StoreError, needs, one_line
+from fewlabels.errors import Argument, FewlabelsError, InputError, StoreError, needs, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 _BLOCK = 10_000  # rows that are Python objects at the same time
 _LONGEST = 200_000  # characters of limits in one query: ClickHouse takes 256 kB by default, others about 1 MB
 _ROOMY = {"postgres": 20, "redshift": 20}  # those that take much more than that, and how many times
-_SCHEMES = {"postgresql": "postgres", "postgres": "postgres"}  # others are called as their dialect
+# Schemes of addresses that are not called as their dialect.
+_SCHEMES = {"postgresql": "postgres", "clickhousedb": "clickhouse", "mssql": "tsql"}
+_TRANSACTIONS = {"postgres", "redshift"}  # reading begins one, which has to be ended; drivers of others may refuse that
+_UNESCAPING = {"google", "clickhouse_connect"}  # drivers that read "%%" as "%" even where no value is bound
 # The packages of drivers, and the dialect of what they talk to.
 _DRIVERS = {
     "psycopg": "postgres", "psycopg2": "postgres", "pg8000": "postgres", "snowflake": "snowflake",
     "google": "bigquery", "clickhouse_driver": "clickhouse", "clickhouse_connect": "clickhouse", "trino": "trino",
     "redshift_connector": "redshift", "databricks": "databricks",
-    "pyodbc": "tsql", "pymssql": "tsql", "sqlite3": "sqlite", "pymysql": "mysql", "MySQLdb": "mysql",
+    "pymssql": "tsql", "sqlite3": "sqlite", "pymysql": "mysql", "MySQLdb": "mysql",
 }  # fmt: skip
 _LOST = {"OperationalError", "InterfaceError"}
 _CHECK = "Check that the server runs, and that host, port, user, password and database are right."
@@ -65,8 +68,8 @@ class DbapiTable(RemoteTable):
         self.name = f"the table {table}" + (f" of {_shown(url)}" if url is not None else "")
 
     def describe(self) -> str:
-        where = {"url": _without_password(self._url)} if self._url is not None else {"dialect": self.dialect}
-        return json.dumps({"engine": "dbapi", "table": self.source, **where})
+        where = {} if self._url is None else {"url": _without_password(self._url)}
+        return json.dumps({"engine": "dbapi", "table": self.source, "dialect": self.dialect, **where})
 
     def close(self) -> None:
         with self._lock:
@@ -80,7 +83,7 @@ class DbapiTable(RemoteTable):
         with self._lock, self._plain_errors():
             connection = self._opened()
             answer = self._answer(connection, text, bound)
-            if self._own and step in {"items", "columns"}:
+            if self._own and self.dialect in _TRANSACTIONS and step in {"items", "columns"}:
                 connection.rollback()  # labelling takes days: the server must not keep the old state that long
             return answer
 
@@ -88,6 +91,8 @@ class DbapiTable(RemoteTable):
         arguments: tuple[Any, ...] = ()
         if bound:
             text, arguments = _bound(text, bound, _style(connection))
+        elif _package(connection) in _UNESCAPING:
+            text = text.replace("%", "%%")
         cursor = connection.cursor()
         try:
             if hasattr(cursor, "stream"):  # psycopg: rows come one by one, and the server may use all its cores
@@ -172,16 +177,19 @@ def _connect(url: str) -> Any:
         connection.read_only = True
         return connection
     try:
-        return sa.create_engine(address, poolclass=NullPool).raw_connection().driver_connection
+        opened = sa.create_engine(address, poolclass=NullPool).raw_connection()
     except (NoSuchModuleError, ImportError) as error:
         raise StoreError(
             f"{_shown(url)} needs the package that connects SQLAlchemy to it: {one_line(error)}. Install that."
         ) from None
+    other = opened.driver_connection
+    opened.detach()  # otherwise SQLAlchemy closes the connection when nobody holds this any more
+    return other
 
 
 def _dialect_of_url(url: str) -> str:
     scheme = url.partition("://")[0].partition("+")[0].lower()
-    return _SCHEMES.get(scheme, "tsql" if scheme == "mssql" else scheme)
+    return _SCHEMES.get(scheme, scheme)
 
 
 def _dialect_of(connection: Any) -> str:
@@ -189,12 +197,18 @@ def _dialect_of(connection: Any) -> str:
     if hasattr(connection, "adbc_get_info"):
         vendor = str(connection.adbc_get_info().get("vendor_name", "")).lower()
         return {"postgresql": "postgres"}.get(vendor, vendor)
-    package = type(connection).__module__.partition(".")[0]
+    package = _package(connection)
     if package not in _DRIVERS:
         raise InputError(
-            f"the dialect of a connection of {package} is not known. Name it with dialect=, such as 'postgres'."
+            f"the dialect of a connection of {package} is not known. Name it with ",
+            Argument("dialect", "postgres"),
+            ".",
         )
     return _DRIVERS[package]
+
+
+def _package(connection: Any) -> str:
+    return type(connection).__module__.partition(".")[0]
 
 
 def _style(connection: Any) -> str:

@@ -59,7 +59,7 @@ class DuckDBTable(RemoteTable):
             self.name = address
             with self._plain_errors():
                 files = find_files(address, self._matching)
-            self.source, self.untyped = files.source, files.untyped
+            self.source, self.untyped, self.left_out = files.source, files.untyped, files.left_out
         elif connection is not None and table is not None:
             self.name = f"the table {table}"
             self.source = table_name(table)

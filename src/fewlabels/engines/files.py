@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,16 +26,18 @@ _READERS = {
     ".ndjson": "read_json({}, format = 'newline_delimited', union_by_name = true)",
 }
 _PACKED = (".gz", ".zst")
+_MARKS = "*?["  # of a pattern
 _ICEBERG = ".metadata.json"
 _REMOTE = re.compile(r"^(s3|s3a|s3n|gs|gcs|r2|az|azure|abfss|hf|http|https)://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files as they stand after FROM, and whether they say which columns are numbers."""
+    """Files as they stand after FROM, whether they say which columns are numbers, and which ones were left out."""
 
     source: str
     untyped: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def is_remote(address: str) -> bool:
@@ -51,7 +53,8 @@ def find_files(address: str, matching: Callable[[str], list[str]]) -> Files:
     """How DuckDB reads a file, a pattern such as 'predictions/*.parquet', or a folder.
 
     A folder is a Delta or an Iceberg table if it has the metadata of one, and otherwise all files in it, of the first
-    format that occurs. `matching` gives the files that match a pattern.
+    format that occurs. A pattern without an ending is read as the files that it matches. `matching` gives the files
+    that match a pattern.
 
     >>> find_files("a/*.parquet", lambda pattern: []).source
     "read_parquet('a/*.parquet', union_by_name = true)"
@@ -59,20 +62,50 @@ def find_files(address: str, matching: Callable[[str], list[str]]) -> Files:
     if address.endswith(_ICEBERG):
         return Files(f"iceberg_scan({literal(address)})")
     if reader := _reader(address):
-        return Files(reader.format(literal(address)), untyped="all_varchar" in reader)
+        return _read_by(reader, address)
+    if any(mark in address for mark in _MARKS) and (found := matching(address)):
+        return _of_one_format(address, found)
     folder = address.rstrip("/")
+    return _lake(folder, matching) or _in_folder(folder, matching)
+
+
+def _lake(folder: str, matching: Callable[[str], list[str]]) -> Files | None:
+    """How to read a Delta or Iceberg table; None if the folder has no metadata of one."""
     if matching(f"{folder}/_delta_log/*"):
         return Files(f"delta_scan({literal(folder)})")
     if versions := matching(f"{folder}/metadata/*{_ICEBERG}"):
         if matching(f"{folder}/metadata/version-hint.text"):
             return Files(f"iceberg_scan({literal(folder)}, allow_moved_paths = true)")
         return Files(f"iceberg_scan({literal(_only_version(folder, versions))})")
-    for ending, reader in _READERS.items():
-        for pattern in (f"{folder}/**/*{ending}", *(f"{folder}/**/*{ending}{packed}" for packed in _PACKED)):
-            if matching(pattern):
-                return Files(reader.format(literal(pattern)), untyped="all_varchar" in reader)
+    return None
+
+
+def _in_folder(folder: str, matching: Callable[[str], list[str]]) -> Files:
+    """How to read all files of a folder that are of the first format that occurs."""
+    patterns = [f"{folder}/**/*{ending}{packed}" for ending in _READERS for packed in ("", *_PACKED)]
+    if inside := {pattern: found for pattern in patterns if (found := matching(pattern))}:
+        first, *others = inside
+        left_out = tuple(file for pattern in others for file in inside[pattern])
+        return replace(_read_by(str(_reader(first)), first), left_out=left_out)
     raise InputError(
-        f"{address}: there are no predictions. Name a file, a folder or a pattern that ends in {', '.join(_READERS)}."
+        f"{folder}: there are no predictions. Name a file, a folder or a pattern that ends in {', '.join(_READERS)}."
+    )
+
+
+def _read_by(reader: str, address: str) -> Files:
+    return Files(reader.format(literal(address)), untyped="all_varchar" in reader)
+
+
+def _of_one_format(pattern: str, files: Sequence[str]) -> Files:
+    """How to read the files that match a pattern without an ending: all have to have the same one."""
+    readers = {_reader(file): file for file in files}
+    reader = _reader(files[0])
+    if reader is not None and len(readers) == 1:
+        return _read_by(reader, pattern)
+    examples = " and ".join(list(readers.values())[:2])
+    raise InputError(
+        f"{pattern} matches files that cannot be read together, such as {examples}. Name a pattern that ends in one of "
+        f"{', '.join(_READERS)}."
     )
 
 

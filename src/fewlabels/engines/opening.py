@@ -70,7 +70,7 @@ def open_again(described: str) -> RemoteTable:
             f"the table {about['table']} came with a connection of yours, which is needed again. Read the predictions "
             "with it, and load the assessment with that pool: load(..., pool=pool)."
         )
-    return open_table(address, table=about.get("table"))
+    return open_table(address, table=about.get("table"), dialect=about.get("dialect"))
 
 
 def _needed(table: str | None, what: str) -> str:

@@ -58,6 +58,8 @@ class RemoteTable(ABC):
     """Called while a query runs, now and then and from another thread where the engine can tell how far it is."""
     untyped = False
     """Whether all columns are text, and text may stand for numbers."""
+    left_out: tuple[str, ...] = ()
+    """Files beside those of the table that are of another format, and are not read."""
     most_bound = 1000
     """How many ids are asked for in one query."""
 

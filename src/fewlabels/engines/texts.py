@@ -242,11 +242,13 @@ class Texts:
         if is_text(kind):
             # Without TRIM, DuckDB moves the cast into its reader of CSV, which fails where it cannot be done.
             return f"TRY_CAST(TRIM({column}) AS DOUBLE)"
-        if self.dialect not in _OWN_TABLES and pa.types.is_floating(kind):
-            # The statistics in a Parquet file leave NaN out, and engines that read such files (DuckDB: its issue
-            # 25521) may believe from them that every value lies between 0 and 1. They do not use them for ISNAN.
-            return f"CASE WHEN ISNAN({column}) THEN NULL ELSE CAST({column} AS DOUBLE) END"
-        return f"CAST({column} AS DOUBLE)"
+        number = f"CAST({column} AS DOUBLE)"
+        if self.dialect in _OWN_TABLES or not pa.types.is_floating(kind):
+            return number
+        # The statistics in a Parquet file leave NaN out, and engines that read such files (DuckDB: its issue 25521) may
+        # believe from them that every value lies between 0 and 1. They do not use them for ISNAN. What a driver gives
+        # as floats may be decimals in the table, of which ClickHouse has no ISNAN.
+        return f"CASE WHEN ISNAN({number}) THEN NULL ELSE {number} END"
 
     @property
     def _strata(self) -> str:
@@ -277,8 +279,13 @@ class Texts:
         """A number of each item as a whole one. NULL is cast, and never NaN: engines cast before they choose."""
         if self.columns.confidence is None:
             return "0"
-        whole = f"COALESCE(CAST({number} AS BIGINT), {otherwise})"
+        whole = f"COALESCE({self._as_whole(number)}, {otherwise})"
         return f"CASE WHEN fl_s0 IS NULL THEN 0 ELSE {whole} END" if self.columns.gaps else whole
+
+    def _as_whole(self, number: str) -> str:
+        """A number as a whole one; NULL stays NULL. ClickHouse casts what is behind a NULL too, and fails at NaN."""
+        exact = self.dialect == "clickhouse"
+        return f"accurateCastOrNull({number}, 'Int64')" if exact else f"CAST({number} AS BIGINT)"
 
     def _coded(self, column: str, place: int) -> str:
         """A column of strata such that a missing value is equal to another: no engine joins by NULL."""
@@ -292,7 +299,7 @@ class Texts:
             number = self._number(name)
             place = f"LEAST({STEPS - 1}, GREATEST(0, FLOOR(({number} - ({low!r})) / {width!r})))"
             # Engines differ in what the larger one of 0 and NULL is.
-            column, kind = f"CAST(CASE WHEN {number} IS NULL THEN NULL ELSE {place} END AS BIGINT)", pa.int64()
+            column, kind = self._as_whole(f"CASE WHEN {number} IS NULL THEN NULL ELSE {place} END"), pa.int64()
         if pa.types.is_boolean(kind):
             return f"CASE WHEN {column} THEN 'True' WHEN NOT {column} THEN 'False' END"
         if is_fraction(kind):

@@ -18,7 +18,12 @@ _INSTEAD = "If it is what you need, ask for it: an assessment with all items tog
 def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
     """List the caveats: no answers, too few labels, no overall number, labels from elsewhere, and missing items."""
     sentences = []
-    if grounds.unanswered:
+    if grounds.unanswered and grounds.said is not None:
+        sentences.append(
+            f"The judge gave no verdict on {grounds.unanswered:,} of {grounds.items:,} items. They count in what "
+            "people would pass, and not in how good the judge is."
+        )
+    elif grounds.unanswered:
         sentences.append(
             f"{counted(grounds.unanswered, 'item')} of {grounds.items:,} have no answer, or one that can never be "
             "right such as a refusal: counted as wrong."

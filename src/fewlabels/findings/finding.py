@@ -10,9 +10,7 @@ from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
 from fewlabels.findings.confusions import confused, is_too_large
 from fewlabels.findings.doubts import doubts
-from fewlabels.findings.groups import group_rows
 from fewlabels.findings.labels import Tally, tally
-from fewlabels.findings.overall import over_all
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import answer_table, estimates_table, noted
 from fewlabels.metrics import Prevalence
@@ -176,17 +174,16 @@ def found_in(reading: Reading) -> Finding:
 def grounds_of(reading: Reading) -> Grounds:
     """Gather what the task needs to put its answer into words."""
     audit = reading.audit
-    rows = group_rows(reading)
     return Grounds(
         noun=reading.noun,
         items=len(audit.pool),
         target=audit.spec.target,
         read_answer=lambda: reading.answer,
-        rows=rows,
-        overall=over_all(reading, rows),
+        rows=reading.groups,
+        overall=reading.overall,
         said=_said(audit),
         unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
-        confusions=confused(reading.confusions, rows) if audit.spec.task.metric.vector else (),
+        confusions=confused(reading.confusions, reading.groups) if audit.spec.task.metric.vector else (),
     )
 
 
@@ -196,11 +193,12 @@ def _noise(audit: Assessment) -> str:
 
 
 def _said(audit: Assessment) -> float | None:
-    """The share of the items that are predicted as the class whose true share is asked for."""
+    """The share of the items with a prediction that are predicted as the class whose true share is asked for."""
     metric, pool = audit.spec.task.metric, audit.pool
     if not isinstance(metric, Prevalence):
         return None
-    return float((pool.predicted == pool.classes.index(metric.positive)).mean())
+    said = (pool.predicted < len(pool.choices)) * (1 if pool.count is None else pool.count)
+    return float(said @ (pool.predicted == pool.classes.index(metric.positive)) / max(said.sum(), 1))
 
 
 def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fewlabels.planning import Forecast
     from fewlabels.stopping import Standing
 
+# Not so where labels go to items on which models differ: these run out, and say little about how often each is right.
 _SHORTER = "With four times as many labels, a range is about half as long."
 
 
@@ -21,11 +22,12 @@ class More:
 
     standing: Standing
     forecast: Forecast | None
+    of_models: bool = False
 
     def sentences(self) -> tuple[str, ...]:
         """Return the progress and the forecast in words."""
         ahead = () if self.forecast is None else (self.forecast.advised(),)
-        return (self.standing.words, *ahead, _SHORTER)
+        return (self.standing.words, *ahead, *(() if self.of_models else (_SHORTER,)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the progress and the forecast as plain JSON values."""
@@ -42,7 +44,8 @@ def more_labels(
     """Read the progress, and simulate the rest of the assessment to forecast how many more labels it will take."""
     standing = audit.standing(draws=draws)
     wanted = foresee and audit.labelled > 0
-    return More(standing, foreseen(audit, standing, progress) if wanted else None)
+    forecast = foreseen(audit, standing, progress) if wanted else None
+    return More(standing, forecast, audit.spec.task.of_models)
 
 
 def foreseen(

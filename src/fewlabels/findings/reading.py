@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.findings.enough_labels import too_long
+from fewlabels.findings.groups import group_rows
 from fewlabels.findings.labels import RIGHT_OR_WRONG, right_labels
 from fewlabels.findings.measures import Measure, measure
+from fewlabels.findings.overall import over_all
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.metrics import Accuracy
 from fewlabels.tasks.backing import is_backed, is_thin
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from fewlabels.store import Event
     from fewlabels.table import Table
     from fewlabels.tasks import Answer
+    from fewlabels.tasks.grounds import GroupRow, Overall
 
 
 _COLUMNS = ("group", "n", "labelled", "mean", "low", "high")
@@ -206,6 +209,16 @@ class Reading:
     def is_grounded(self) -> bool:
         """Whether labels, and not the prior, decide an average over all groups."""
         return not swayed(self.audit)[0]
+
+    @cached_property
+    def groups(self) -> tuple[GroupRow, ...]:
+        """Each group with its number and the evidence behind it."""
+        return group_rows(self)
+
+    @cached_property
+    def overall(self) -> Overall:
+        """The accuracy over all items, and whether it may be shown."""
+        return over_all(self, self.groups)
 
     @property
     def pair(self) -> tuple[str, str] | None:

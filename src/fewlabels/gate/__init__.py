@@ -6,4 +6,5 @@ from fewlabels.gate.checking import worst as worst
 from fewlabels.gate.junit import junit as junit
 from fewlabels.gate.rules import Rule as Rule
 from fewlabels.gate.rules import certify_from as certify_from
+from fewlabels.gate.rules import own_rule as own_rule
 from fewlabels.gate.rules import read_rules as read_rules

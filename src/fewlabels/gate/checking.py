@@ -51,6 +51,8 @@ class Check:
         high, reaches and verdict.
     forecast
         How many more labels a verdict will probably take, in words; empty where that was not asked or not known.
+    lasting
+        Whether a pass is as rarely false however often one looks: by bets on labels drawn at random in each group.
     """
 
     rule: Rule
@@ -59,6 +61,7 @@ class Check:
     words: str
     table: Table
     forecast: str = ""
+    lasting: bool = False
 
     def __repr__(self) -> str:
         return f"{self.words}\n\n{self.table}"
@@ -107,7 +110,7 @@ def check(
         )
     audit = audit.snapshot()
     pool = audit.pool_of(model)
-    task = certify_from(rule.line, pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
+    task = rule.task or certify_from(rule.line, pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
     groups = _groups(audit, rule, model)
     answer = audit.put(task, groups, model=model, level=level, draws=draws)
     table, verdict = _with_right(audit, task, groups, answer.table, model), answer.settings["verdict"]
@@ -126,7 +129,16 @@ def check(
     some = any(row["mean"] is not None for row in table.rows() if row["verdict"] == "open")
     hopeful = verdict == "open" and some and not table.settings.get("adopted")
     ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and hopeful else ""
-    return Check(rule, task, verdict, words, table, ahead)
+    return Check(rule, task, verdict, words, table, ahead, pool is audit.pool and _lasting(audit, task, groups))
+
+
+def _lasting(audit: Assessment, task: Certify, groups: Partition) -> bool:
+    """Whether bets decide a pass that hold at every look; with other labels than their own they hold for one."""
+    try:
+        audit.check_promise(task.metric, groups)
+    except SpecError:
+        return False
+    return not audit.spec.noisy
 
 
 def worst(checks: Sequence[Check]) -> Verdict:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.checks import check_guarantee, number_in, number_of
-from fewlabels.errors import InputError, SpecError
+from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.named import metric_from
 from fewlabels.tasks import Certify
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
+    from fewlabels.tasks import Task
 
 _RULE = re.compile(r"\s*(?P<metric>.+?)\s*(?P<side>>=|<=|≥|≤)\s*(?P<line>[-+0-9.eE]+)\s*(?P<percent>%?)\s*")
 _EXAMPLES = 'such as "accuracy >= 0.9", "recall:complaint >= 80%" or "cost:prices.csv <= 2.5"'
@@ -45,6 +46,8 @@ class Rule:
         The probability with which a verdict is given.
     guarantee
         "anytime" for a verdict that holds at every look; see `Certify`.
+    task
+        The question itself, where the rule is that of an assessment; otherwise the line says it.
 
     >>> Rule("accuracy >= 90%").title
     'every: accuracy >= 90%'
@@ -57,6 +60,7 @@ class Rule:
     only: tuple[str, ...] = ()
     sure: float = 0.95
     guarantee: Literal["anytime"] | None = None
+    task: Certify | None = None
 
     def __post_init__(self) -> None:
         split(self.line)
@@ -86,6 +90,19 @@ def split(text: str) -> tuple[str, Literal["at_least", "at_most"], float]:
     return matched["metric"], "at_least" if matched["side"] in (">=", "≥") else "at_most", value
 
 
+def own_rule(task: Task) -> Rule:
+    """The rule that an assessment was made for; SpecError if it asks something else.
+
+    >>> import fewlabels as fl
+    >>> own_rule(fl.Certify(fl.Recall("spam"), at_least=0.8)).title
+    'every: recall of spam >= 0.8'
+    """
+    if not isinstance(task, Certify):
+        raise SpecError(f"a rule is needed, {_EXAMPLES}: only an assessment made with Certify() has one of its own.")
+    line = f"{task.metric.name} {'<=' if task.at_least is None else '>='} {task.line:.12g}"
+    return Rule(line, only=task.only, sure=task.sure, guarantee=task.guarantee, task=task)
+
+
 def certify_from(
     text: str,
     pool: Pool,
@@ -101,7 +118,11 @@ def certify_from(
     0.9
     """
     metric, side, value = split(text)
-    made = metric_from(metric, pool)
+    try:
+        made = metric_from(metric, pool)
+    except SpecError as error:  # it speaks of an argument, and here there is a rule
+        named = (repr(piece.value) if isinstance(piece, Argument) else piece for piece in error.args)
+        raise SpecError(f"{text!r}: the metric ", *named) from None
     if made.in_unit_interval and 1 < value <= 100:
         raise SpecError(f"{text!r}: {made.name} lies between 0 and 1. Write {value / 100:g}, or {value:g}%.")
     ends = {"at_least": None, "at_most": None, side: value}

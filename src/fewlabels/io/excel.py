@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fewlabels.errors import InputError, needs, one_line
+from fewlabels.io.limits import Counter
 from fewlabels.io.source import Source, no_rows, table_source
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from fewlabels.io.limits import Limits
 
 _LONGEST = 32_767  # characters in a cell
+_MOST_ROWS = 2**20
+_CELL = 8  # bytes of an empty cell in memory
 _MOST_TITLES = 5  # rows above the names of the columns
 _CHOICES = "classes"  # the sheet with the classes
 # What openpyxl raises about a damaged workbook, beside what every reader of files expects.
@@ -43,19 +46,18 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
     try:
         book = _openpyxl().load_workbook(path, read_only=True, data_only=True)
         try:
-            sheets = [[*sheet.iter_rows(values_only=True)] for sheet in book.worksheets if sheet.title != _CHOICES]
+            room = Counter(path, name, within)
+            sheets = (_rows(sheet, name, within, room) for sheet in book.worksheets if sheet.title != _CHOICES)
+            numbered = next((rows for rows in sheets if rows), [])
         finally:
             book.close()
     except _DAMAGED as error:
         raise InputError(f"{name} is not a complete .xlsx file: {one_line(error)}. Save it again.") from None
-    filled = ([(number, row) for number, row in enumerate(sheet, 1) if _filled(row)] for sheet in sheets)
-    numbered = next((kept for kept in filled if kept), [])
     numbered = numbered[_titles([row for _, row in numbered]) :]
     places, rows = [number for number, _ in numbered], [row for _, row in numbered]
     if len(rows) < 2:
         raise no_rows(name)
-    width = max(i + 1 for row in rows for i, value in enumerate(row) if value is not None)
-    within.check_columns(name, width)
+    width = max(map(len, rows))
     head = [_text(value) for value in [*rows[0], *[None] * width][:width]]
     named = [i for i, column in enumerate(head) if column]
     columns = {i: [row[i] if i < len(row) else None for row in rows[1:]] for i in range(width)}
@@ -93,8 +95,23 @@ def _titles(rows: Sequence[Sequence[Any]]) -> int:
     return len(above) if is_head and not any(names.bare(title) in usual for title in titles) else 0
 
 
-def _filled(row: Sequence[Any]) -> bool:
-    return any(value is not None and value != "" for value in row)
+def _rows(sheet: Any, name: str, within: Limits, room: Counter) -> list[tuple[int, Sequence[Any]]]:
+    """The rows that have a value, each up to its last one, with their numbers.
+
+    A row is as wide as the place of its last cell, and all rows before one that says it is the millionth are there: a
+    few bytes can ask for any number of cells. So each row is looked at as it comes.
+    """
+    sheet.reset_dimensions()  # the size that the file gives need not be true
+    kept = []
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if number > _MOST_ROWS:
+            raise InputError(f"{name} has a row beyond {_MOST_ROWS:,}, the last of Excel. Save it again, or as CSV.")
+        width = next((i for i in range(len(row), 0, -1) if row[i - 1] is not None), 0)
+        within.check_columns(name, width)
+        room.add(_CELL * width)
+        if any(value is not None and value != "" for value in row[:width]):
+            kept.append((number, row[:width]))
+    return kept
 
 
 def _column(values: list[Any]) -> pa.Array[Any]:

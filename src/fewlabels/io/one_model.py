@@ -77,8 +77,8 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
         shares = roles.confidence in source.percent  # read as shares already
         unit = 100.0 if normalize and not shares else 1.0
         assert answers is not None
-        certainty = _confidence(source, roles.confidence, table, unit, answers >= 0)
-        if len(names) == 2 and not gaps:
+        certainty = _confidence(source, roles.confidence, table, unit, answers >= 0, gaps=gaps)
+        if len(names) == 2 and certainty is not None and not gaps:
             _check_of_answer(source, roles.confidence, certainty, [names[k] for k in answers if k >= 0])
     assert answers is not None
     if table is not None and table.num_rows != len(answers):
@@ -130,13 +130,16 @@ def _ids(source: Source, name: str | None, table: pa.Table | None) -> pa.Array[A
 
 
 def _confidence(
-    source: Source, name: str, table: pa.Table, unit: float, answered: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+    source: Source, name: str, table: pa.Table, unit: float, answered: NDArray[np.bool_], *, gaps: bool
+) -> NDArray[np.float64] | None:
     """Read the confidences as shares, shape (items,); `unit` is the value that means certain, 1 or 100.
 
-    Where there is no answer, the confidence that it is right is 0, whatever the column says.
+    Where there is no answer, the confidence that it is right is 0, whatever the column says. With `gaps`, the model is
+    one of several, and None if it has no confidences at all: an array of all models has a column for it none the less.
     """
     values = np.where(answered, as_numbers(source, name, table[name]) / unit, 0.0)
+    if gaps and answered.any() and np.isnan(values[answered]).all():
+        return None
     wrong = np.flatnonzero(~((values >= -EDGE) & (values <= 1 + EDGE)))
     if len(wrong):
         value = values[wrong[0]] * unit

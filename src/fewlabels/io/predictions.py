@@ -44,6 +44,7 @@ def read_pool(
     evidence: Sequence[str] = (),
     any_size: bool = False,
     table: str | None = None,
+    dialect: str | None = None,
     sample: int | None = None,
     seed: int = 0,
 ) -> Pool:
@@ -119,6 +120,8 @@ def read_pool(
         Lift the limits on a file: 12,000 columns, and unpacked 1 GB or 100 times its own size, whichever is more.
     table
         The name of the table or view that a database, connection or session has.
+    dialect
+        The SQL that a connection speaks, such as "snowflake" behind one of pyodbc, if its driver does not tell.
     sample
         Of a table: read this many items into memory, drawn at random by their ids. With them everything works that does
         with a file: several models, vectors of scores, simulations. All results are about these items.
@@ -157,12 +160,12 @@ def read_pool(
     if isinstance(evidence, str):
         raise InputError(Argument("evidence"), " must be a list. Write ", Argument("evidence", [evidence]), ".")
     if sample is not None:
-        source = _drawn(source, table, asked, sample, seed)
+        source = _drawn(source, table, dialect, asked, sample, seed)
     elif is_table(source, table):
         refused = {"models": models, "normalize": normalize, "logits": logits, "unlisted": unlisted == "wrong"}
         refused["any_spelling"] = any_spelling
         refused |= {"never_right": tuple(never_right), "positive": positive}
-        return read_from(source, table, asked, seed, refused, tuple(dict.fromkeys(evidence)))
+        return read_from(source, table, dialect, asked, seed, refused, tuple(dict.fromkeys(evidence)))
     manner = Manner(normalize, logits, unlisted == "wrong", any_spelling, patterns_of(never_right))
     if (sources := by_model(source)) is not None:
         check_one_model(evidence, positive)
@@ -179,16 +182,18 @@ def read_pool(
     return replace(_read_with_evidence(opened, asked, manner, tuple(evidence)), positive=positive)
 
 
-def _drawn(source: object, table: str | None, asked: dict[str, Any], sample: int, seed: int) -> object:
+def _drawn(
+    source: object, table: str | None, dialect: str | None, asked: dict[str, Any], sample: int, seed: int
+) -> object:
     """Items of a table, drawn at random, as a source in memory; of tables of several models the same items."""
     if (sources := by_model(source)) is None:
         if not is_table(source, table) and not isinstance(source, (str, Path)):
             raise InputError(Argument("sample"), " is about tables that stay where they are. Leave it out.")
-        return sampled(source, table, sample, id=asked["id"], seed=seed)[0]
+        return sampled(source, table, sample, id=asked["id"], seed=seed, dialect=dialect)[0]
     found: dict[str, object] = {}
     upto = None
     for name, one in sources.items():
-        found[name], upto = sampled(one, table, sample, id=asked["id"], seed=seed, upto=upto)
+        found[name], upto = sampled(one, table, sample, id=asked["id"], seed=seed, upto=upto, dialect=dialect)
     return found
 
 

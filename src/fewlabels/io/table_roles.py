@@ -14,6 +14,7 @@ from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.finder import find_roles
 from fewlabels.io.source import check_names, table_source
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,6 +68,14 @@ def sample_of(table: RemoteTable) -> Source:
     return replace(table_source(table.name, table.head(_SAMPLE)), untyped=table.untyped)
 
 
+def left_out(table: RemoteTable) -> str:
+    """Which files of a folder are not part of the table, in words; empty if all are."""
+    if not table.left_out:
+        return ""
+    count = counted(len(table.left_out), "file")
+    return f"{count} of another format left out, such as {table.left_out[0]}"
+
+
 def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
     """The columns that engines need, from the roles that were found."""
     from fewlabels.engines.columns import Columns
@@ -100,6 +109,7 @@ def sampled(
     id: str | None = None,  # noqa: A002  (as in read_pool)
     seed: int = 0,
     upto: str | None = None,
+    dialect: str | None = None,
 ) -> tuple[Source, str]:
     """Items of a table, drawn at random by their ids, as a source in memory; and the key below which all ids are.
 
@@ -109,7 +119,7 @@ def sampled(
     from fewlabels.engines.opening import open_table
     from fewlabels.io.finder import guess
 
-    with open_table(source, table=table) as opened:
+    with open_table(source, table=table, dialect=dialect) as opened:
         first = sample_of(opened)
         column = id or guess(first).id
         if column is None:
@@ -124,7 +134,7 @@ def sampled(
         made = table_source(f"{opened.name} ({part})", drawn.rows)
         if opened.untyped:
             made = replace(made, untyped=True, reader=partial(_as_numbers, made.reader))
-        return replace(made, told=f"{part}, of {told}"), drawn.upto
+        return replace(made, told="; ".join(filter(None, [f"{part}, of {told}", left_out(opened)]))), drawn.upto
 
 
 def _as_numbers(reader: Batches, columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
@@ -143,6 +153,7 @@ def _number(column: pa.Array[Any]) -> pa.Array[Any]:
 def read_from(
     source: object,
     table: str | None,
+    dialect: str | None,
     asked: dict[str, Any],
     seed: int,
     refused: dict[str, Any],
@@ -162,7 +173,7 @@ def read_from(
                 " to read that many items, drawn at random, into memory; or make a view that has the predicted class "
                 "and a confidence from 0 to 1.",
             )
-    opened = open_table(source, table=table)
+    opened = open_table(source, table=table, dialect=dialect)
     sample = sample_of(opened)
     keep = tuple(asked["columns"] or ())
     roles = find_roles(sample, **asked | {"columns": keep})

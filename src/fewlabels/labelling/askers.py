@@ -6,16 +6,15 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fewlabels.errors import FewlabelsError
 from fewlabels.labelling.twin import twin
-from fewlabels.policies.anchors import is_anchor
+from fewlabels.policies.anchors import are_anchors
 from fewlabels.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
@@ -69,9 +68,7 @@ class Asker:
         """Whether each step took items at random from the whole pool; items that were not asked for have step 0."""
         if self.spec.policy.ignorable or not self._asks_everywhere:
             return (steps > 0) & self.is_random
-        used, place = np.unique(steps, return_inverse=True)
-        drawn = [is_anchor(self.spec.seed, step, self.spec.anchor) for step in used.tolist()]
-        return np.array(drawn, dtype=bool)[place]
+        return are_anchors(self.spec.seed, steps, self.spec.anchor)
 
     @property
     def _asks_everywhere(self) -> bool:

@@ -109,7 +109,8 @@ class Beliefs:
         """The belief about the assessment's own cells, from labels as they are or as they may be."""
         subject, ledger, voting = self._journal.subject, self._journal.ledger, self.voting
         if voting is None:
-            return self.prior.belief(ledger.outcomes(items=subject.spec.prior.uses_items))
+            belief = self.prior.belief(ledger.outcomes(items=subject.spec.prior.uses_items))
+            return subject.anchored(belief, ledger)
         imputed, metric = voting.told(ledger, slack).imputed, subject.spec.task.metric
         each = [metric.outcomes(subject.pool, subject.cells, imputed.items, true) for true in imputed.labels]
         return NoisyBelief.of(self.prior.beliefs(each))

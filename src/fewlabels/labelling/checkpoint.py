@@ -161,7 +161,8 @@ def _restored(ledger: Ledger, kept: _Kept) -> bool:
     ledger.skips, ledger.decisions = dict(about["skips"]), dict(about["decisions"])
     ledger.shared = set(about["shared"])
     asker = columns["asker"]
-    drew = {number: texts[number] for number in np.unique(asker).tolist()}
+    # Not `np.unique`: with it NumPy imports its masked arrays, a tenth of a command.
+    drew = {number: texts[number] for number in np.flatnonzero(np.bincount(asker)).tolist()}
     counts = [number for number, name in drew.items() if name is not None and ledger.drawn.reads(name)]
     others = [number for number in counts if drew[number] != ledger.name]
     taken, away = np.isin(asker, counts), np.flatnonzero(np.isin(asker, others))

@@ -67,11 +67,12 @@ class Drawn:
         """Keep who drew an item, and in which step: the first, or the first that counts here. Whether it is a new one.
 
         A request with step 0 asks for another vote about an item that somebody else has drawn. One with step `GOLD`
-        hands out an item to see how often a person is right: nobody has drawn it, and it does not count.
+        hands out an item to see how often a person is right: nobody has drawn it, and it does not count, whoever
+        answers, since sheets are passed on.
         """
         asker = event.assessment or self.name
         drawn = event.kind == "request" and event.step > 0
-        if votes.asker is None and not drawn and (event.step == GOLD or event.annotator in votes.handed):
+        if votes.asker is None and not drawn and (event.step == GOLD or votes.handed):
             return False
         if drawn:
             if (asker, event.step) != self.last:

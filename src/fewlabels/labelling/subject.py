@@ -10,9 +10,11 @@ import numpy as np
 from fewlabels.labelling.askers import Asker, Askers
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.twin import twin
+from fewlabels.learned.models import ModelsBelief
 from fewlabels.rectified import Sample
 
 if TYPE_CHECKING:
+    from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
@@ -112,14 +114,20 @@ class Subject:
     def sample(self, ledger: Ledger) -> Sample:
         """The items asked for, in the order of the steps, and which of them were drawn at random from all."""
         asked = np.flatnonzero(ledger.pending | (ledger.true >= 0))
-        votes = [ledger.votes[item] for item in asked.tolist()]
-        order = np.argsort(np.array([vote.turn for vote in votes], dtype=np.int64), kind="stable")
-        items, steps = asked[order], np.array([vote.step for vote in votes], dtype=np.int64)[order]
+        askers, steps, turns = ledger.votes.drawn(asked)
+        order = np.argsort(turns, kind="stable")
+        items, steps, askers = asked[order], steps[order], askers[order]
         true = ledger.true[items]
         right = np.where(true >= 0, (true == self.pool.predicted[items]).astype(float), np.nan)
-        askers = np.array([vote.asker for vote in votes], dtype=object)[order]
         random = np.zeros(len(items), dtype=bool)
         for name in [self.name, *ledger.drawn.askers]:
             drawn = askers == name
             random[drawn] = self.askers[name].at_random(steps[drawn])
         return Sample(items, right, random)
+
+    def anchored(self, belief: Belief, ledger: Ledger) -> Belief:
+        """A belief about several models knows which labels are of items drawn at random; another stays as it is."""
+        if not isinstance(belief, ModelsBelief):
+            return belief
+        sample = self.sample(ledger)
+        return replace(belief, anchors=sample.items[sample.anchor & sample.labelled])

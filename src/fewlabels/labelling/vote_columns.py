@@ -84,6 +84,31 @@ class VoteBook:
         votes = self._warm.get(item)
         return self[item] if votes is None and item in self._row else votes
 
+    def drawn(self, items: NDArray[np.intp]) -> tuple[NDArray[np.object_], NDArray[np.int64], NDArray[np.int64]]:
+        """Who drew each of some items that are not free, at which step and in which turn; what is a column stays one.
+
+        >>> book = VoteBook()
+        >>> book[7], book[8] = Votes(), Votes()
+        >>> book[7].asker, book[7].step, book[7].turn = "pets", 3, 4
+        >>> book.freeze()
+        >>> [column.tolist() for column in book.drawn(np.array([7, 8]))]
+        [['pets', None], [3, 0], [4, 0]]
+        """
+        kept = self._columns["item"]
+        row_of = np.full(1 + max(kept.max(initial=0), items.max(initial=0)), -1, dtype=np.int64)
+        row_of[kept] = np.arange(len(kept))
+        row_of[[item for item in self._warm if item < len(row_of)]] = -1
+        rows = row_of[items]
+        frozen = rows >= 0
+        askers, texts = np.empty(len(items), dtype=object), np.array(self._names.texts, dtype=object)
+        steps, turns = np.zeros((2, len(items)), dtype=np.int64)
+        askers[frozen] = texts[self._columns["asker"][rows[frozen]]]
+        steps[frozen], turns[frozen] = (self._columns[name][rows[frozen]] for name in ("step", "turn"))
+        warm = [self._warm[item] for item in items[~frozen].tolist()]
+        askers[~frozen] = [votes.asker for votes in warm]
+        steps[~frozen], turns[~frozen] = [votes.step for votes in warm], [votes.turn for votes in warm]
+        return askers, steps, turns
+
     def copy(self) -> VoteBook:
         """A book with the same votes. Columns never change, so both can have them."""
         warm = {item: votes.copy() for item, votes in self._warm.items()}

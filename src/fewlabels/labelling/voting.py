@@ -40,7 +40,7 @@ _FEW = 8
 # Groups are split by the predicted class if there are no more of both together.
 _MOST_CELLS = 200
 # Rounds of the sampler where an earlier state of the log is looked at, for a point of a curve.
-_THEN = {"kept": 12, "burn": 2, "chains": 6}
+_THEN = {"kept": 8, "burn": 1, "chains": 8}
 
 
 class Told(NamedTuple):

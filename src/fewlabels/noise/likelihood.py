@@ -49,10 +49,11 @@ def log_of_votes(
     """log Π_r P(vote of r | y) for each item and class, shape (items, classes); −∞ for all but a known class."""
     odds = errors.log_odds(ballots.person, doubt[ballots.row])
     odds += BOTH * (np.arange(ballots.classes) != guess[ballots.row][:, None])
+    right = -np.log1p(np.exp(odds))  # odds are small enough for e^odds
     with np.errstate(divide="ignore"):
-        vote = -np.logaddexp(0, -odds) + np.log(_instead(ballots, guess, slips))
+        vote = odds + right + np.log(_instead(ballots, guess, slips))
     places = np.arange(len(ballots.label))
-    vote[places, ballots.label] = -np.logaddexp(0, odds[places, ballots.label])
+    vote[places, ballots.label] = right[places, ballots.label]
     log = np.zeros((len(guess), ballots.classes))
     np.add.at(log, ballots.row, vote)
     sure = ballots.known >= 0

@@ -79,7 +79,10 @@ class Votes(NamedTuple):
         """
         odds = odds + BOTH * self.missed[:, None]
         # log ε = odds − log(1 + e^odds) and log(1 − ε) = −log(1 + e^odds); odds are small enough for e^odds.
-        each = self.wrong[:, None] * odds - np.log(1 + np.exp(odds))
+        each = self.wrong[:, None] * odds
+        np.exp(odds, out=odds)
+        odds += 1
+        each -= np.log(odds, out=odds)
         whose = (by == np.arange(count)[:, None]).astype(float)
         return np.asarray(whose @ each)
 

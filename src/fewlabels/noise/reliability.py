@@ -80,9 +80,9 @@ class Reliability:
         rows = sorted(self.people.rows(), key=lambda row: -row["votes"])[:most]
         each = [f"{row['annotator']} in {self.by_name[row['annotator']]}" for row in rows]
         right = [f"How often each person is right: {'; '.join(each)}."] if each else []
-        return [self.words, *right, *self._doubts()]
+        return [self.words, *right, *self.doubts()]
 
-    def _doubts(self) -> list[str]:
+    def doubts(self) -> list[str]:
         """What the owner should look at: one name in two spellings, one answer to everything, gold that looks wrong."""
         doubts = [
             f"{listed(list(map(repr, names)))} count as {len(names)} people. If they are one, their second votes prove "
@@ -190,6 +190,7 @@ def _contradicted(ballots: Ballots, gold: Mapping[int, str]) -> tuple[str, ...]:
 def _same(ballots: Ballots, predicted: NDArray[np.int64]) -> tuple[str, ...]:
     """People who always gave the same class, about enough items with another prediction to make that odd.
 
+    >>> from fewlabels.noise.ballots import Ballots
     >>> votes = Ballots.of({item: {"ann": item % 2, "eve": 0} for item in range(12)}, classes=2)
     >>> _same(votes, np.arange(12) % 2)
     ('eve',)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fewlabels.belief import Strata
 from fewlabels.outcomes import Outcomes, no_items
 from fewlabels.policies.step import Queue, anywhere, ask_step
-from fewlabels.rectified import Rectified, Sample, rectified
+from fewlabels.rectified import Sample
 from fewlabels.tasks import Rewards
-from fewlabels.tasks.snapshot import Snapshot
+from fewlabels.tasks.snapshot import Snapshot, held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,25 +143,10 @@ class Game:
 
     def snapshot(self, look: Look, rng: np.random.Generator, draws: int) -> Snapshot:
         """The main numbers at a look, as the assessment shows them."""
-        task, sample, cells = self.spec.task, look.drawn, self.everything
-        if sample is None or cells is None:
-            return Snapshot(task, self.cells, look.belief, rng, draws)
-
-        @cache
-        def held() -> tuple[Rectified, NDArray[np.float64]]:
-            """The belief about all items, held against those that were drawn at random from them; with its draws."""
-            together = Strata(look.belief, np.zeros(len(self.cells), dtype=np.int64), cells.size)
-            right = together.draws(rng, draws)[..., 0]
-            return rectified(together, cells.scores, sample, rng, cells.partition.count, right), right
-
-        def everything() -> NDArray[np.float64]:
-            belief, drawn = held()
-            right = belief.corrected(drawn, rng)
-            return task.metric.value(np.stack([right, 1 - right], axis=-1), cells)[:, 0]
-
-        if self.spec.strips:  # readers see one group of all items
-            return Snapshot(task, cells, cast("Belief", held()[0]), rng, draws, everything)
-        return Snapshot(task, self.cells, look.belief, rng, draws, everything)
+        if look.drawn is None or self.everything is None:
+            return Snapshot(self.spec.task, self.cells, look.belief, rng, draws)
+        shown = (self.spec.task, self.cells, look.belief, look.drawn, self.everything)
+        return held(*shown, rng, draws, in_strips=self.spec.strips > 0)
 
     def truth(self, world: World) -> NDArray[np.float64]:
         """The true values of the groups that readers see."""

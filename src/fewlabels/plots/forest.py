@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.findings.measures import HOLLOW
-from fewlabels.partition import whole
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_values
@@ -70,9 +69,8 @@ class Forest(Plot):
         if reading.pair is None and reading.is_grounded:
             valued = [(p, row.mean) for p, row in zip(shares, rows, strict=True) if row.mean is not None]
             average = sum(p * mean for p, mean in valued) / (sum(p for p, _ in valued) or 1.0) if valued else None
-            if task.metric.marginal:  # the number over all items that every other place shows
-                everything = whole(reading.audit.pool)
-                average = reading.audit.estimates(groups=everything, draws=reading.draws)["mean"][0]
+            if task.metric.marginal:  # the number over all items that every other place shows, or leaves out
+                average = reading.overall.mean if reading.overall.enough else None
         named = reading.found
         first = ordered(rows, named, highest=task.leading == "highest")
         end = f"{task.leading} {reading.measure.name}"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
-from fewlabels.tasks.models import TIE, surest_best
+from fewlabels.tasks import Best
 from fewlabels.wording import Style, chosen, counted, probability, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
 
@@ -67,29 +68,19 @@ class Models(Plot):
     @classmethod
     def read(cls, reading: Reading) -> Self:
         """Read the estimates and the joint draws."""
-        estimates = reading.estimates
+        estimates, ranked = reading.estimates, reading.ranked or _ranked(reading)
         models = len(reading.audit.pool.models)
-        values = reading.values.reshape(len(reading.values), -1, models)
-        most = surest_best(reading.audit.belief(), reading.audit.spec.task.asks(reading.cells))
         rows: list[ModelRow] = []
         named = []
-        for g in range(values.shape[1]):
-            drawn = values[:, g]
-            mean = np.array(estimates["mean"][g * models : (g + 1) * models])
-            lead = int(mean.argmax())
-            best = drawn >= drawn.max(axis=1, keepdims=True) - TIE
-            tails = [(1 - reading.level) / 2, (1 + reading.level) / 2]
-            low, high = np.quantile(drawn[:, [lead]] - drawn, tails, axis=0)
+        for first in range(0, len(estimates["group"]), models):
             here = []
-            for h in range(models):
-                at = g * models + h
+            for at in range(first, first + models):
                 name = estimates["group"][at]
-                chance = min(float(best[:, h].mean()), float(most[g]))
-                own = (estimates["mean"][at], estimates["low"][at], estimates["high"][at], chance)
-                apart = (float(mean[lead] - mean[h]), float(low[h]), float(high[h]))
-                counts = (0 if reading.right is None else reading.right[name], estimates["labelled"][at])
-                here.append(ModelRow(name, *own, *apart, *counts))
-            named.append(here[lead].name)
+                own = [estimates[column][at] for column in ("mean", "low", "high")]
+                more = [ranked[name][column] for column in ("chance", "behind", "behind_low", "behind_high")]
+                counts = [0 if reading.right is None else reading.right[name], estimates["labelled"][at]]
+                here.append(ModelRow(name, *own, *more, *counts))
+            named.append(next(name for name in ranked if name in {row.name for row in here}))
             rows += sorted(here, key=lambda row: (row.name != named[-1], -row.chance, -row.mean))
         return cls(reading.level, tuple(rows), tuple(named))
 
@@ -132,3 +123,10 @@ class Models(Plot):
             f"best: {sure}{behind}; {row.right:,} of {counted(row.labelled, 'label')} right"
         )
         return Entry(row.name, row.mean, row.low, row.high, tip, "accent" if first else "main", aside=sure)
+
+
+def _ranked(reading: Reading) -> Mapping[str, Mapping[str, Any]]:
+    """What the labels of another question about the models say about the best of them."""
+    audit = reading.audit
+    found = audit.put(Best(audit.spec.task.metric), audit.groups, level=reading.level, draws=reading.draws)
+    return {row["group"]: row for row in found.table.rows()}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 POINTS = 32
 """The largest number of label counts to look at; half as many if each of them needs a model of its own.
 
-Where labels may be wrong, each needs many, and there are a quarter as many."""
+Where labels may be wrong, each needs many, and there are a fifth as many."""
 _NUMBERS = 2**24  # drawn in all
 _FEWEST = 400
 
@@ -58,7 +58,7 @@ class Moment:
 def replay(reading: Reading) -> tuple[Moment, ...]:
     """Return what was known at evenly spaced places of the log, from no label to all of them."""
     audit = reading.audit
-    points = POINTS // 4 if audit.spec.noisy else POINTS // 2 if audit.spec.prior.uses_items else POINTS
+    points = POINTS // 5 if audit.spec.noisy else POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
     moments: dict[int, Moment] = {}
     for ledger, belief in audit.replay(_parts(reading.history, points), cells):

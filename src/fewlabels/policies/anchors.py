@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.policies.first_draws import first_draws
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fewlabels.cells import Cells
     from fewlabels.policies.base import Policy
     from fewlabels.priors import Prior
@@ -24,7 +27,6 @@ _LEAST = 100  # items: in a smaller pool a strip would have fewer than ten
 _ANCHORS = 0x616E63
 
 
-@lru_cache(maxsize=2**16)
 def is_anchor(seed: int, step: int, share: float) -> bool:
     """Whether a step of an assessment draws its items at random over the whole pool.
 
@@ -35,6 +37,16 @@ def is_anchor(seed: int, step: int, share: float) -> bool:
     [2, 26, 27, 32, 34, 41, 46, 58]
     """
     return share > 0 and step > 0 and bool(np.random.default_rng([seed, step, _ANCHORS]).random() < share)
+
+
+def are_anchors(seed: int, steps: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+    """`is_anchor` of each of many steps, shape (steps,).
+
+    >>> steps = np.arange(60)
+    >>> np.flatnonzero(are_anchors(7, steps, 0.1)).tolist()
+    [2, 26, 27, 32, 34, 41, 46, 58]
+    """
+    return (steps > 0) & (first_draws(seed, steps, _ANCHORS) < share)
 
 
 def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> float:

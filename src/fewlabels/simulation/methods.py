@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fewlabels.checks import number_in
 from fewlabels.errors import InputError, SpecError, described
 from fewlabels.parts import build, names_of, registered
+from fewlabels.policies import default_policy
 from fewlabels.policies.anchors import ANCHOR
 
 if TYPE_CHECKING:
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
     from fewlabels.belief import Target
     from fewlabels.policies import Policy
     from fewlabels.priors import Prior
+    from fewlabels.tasks import Task
 
 
 @dataclass(frozen=True)
 class Method:
     """A way to assess: the prior, the policy that chooses where to ask, the target of the question, and the anchors.
 
-    `anchor` is the share of steps that take items at random from the whole pool, whatever the policy says.
-    `method` makes one from its name; a method without such a name is made with this class.
+    `anchor` is the share of steps that take items at random from the whole pool, whatever the policy says. A `usual`
+    method asks as an assessment does where nobody names a policy: with the default anchors, unless it has a share of
+    its own, and in strips of confidence where all items are one group. `method` makes one from its name; a method
+    without such a name is made with this class.
 
     >>> from fewlabels import Thompson, Uniform
     >>> Method("weak and curious", Uniform(strength=1e-6), Thompson(plays=1)).target
@@ -36,27 +40,33 @@ class Method:
     policy: Policy
     target: Target = "population"
     anchor: float = 0.0
+    usual: bool = False
 
 
-def method(name: str) -> Method:
+def method(name: str, task: Task | None = None) -> Method:
     """The method with a name: `prior+policy`, or `prior+policy+pool` for the pool's own items as the target.
 
     Either may be followed by a colon and its first setting: for a prior, the number of labels that it counts for.
-    `+anchor`, or `+anchor:0.2`, at the end takes some items at random from the whole pool.
+    `+anchor`, or `+anchor:0.2`, at the end takes some items at random from the whole pool. The policy `default` is what
+    an assessment of the task does where nobody names a policy.
 
-    >>> method("learned+boundary+pool+anchor")
-    Method(name='learned+boundary+pool+anchor', prior=Learned(), policy=Boundary(), target='pool', anchor=0.1)
+    >>> method("learned+boundary+pool+anchor").policy, method("learned+boundary+pool+anchor").anchor
+    (Boundary(), 0.1)
+    >>> import fewlabels as fl
+    >>> method("learned+default", fl.Identify(fl.Accuracy(), lowest=3)).policy
+    Boundary()
     """
     words = [word.strip() for word in name.split("+")]
     if len(words) < 2:
         raise _unknown(name, "A method is a prior and a policy, as in informed+thompson")
-    prior, policy, rest = _part(name, "prior", words[0]), _part(name, "policy", words[1]), words[2:]
+    prior, rest, usual = _part(name, "prior", words[0]), words[2:], words[1] == "default"
+    policy = default_policy(task, prior) if usual and task is not None else _part(name, "policy", words[1])
     target: Target = "pool" if rest[:1] == ["pool"] else "population"
     rest = rest[target == "pool" :]
     anchor = _anchor(name, rest.pop(0)) if rest and rest[0].partition(":")[0] == "anchor" else 0.0
     if rest:
         raise _unknown(name, f"After prior and policy only +pool and +anchor may follow, not {rest[0]!r}")
-    return Method(name, prior, policy, target, anchor)
+    return Method(name, prior, policy, target, anchor, usual)
 
 
 def _anchor(name: str, word: str) -> float:
@@ -68,10 +78,10 @@ def _anchor(name: str, word: str) -> float:
         raise _unknown(name, f"The share of anchors is a number between 0 and 1, not {share!r}") from None
 
 
-def methods_from(given: Sequence[str | Method] | str) -> tuple[Method, ...]:
-    """Methods from names (a list, or a text with commas) and methods; each name once."""
+def methods_from(given: Sequence[str | Method] | str, task: Task | None = None) -> tuple[Method, ...]:
+    """Methods for a task from names (a list, or a text with commas) and methods; each name once."""
     listed = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else list(given)
-    made = tuple(_method(name_or_method) for name_or_method in listed)
+    made = tuple(_method(name_or_method, task) for name_or_method in listed)
     names = [name_or_method.name for name_or_method in made]
     if not names:
         raise SpecError(f"no method was named. {_known()}")
@@ -80,11 +90,11 @@ def methods_from(given: Sequence[str | Method] | str) -> tuple[Method, ...]:
     return made
 
 
-def _method(given: object) -> Method:
+def _method(given: object, task: Task | None) -> Method:
     if isinstance(given, Method):
         return given
     if isinstance(given, str):
-        return method(given.strip())
+        return method(given.strip(), task)
     raise SpecError(f"a method is a name such as 'learned+thompson', or a Method. Got {described(given)}. {_known()}")
 
 
@@ -107,4 +117,5 @@ def _unknown(name: str, why: str) -> SpecError:
 
 
 def _known() -> str:
-    return f"Priors are {names_of('prior')}; policies are {names_of('policy')}; +pool and +anchor may follow."
+    policies = f"default, {names_of('policy')}"
+    return f"Priors are {names_of('prior')}; policies are {policies}; +pool and +anchor may follow."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from fewlabels.policies import (
     UniformGroups,
     UniformItems,
 )
+from fewlabels.policies.anchors import default_anchor
 from fewlabels.priors import Informed, Uniform
 from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.kernels import choose
@@ -100,14 +101,17 @@ def asker_with_anchors(truth: Truth, method: Method) -> Callable[[np.random.Gene
     # The policies that ask anywhere need no belief.
     blank = (prepared if method.policy.uses_belief else Uniform().on(truth.cells, method.target)).blank()
 
-    mixes = method.anchor > 0 and not method.policy.ignorable  # there every item is an anchor anyway
+    share = method.anchor
+    if method.usual and not share:
+        share = default_anchor(truth.task, method.prior, method.policy, truth.cells)
+    mixes = share > 0 and not method.policy.ignorable  # there every item is an anchor anyway
 
     def ask(rng: np.random.Generator, labels: int) -> Asked:
         places: list[int] = []
         if kernel is None:
-            items = ask_and_tell(truth, method, rng, labels, places)
+            items = ask_and_tell(truth, replace(method, anchor=share), rng, labels, places)
         else:
-            mixed = with_anchors(kernel, method.anchor, plays, places) if mixes else kernel
+            mixed = with_anchors(kernel, share, plays, places) if mixes else kernel
             if _is_fitted(method):
                 items = ask_between_fits(truth, prepared, view, mixed, plays, rng, labels)
             else:

@@ -11,12 +11,13 @@ import numpy as np
 from fewlabels.estimates import value_draws
 from fewlabels.metrics import Accuracy, Confusion
 from fewlabels.priors import Informed, Uniform
+from fewlabels.rectified import Sample
 from fewlabels.simulation.kernels.compare import regions_curve
 from fewlabels.simulation.kernels.replay import mrr_curve
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.methods import method as method_named
 from fewlabels.tasks import Compare, Estimate, Identify, Task
-from fewlabels.tasks.snapshot import Snapshot
+from fewlabels.tasks.snapshot import Snapshot, held
 from fewlabels.undefined import averaged
 
 if TYPE_CHECKING:
@@ -72,15 +73,24 @@ class Scorer(ABC):
 
     @abstractmethod
     def verdict(
-        self, method: Method, order: NDArray[np.int64], budgets: NDArray[np.int64], rng: np.random.Generator
+        self,
+        method: Method,
+        order: NDArray[np.int64],
+        budgets: NDArray[np.int64],
+        rng: np.random.Generator,
+        anchor: NDArray[np.bool_] | None = None,
     ) -> Verdict:
-        """The scores of a run that asked for items in this order, of shape (labels,), at ascending budgets."""
+        """The scores of a run that asked for items in this order, of shape (labels,), at ascending budgets.
+
+        `anchor` says which of them were drawn at random from all items; none were if it is not given.
+        """
 
     def belief(self, method: Method, items: NDArray[np.int64]) -> Belief:
-        """The belief of the method after the labels of these items."""
+        """The belief of the method after the labels of these items, about the groups in which it asks."""
+        asking = self.truth.asking(method)
         if self._prepared is None or self._prepared[0] is not method:  # nearly always the one of the last call
-            self._prepared = method, method.prior.on(self.truth.cells, method.target)
-        return self._prepared[1].belief(self.truth.outcomes(items))
+            self._prepared = method, method.prior.on(asking.cells, method.target)
+        return self._prepared[1].belief(asking.outcomes(items))
 
 
 def scorer_of(truth: Truth) -> Scorer:
@@ -123,21 +133,42 @@ class EstimateScorer(Scorer):
         order: NDArray[np.int64],
         budgets: NDArray[np.int64],
         rng: np.random.Generator,
+        anchor: NDArray[np.bool_] | None = None,
     ) -> Verdict:
         """The errors at the budgets."""
-        cells, metric = self.truth.cells, self.truth.task.metric
+        metric = self.truth.task.metric
         beliefs = [self.belief(method, order[:n]) for n in budgets.tolist()]
-        scores = {"rmse": self._unit * np.array([self._rmse(metric.value(b.mean(), cells)) for b in beliefs])}
+        anchor = np.zeros(len(order), dtype=bool) if anchor is None else anchor
+        asked = [(order[:n], anchor[:n]) for n in budgets.tolist()]
+        shots = [self._snapshot(method, belief, *each, rng) for belief, each in zip(beliefs, asked, strict=True)]
+        values = [metric.value(shot.belief.mean(), shot.cells) for shot in shots]
+        scores = {"rmse": self._unit * np.array([self._rmse(value) for value in values])}
         if "ece-error" in self.better:
             guesses = np.array([self._guess(belief, rng) for belief in beliefs])
             scores["ece-error"] = 100 * np.abs(guesses - self._ece) / self._ece
         if "coverage" in self.better:
-            shots = [Snapshot(self.truth.task, cells, belief, rng, _FEW_DRAWS) for belief in beliefs]
-            shares, truth = cells.partition.shares, self.truth.value
-            scores["overall-error"] = self._unit * np.abs([averaged(shot.mean - truth, shares) for shot in shots])
-            scores["coverage"] = 100 * np.array([shot.honesty("width", truth) for shot in shots])
+            truth = self.truth.value
+            scores["overall-error"] = self._unit * np.array([shot.off(truth) for shot in shots])
+            scores["coverage"] = 100 * np.array([shot.honesty("width", truth, counted=True) for shot in shots])
             scores["overall-coverage"] = 100 * np.array([shot.honesty("overall", truth) for shot in shots])
         return Verdict(scores)
+
+    def _snapshot(
+        self,
+        method: Method,
+        belief: Belief,
+        order: NDArray[np.int64],
+        anchor: NDArray[np.bool_],
+        rng: np.random.Generator,
+    ) -> Snapshot:
+        """What an assessment would show after these labels: the number over all items is held against the anchors."""
+        truth, asking = self.truth, self.truth.asking(method)
+        steers = method.policy.uses_belief and int((asking.cells.partition.sizes > 0).sum()) > 1
+        if not (steers and method.prior.uses_items and truth.everything is not None):
+            return Snapshot(truth.task, truth.cells, belief, rng, _FEW_DRAWS)
+        sample = Sample(order, truth.right[order].astype(float), anchor)
+        shown = (truth.task, asking.cells, belief, sample, truth.everything)
+        return held(*shown, rng, _FEW_DRAWS, in_strips=asking is not truth)
 
     def _guess(self, belief: Belief, rng: np.random.Generator) -> float:
         """ECE^: the value at the mean, or the median where the mean is not good enough."""
@@ -178,6 +209,7 @@ class IdentifyScorer(Scorer):
         order: NDArray[np.int64],
         budgets: NDArray[np.int64],
         rng: np.random.Generator,
+        anchor: NDArray[np.bool_] | None = None,
     ) -> Verdict:
         """The MRR at the budgets, and after every label (or at some 200 counts, where each belief is a fit)."""
         gauge = self.truth.gauge
@@ -231,6 +263,7 @@ class CompareScorer(Scorer):
         order: NDArray[np.int64],
         budgets: NDArray[np.int64],
         rng: np.random.Generator,
+        anchor: NDArray[np.bool_] | None = None,
     ) -> Verdict:
         """Whether the run had the right answer at the budgets, and when it first did.
 
@@ -272,6 +305,7 @@ class AnswerScorer(Scorer):
         order: NDArray[np.int64],
         budgets: NDArray[np.int64],
         rng: np.random.Generator,
+        anchor: NDArray[np.bool_] | None = None,
     ) -> Verdict:
         """Whether the run had the right answer at the budgets."""
         task, cells = self.truth.task, self.truth.cells

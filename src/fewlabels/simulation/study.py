@@ -14,7 +14,7 @@ from fewlabels.named import groups_from
 from fewlabels.pool import Pool
 from fewlabels.simulation.kernels.jit import need_compiler
 from fewlabels.simulation.methods import methods_from
-from fewlabels.simulation.order import asker
+from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.scorer import IdentifyScorer, Scorer, scorer_of
 from fewlabels.simulation.significance import against_best
@@ -100,9 +100,9 @@ def simulate(
     need_compiler()
     runs = whole_number(runs, "The 'runs' of simulate()")
     seed = whole_number(seed, "The 'seed' of simulate()", least=0)
-    tried = methods_from(methods)
     of_kind(pool, Pool, "The 'pool' of simulate()")
     of_kind(task, Task, "The 'task' of simulate()", error=SpecError)
+    tried = methods_from(methods, task)
     partition = groups_from("predicted" if groups is None else groups, pool)
     case = truth_of(pool, labels, partition, task, tried)
     at = _budgets(budgets, int(case.room.sum()))
@@ -146,13 +146,14 @@ class Chunk:
 
 def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: int, runs: range) -> Chunk:
     """Do some runs of a method. Of curves with a value for each label only sums are kept."""
-    ask, scorer = asker(truth, method), scorer_of(truth)
+    ask, scorer = asker_with_anchors(truth.asking(method), method), scorer_of(truth)
     scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in scorer.better}
     total: NDArray[np.float64] | None = None
     labels: list[float] = []
     for run in runs:
         rng = run_generator(seed, run)
-        verdict = scorer.verdict(method, ask(rng, int(budgets[-1])), budgets, rng)
+        order, anchor = ask(rng, int(budgets[-1]))
+        verdict = scorer.verdict(method, order, budgets, rng, anchor)
         for name, values in verdict.scores.items():
             scores[name].append(values)
         if verdict.curve is not None:

@@ -13,6 +13,8 @@ from fewlabels.errors import InputError, LabelError, SpecError
 from fewlabels.io.answers import is_whole
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
+from fewlabels.partition import by_score, whole
+from fewlabels.policies.anchors import default_strips
 from fewlabels.spec import Spec
 
 if TYPE_CHECKING:
@@ -58,12 +60,23 @@ class Truth:
         The outcome that the label of each item shows, shape (items,).
     right
         Whether the prediction of each item is right, shape (items,).
+    everything
+        The cell of all items, where the question is about one share in every group: the number over all of them is
+        then read as an assessment reads it.
+    strips
+        The same with strips of confidence as groups, where all items are one group and a method asks in strips.
     """
 
     task: Task
     cells: Cells
     outcome: NDArray[np.int64]
     right: NDArray[np.bool_]
+    everything: Cells | None = None
+    strips: Truth | None = None
+
+    def asking(self, method: Method) -> Truth:
+        """The question on the groups in which a method asks."""
+        return self.strips if method.usual and method.prior.uses_items and self.strips is not None else self
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
@@ -135,7 +148,12 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
     for spec in specs:
         spec.prior.check(cells)
     true = item_classes(pool, labels)
-    return Truth(task, cells, task.metric.outcome(pool, np.arange(len(pool)), true), pool.predicted == true)
+    shown = task.metric.outcome(pool, np.arange(len(pool)), true), pool.predicted == true
+    if not (task.averages and task.metric.marginal and cells.right is None):
+        return Truth(task, cells, *shown)
+    number = max((default_strips(task, each.prior, cells) for each in methods if each.usual), default=0)
+    strips = Truth(task, task.metric.cells(pool, by_score(pool, number, "weight")), *shown) if number else None
+    return Truth(task, cells, *shown, task.metric.cells(pool, whole(pool)), strips)
 
 
 def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:

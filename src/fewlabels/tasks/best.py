@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fewlabels.estimates import holding, interval
+from fewlabels.learned.models import LevelsBelief
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import best_words
@@ -66,11 +67,14 @@ class Best(ModelsTask):
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """P(best) of each model, its share right, and what it lacks to the leader; in each group."""
-        rows = rows_of(cells)
-        values, used = self.drawn(belief, cells, rng, draws)
-        means = self.split(self.metric.value(belief.mean(), cells), cells)
-        lead = means.argmax(axis=1)
-        chance, sure = _certainty(values, lead, surest_best(belief, self.asks(cells)))
+        rows, belief = rows_of(cells), joint(belief).plain
+        # How often each is right, and how far those are behind that are hardly the best, takes more than the contest.
+        levels = LevelsBelief.of(belief)
+        values, used = self.drawn(levels, cells, rng, draws)
+        means = self.split(self.metric.value(levels.mean(), cells), cells)
+        lead, contest = self._contest(belief, cells, rng, draws)
+        chance, sure = _certainty(contest, lead, surest_best(belief, self.asks(cells)))
+        regret = (contest.max(axis=2, keepdims=True) - contest).mean(axis=0)
         labelled = np.rint(belief.counts.sum(axis=1)).astype(int).reshape(means.shape)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for g, first in enumerate(lead.tolist()):
@@ -80,11 +84,15 @@ class Best(ModelsTask):
                 columns["group"].append(cells.partition.names[g * len(rows.models) + h])
                 columns["n"].append(int(rows.size[g * len(rows.models) + h]))
                 columns["labelled"].append(int(labelled[g, h]))
-                for name, value in _numbers(values[:, g], means[g], chance[g], h, first, level).items():
+                own = {"chance": float(chance[g, h]), "regret": float(regret[g, h])}
+                for name, value in (own | _numbers(values[:, g], means[g], h, first, level)).items():
                     columns[name].append(value)
         names = [cells.partition.names[g * len(rows.models) + h] for g, h in enumerate(lead.tolist())]
         settings = {"level": level, "target": belief.target, "draws": used}
-        return Answer(_words(rows.models, lead, sure, rows.filled), sure, Table(columns, settings), tuple(names))
+        likely = len(lead) > 1 or best_words.is_likely(sure, np.delete(chance[0], lead[0]).tolist())
+        return Answer(
+            _words(rows.models, lead, sure, rows.filled, likely=likely), sure, Table(columns, settings), tuple(names)
+        )
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The best model of each group: (n, rows) to (n, groups); the first of several that are equal."""
@@ -92,10 +100,16 @@ class Best(ModelsTask):
 
     def conclude(self, snapshot: Snapshot) -> Conclusion:
         """The model with the highest mean in each group, and the probability that none is better."""
-        lead = self.split(snapshot.mean, snapshot.cells).argmax(axis=1)
-        drawn = self.split(snapshot.values, snapshot.cells)
-        most = surest_best(snapshot.belief, self.asks(snapshot.cells))
-        return Conclusion(lead, _certainty(drawn, lead, most)[1])
+        belief, cells = joint(snapshot.belief).plain, snapshot.cells
+        lead, drawn = self._contest(belief, cells, snapshot.rng, snapshot.draws)
+        return Conclusion(lead, _certainty(drawn, lead, surest_best(belief, self.asks(cells)))[1])
+
+    def _contest(
+        self, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The leader of each group, and joint draws of the shares right, from a generator of their own."""
+        lead = self.split(self.metric.value(belief.mean(), cells), cells).argmax(axis=1)
+        return lead, self.drawn(belief, cells, rng.spawn(1)[0], draws)[0]
 
     def is_right(
         self, named: NDArray[np.int64], truth: NDArray[np.float64], cells: Cells, rng: np.random.Generator
@@ -144,7 +158,6 @@ def _certainty(
 def _numbers(
     values: NDArray[np.float64],
     means: NDArray[np.float64],
-    chance: NDArray[np.float64],
     h: int,
     lead: int,
     level: float,
@@ -157,17 +170,17 @@ def _numbers(
         "mean": float(means[h]),
         "low": float(low),
         "high": float(high),
-        "chance": float(chance[h]),
         "behind": float(means[lead] - means[h]),
         "behind_low": float(min(behind_low, means[lead] - means[h])),
         "behind_high": float(max(behind_high, means[lead] - means[h])),
-        "regret": float((values.max(axis=1) - values[:, h]).mean()),
         "as_good": bool(h == lead or behind_low <= TIE),
     }
 
 
-def _words(models: tuple[str, ...], lead: NDArray[np.int64], sure: float, groups: tuple[str, ...]) -> str:
-    verb = "is" if sure >= LIKELY else "may be"
+def _words(
+    models: tuple[str, ...], lead: NDArray[np.int64], sure: float, groups: tuple[str, ...], *, likely: bool
+) -> str:
+    verb = "is" if likely and sure >= LIKELY else "may be"
     if len(lead) == 1:
         return f"The best model {verb} {models[lead[0]]}, with probability {probability(sure)}."
     each = "; ".join(f"{name}: {models[h]}" for name, h in zip(groups, lead.tolist(), strict=True))

@@ -10,7 +10,7 @@ from fewlabels.tasks.models import TIE
 from fewlabels.wording import Style, listed, probability, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from fewlabels.tasks.best import Best
@@ -18,9 +18,21 @@ if TYPE_CHECKING:
 
 _NAMED = 4  # the most models that are listed as good as the best
 LEGEND = (
-    "chance: that no other model is right more often. behind: how much less often it is right than the first. regret: "
-    "what is lost on average by choosing it. as_good: the labels do not show that it is worse than the first."
+    "mean, low, high: how often it is right, known far less well than which is better, as labels went where the models "
+    "differ. chance: that no other model is right more often. behind: how much less often it is right than the first. "
+    "regret: what is lost on average by choosing it. as_good: the labels do not show that it is worse than the first."
 )
+
+
+def is_likely(sure: float, others: Sequence[float]) -> bool:
+    """Whether a model is probably the best: rather than not, and at least twice as probably as any other.
+
+    Of two models the first always has half of the probability, which says nothing.
+
+    >>> is_likely(0.56, [0.44]), is_likely(0.7, [0.3])
+    (False, True)
+    """
+    return sure >= LIKELY and sure >= 2 * max(others, default=0.0)
 
 
 def question(groups: int) -> str:
@@ -37,10 +49,10 @@ def headline(task: Best, grounds: Grounds) -> str:
     name = _short(first)
     regret = style.change(first["regret"])
     alike = _alike(others)
-    if sure < LIKELY:
+    if not is_likely(sure, [row["chance"] for row in others]):
         return (
             f"It is too early to name the best model. The best guess so far is {name} (chance {probability(sure)}); "
-            f"choosing it costs {regret} on average.{alike}"
+            f"choosing it costs {regret} on average.{_rather(sure, others)}{alike}"
         )
     probably = "" if sure >= SAFE else " probably"
     lead = f"The best model is{probably} {name}: we are {probability(sure)} sure that no other is right more often"
@@ -98,6 +110,14 @@ def _alike(others: list[Mapping[str, Any]]) -> str:
         return ""
     shown = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else [])]
     return f" The labels do not show that {listed(shown)} {'is' if len(names) == 1 else 'are'} worse."
+
+
+def _rather(sure: float, others: list[Mapping[str, Any]]) -> str:
+    """A sentence on a model that is the best more probably than the one that is named, but costs more if it is not."""
+    rival = max(others, key=lambda row: row["chance"], default=None)
+    if rival is None or probability(rival["chance"]) == probability(sure) or rival["chance"] <= sure:
+        return ""
+    return f" {_short(rival)} has a chance of {probability(rival['chance'])}, but costs more on average."
 
 
 def _between(style: Style, row: Mapping[str, Any]) -> str:

@@ -350,10 +350,10 @@ class Certify(Task):
     def _thresholds(self, cells: Cells) -> tuple[float, float]:
         """What log wealth a group's bets must win: to pass, and to fail.
 
-        A failure names one group out of k, so to be guaranteed its bets must win k times as much. Without the guarantee
-        they decide no failure, and only say which group is found out soonest.
+        A failure names one group out of k, so its bets must win k times as much. Without the guarantee they decide no
+        failure, but say where to ask; whoever has won as much has met the exact test too, which is as strict.
         """
-        groups = int(self.askable(cells).sum()) if self.guarantee else 1
+        groups = max(int(self.askable(cells).sum()), 1)
         return float(np.log(1 / (1 - self.sure))), float(np.log(groups / (1 - self.sure)))
 
     def _evidence(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

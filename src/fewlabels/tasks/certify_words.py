@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 ONE_LOOK = (
     "The verdict is meant for one look: if you look again and again and stop at the first pass, you will be wrong more "
-    "often. The guarantee holds for all looks."
+    "often."
 )
-"""What a pass without the guarantee does not promise."""
+"""What a pass does not promise where no bets decide it."""
 _NAMED = 5
 _ANOTHER = "Ask about another class."
 NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "open": "not enough evidence"}
@@ -159,7 +159,7 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
     """The next steps after the verdict."""
     verdict = grounds.answer.settings["verdict"]
     if verdict == "pass":
-        once = "" if task.guarantee else f" {ONE_LOOK}"
+        once = "" if task.metric.marginal else f" {ONE_LOOK}"
         return (f"The line is reached. More labels would only make the numbers more exact.{once}",)
     if verdict == "fail":
         return (f"Look at {_names(grounds.answer.groups)} first: the line is missed there.",)

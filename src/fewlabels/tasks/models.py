@@ -99,7 +99,7 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
     It is not more than `surest`, and not more than the leader's record against each rival allows: the belief about
     items learns from all labels who is right where two differ, and early on it can be sure of that too soon.
     """
-    return np.minimum(joint(belief).unbeaten(), surest(belief, asks))
+    return np.minimum(joint(belief).plain.unbeaten(), surest(belief, asks))
 
 
 def rows_of(cells: Cells) -> ModelCells:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from fewlabels.belief import Strata
 from fewlabels.estimates import affordable, interval, sequences, value_draws
+from fewlabels.rectified import rectified
 from fewlabels.special import betaincinv, ndtri
 from fewlabels.undefined import averaged, mean_of, over_draws
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.rectified import Rectified, Sample
     from fewlabels.tasks.base import Conclusion, Task
 
 LEVEL = 0.95
@@ -90,12 +93,24 @@ class Snapshot:
         return float(widths.max()) if len(widths) else self.task.metric.span
 
     @cached_property
+    def _together(self) -> NDArray[np.float64] | None:
+        """Draws of the metric over all items, shape (draws,), where that is not the average of the groups."""
+        return None if self.everything is None else self.everything()
+
+    def off(self, truth: NDArray[np.float64]) -> float:
+        """How far the average over the pool is off, if these are the true values of the groups."""
+        shares = self.cells.partition.shares
+        if self._together is None:
+            return float(abs(averaged(self.mean - truth, shares)))
+        return float(abs(self._together.mean() - averaged(truth, shares)))
+
+    @cached_property
     def _average(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Low and high of the average over the pool, shape () or (outcomes,)."""
         shares = self.cells.partition.shares
-        if self.everything is not None:
+        if self._together is not None:
             # What anchors say is mixed of two corrections, and long in the tails: no variance tells its interval.
-            return interval(self.everything(), LEVEL)
+            return interval(self._together, LEVEL)
         if self._share and self.belief.conjugate:
             return self._interval(shares @ self.mean, shares**2 @ self.variance)
         average = averaged(self.values, shares, axis=1)
@@ -120,21 +135,27 @@ class Snapshot:
         low, high = (np.where(some, betaincinv(a, b, q), mean) for q in (_TAIL, 1 - _TAIL))
         return low, high
 
-    def honesty(self, rule: str, truth: NDArray[np.float64]) -> float:
+    def honesty(self, rule: str, truth: NDArray[np.float64], *, counted: bool | None = None) -> float:
         """How far the claim of a rule is true, from 0 to 1, if these are the true values of the groups.
 
         By rule: whether the answer is right; whether the interval of the average contains the true average; the share
-        of groups whose interval contains the true value.
+        of groups whose interval contains the true value. Values that were `counted`, as those of the pool are, may lie
+        half an item outside: a group in which all of 50 items are right has the value 1, which no Beta reaches.
         """
         if rule == "probability":
             return float(self.is_right(truth))
+        slack: float | NDArray[np.float64] = 1e-9
         if rule == "overall":
             (low, high), true = self._average, averaged(truth, self.cells.partition.shares, axis=0)
         else:
-            (low, high), true = self._intervals, truth[self.task.askable(self.cells)]
+            asked = self.task.askable(self.cells)
+            (low, high), true = self._intervals, truth[asked]
+            if self.task.metric.in_unit_interval and (self.belief.target == "pool" if counted is None else counted):
+                half = 0.5 / np.maximum(self.cells.partition.sizes[asked], 1)
+                slack = half[:, None] if self.task.metric.vector else half
         # What is 0/0, or has no number, is not claimed.
         claimed = ~(np.isnan(true) | np.isnan(low))
-        holds = ((low <= true + 1e-9) & (true <= high + 1e-9))[claimed]
+        holds = ((low <= true + slack) & (true <= high + slack))[claimed]
         return float(holds.mean()) if holds.size else 1.0
 
     @cached_property
@@ -154,6 +175,47 @@ class Snapshot:
     def found(self, truth: NDArray[np.float64]) -> float:
         """The share of the right answer that is named, if these are the true values."""
         return float(np.isin(self.task.right(truth[None], self.cells, self.rng)[0], self.conclusion.named).mean())
+
+
+def held(
+    task: Task,
+    cells: Cells,
+    belief: Belief,
+    sample: Sample,
+    everything: Cells,
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    in_strips: bool = False,
+) -> Snapshot:
+    """The main numbers after steered asking, as an assessment shows them: all items together are held against anchors.
+
+    Parameters
+    ----------
+    cells, belief
+        Those of asking.
+    sample
+        The items that were asked for, and which of them are anchors.
+    everything
+        The cell of all items.
+    in_strips
+        Whether the cells of asking are strips of confidence, of which readers see nothing: they see one group.
+    """
+
+    @cache
+    def overall() -> tuple[Rectified, NDArray[np.float64]]:
+        together = Strata(belief, np.zeros(len(cells), dtype=np.int64), everything.size)
+        right = together.draws(rng, draws)[..., 0]
+        return rectified(together, everything.scores, sample, rng, everything.partition.count, right), right
+
+    def values() -> NDArray[np.float64]:
+        believed, drawn = overall()
+        right = believed.corrected(drawn, rng)
+        return task.metric.value(np.stack([right, 1 - right], axis=-1), everything)[:, 0]
+
+    if in_strips:
+        return Snapshot(task, everything, cast("Belief", overall()[0]), rng, draws, values)
+    return Snapshot(task, cells, belief, rng, draws, values)
 
 
 def promised(name: str, task: Task, belief: Belief, cells: Cells, missing: NDArray[np.int64] | None = None) -> float:

@@ -90,7 +90,7 @@ def read_files(
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
     truth = next((guessed.truth for guessed in guesses.values() if guessed.truth), None)
-    lines = _lines(pool, roles, truth, named=classes is not None)
+    lines = _lines(pool, roles, truth, options)
     return pool, lines, [name for name in unused if name not in groups]
 
 
@@ -204,7 +204,7 @@ def read_wide(
     used = {guessed.id, guessed.content, guessed.truth, *words, *groups}
     for own in roles.values():
         used |= {own.predicted, own.confidence, *own.scores}
-    lines = _lines(pool, lines, guessed.truth, named=classes is not None)
+    lines = _lines(pool, lines, guessed.truth, options)
     return pool, lines, [name for name in source.columns if name not in used]
 
 
@@ -216,7 +216,7 @@ def _columns(roles: Mapping[str, Roles], role: str) -> str:
     return some_of(columns, _MOST_MODELS) if columns else "none"
 
 
-def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: bool) -> list[Understood]:
+def _lines(pool: Pool, roles: list[Understood], truth: str | None, options: ReadOptions) -> list[Understood]:
     """How the models were understood: who they are, where they differ, and what is missing."""
     models = tuple(some_pieces(pool.models, MOST_NAMES))
     lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
@@ -226,11 +226,14 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, *, named: boo
     for h in np.flatnonzero(missing)[:_MOST_MODELS].tolist():
         count = int(missing[h])
         counts = "it counts" if count == 1 else "these count"
-        words = f"{pool.models[h]!r} has no answer for {counted(count, 'item')}; {counts} as wrong"
-        lines.append(Understood("", words, ""))
+        lacks = "no answer from the list" if options.unlisted == "wrong" else "no answer"
+        words = f"{pool.models[h]!r} has {lacks} for {counted(count, 'item')}; {counts} as wrong"
+        # "Yes." beside "yes" is hardly meant to be wrong.
+        strict = options.unlisted == "wrong" and not options.any_spelling
+        lines.append(Understood("", words, "--any-spelling" if strict else ""))
     classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
-    lines += [] if named else [*alike_line(pool), *_alone_line(pool)]
+    lines += [*alike_line(pool), *_alone_line(pool)] if class_list(options.classes) is None else []
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
         have = "has" if blank == 1 else "have"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
 from fewlabels.understanding.options import ReadOptions, class_list, score_names, split_names
+from fewlabels.understanding.verdicts import as_verdicts
 from fewlabels.understanding.words import (
     content_words,
     formats,
@@ -82,6 +83,9 @@ def _one_source(
     from fewlabels.io.finder.models import has_several, split_by
 
     groups = group_columns(options, source)
+    respelt: list[Understood] = []
+    if options.verdict:
+        source, options, respelt = as_verdicts(source, options)
     if content is None:
         content = _usual_content(source, options)
     guessed = _guessed(source, options, content, groups)
@@ -92,7 +96,14 @@ def _one_source(
     if has_several(source, models) or guessed.models:
         models = models or (None if has_several(source, None) else guessed.models)
         return _wide(source, models, options, guessed, content, columns)
-    return _one_model(source, options, guessed, content, columns)
+    pool, lines = _one_model(source, options, guessed, content, columns)
+    return pool, _after(lines, "classes", respelt)
+
+
+def _after(lines: list[Understood], what: str, more: Sequence[Understood]) -> list[Understood]:
+    """The lines, with more of them behind the one about something."""
+    place = next((i for i, line in enumerate(lines) if line.what == what), len(lines) - 1) + 1
+    return [*lines[:place], *more, *lines[place:]]
 
 
 def _usual_content(source: Source, options: ReadOptions) -> list[str] | None:

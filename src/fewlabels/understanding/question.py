@@ -45,7 +45,11 @@ def pass_rate(verdict: str, pool: Pool) -> str:
     from fewlabels.wording import some_of
 
     _, word = verdict_columns(verdict)
-    good = passing(pool.choices) if word is None else word
+    if word is None:
+        good = passing(pool.choices)
+    else:  # in the pool's own spelling, if there is one
+        alike = [name for name in pool.choices if name.casefold() == word.casefold()]
+        good = alike[0] if len(alike) == 1 else word
     if good is None or good not in pool.choices:
         raise SpecError(
             f"it is not clear which of the verdicts {some_of(pool.choices)} means pass. Say so, as in: --verdict "

@@ -94,6 +94,9 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
     if not (options.never_right or pool.unanswered):
         return []
     count = int((pool.predicted >= len(pool.choices)).sum())
+    if options.verdict:
+        words = f"{counted(count, 'item')}; people's labels speak for them"
+        return [Understood("no verdict", words, "--never-right TEXT")]
     words = f"{counted(count, 'item')}, counted as wrong" if count else "none of these answers occurs"
     examples: tuple[str, ...] = ()
     if guessed.predicted is not None and guessed.scores is None and count:

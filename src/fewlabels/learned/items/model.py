@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fewlabels.learned.items.counts import right_counts
-from fewlabels.learned.items.sums import RowSums
+from fewlabels.learned.items.sums import RowSums, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +24,18 @@ _NEGLIGIBLE = 1e-3
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 # Numbers in a block of draws: half a megabyte of them.
 _BLOCK = 2**17
+# Numbers up to which several points of the grid are computed together: beyond that, one after another is quicker.
+_FEW = 2**14
 _ALL = slice(None)
 
 
 class Chances(NamedTuple):
-    """E P(right) in each strip at one point, how it moves with u, and how the log-odds move with the shared effects.
+    """E P(right) in each strip at some points, how it moves with u, and how the log-odds move with the shared effects.
 
-    Shapes (strips,), (strips,) and (shared, strips).
+    Shapes (points, strips), (points, strips) and (points, shared, strips).
     """
+
+    points: slice
 
     mean: NDArray[np.float64]
     slope: NDArray[np.float64]
@@ -102,23 +106,24 @@ class Trust:
         share = self._weights(items)
         by_cell, (effect, by_piece, piece_by_cell) = self.strips.by_cell, self.strips.pieces
         means, variances = [], []
-        for k, chance in enumerate(self._chances()):
+        for chance in self._chances():
             moved = share * chance.slope
             means.append(by_cell(share * chance.mean))
-            variance = self._quadratic(k, by_cell(moved * chance.by_shared))
-            variances.append(variance + piece_by_cell(by_piece(moved) ** 2 * self.spread[k, effect]))
-        return self._mixed(np.array(means), np.array(variances))
+            variance = self._quadratic(chance.points, by_cell(moved[:, None] * chance.by_shared))
+            variances.append(variance + piece_by_cell(by_piece(moved) ** 2 * self.spread[chance.points, effect]))
+        return self._mixed(np.concatenate(means), np.concatenate(variances))
 
     def overall(self) -> tuple[float, float]:
         """Mean and variance of the share right among all items."""
         share = self.strips.size / self.strips.size.sum()
         means, variances = [], []
-        for k, chance in enumerate(self._chances()):
+        by_level = Sums(self.strips.effect)
+        for chance in self._chances():
             moved = share * chance.slope
-            means.append(share @ chance.mean)
-            variance = self._quadratic(k, (chance.by_shared @ moved)[:, None])[0]
-            variances.append(variance + np.bincount(self.strips.effect, moved) ** 2 @ self.spread[k])
-        mean, variance = self._mixed(np.array(means), np.array(variances))
+            means.append(chance.mean @ share)
+            variance = self._quadratic(chance.points, chance.by_shared @ moved[..., None])[:, 0]
+            variances.append(variance + (by_level(moved) ** 2 * self.spread[chance.points]).sum(axis=1))
+        mean, variance = self._mixed(np.concatenate(means), np.concatenate(variances))
         return float(mean), float(variance)
 
     def slope(self) -> tuple[float, float]:
@@ -130,7 +135,8 @@ class Trust:
         """The standard deviation, between groups of the same confidences, of the share right."""
         newcomer = self.newcomer()
         share = newcomer.strips.size / newcomer.strips.size.sum()
-        by_u = np.array([share @ chance.slope for chance in newcomer._chances()])  # noqa: SLF001  (of its own kind)
+        slopes = [chance.slope @ share for chance in newcomer._chances()]  # noqa: SLF001  (of its own kind)
+        by_u = np.concatenate(slopes)
         return float(np.sqrt(self.weight @ (by_u * self.tau) ** 2))
 
     def _mixed(self, means: NDArray[np.float64], variances: NDArray[np.float64]) -> tuple[Any, Any]:
@@ -139,21 +145,23 @@ class Trust:
         return overall, self.weight @ (variances + (means - overall) ** 2)
 
     def _chances(self) -> Iterator[Chances]:
-        """The chances in each strip, point by point."""
+        """The chances in each strip, at one point after another, or at several together where strips are few."""
         design, level = self.strips.design, self.strips.effect
-        for k in range(len(self.weight)):
+        step = max(1, _FEW // (len(_NODES) * max(len(level), 1)))
+        weight = _WEIGHTS / _WEIGHTS.sum()
+        for start in range(0, len(self.weight), step):
+            points = slice(start, start + step)
             # How the log-odds move with the shared effects: directly, and against them through u.
-            by_shared = design - self.lean[k].take(level, axis=1)  # quicker than [:, level]
-            half_sd = np.sqrt(self.spread[k].take(level) + self._quadratic(k, by_shared)) / 2
-            half = (self.mode[k] @ design + self.effect[k].take(level)) / 2
+            by_shared = design - self.lean[points].take(level, axis=2)  # quicker than [:, :, level]
+            half_sd = np.sqrt(self.spread[points].take(level, axis=1) + self._quadratic(points, by_shared)) / 2
+            half = (self.mode[points] @ design + self.effect[points].take(level, axis=1)) / 2
             # σ(η) = (1 + tanh(η/2))/2: with tanh it takes a seventh of the time.
-            tanh = np.tanh(_NODES[:, None] * half_sd + half)
-            weight = _WEIGHTS / _WEIGHTS.sum()
-            yield Chances((1 + weight @ tanh) / 2, (1 - weight @ tanh**2) / 4, by_shared)
+            tanh = np.tanh(_NODES[:, None] * half_sd[:, None] + half[:, None])
+            yield Chances(points, (1 + weight @ tanh) / 2, (1 - weight @ tanh**2) / 4, by_shared)
 
-    def _quadratic(self, k: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variance of times·(the shared effects) at a point of the grid: (shared, n) to (n,)."""
-        variance: NDArray[np.float64] = ((self._covariance[k] @ times) * times).sum(axis=0)
+    def _quadratic(self, points: slice, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of times·(the shared effects) at points of the grid: (points, shared, n) to (points, n)."""
+        variance: NDArray[np.float64] = ((self._covariance[points] @ times) * times).sum(axis=1)
         return variance
 
     @cached_property
@@ -184,18 +192,24 @@ class Trust:
 
         The same draws, whatever the cells: of the others, the strips are not looked at.
         """
-        weight, all_cells = self._weights(items), np.arange(int(self.strips.cell.max(initial=-1)) + 1)
-        wanted, place = np.unique(all_cells[cells], return_inverse=True)
-        some = np.flatnonzero(np.isin(self.strips.cell, wanted))
-        total = RowSums(np.searchsorted(wanted, self.strips.cell[some]))
-        some = some[total.order]
-        weight = weight[some, None].astype(np.float32)
-        drawn = np.empty((n, len(wanted)))
+        some, total, place = self._rows(cells)
+        weight = self._weights(items)[some, None].astype(np.float32)
+        drawn = np.empty((n, total.count))
         for draws, block in self._blocks(rng, n, some):
             np.multiply(block, weight, out=block)
             drawn[draws] = total(block).T
         shares = self._shuffled(drawn, rng)
-        return shares if np.array_equal(place, all_cells) else shares[:, place]
+        return shares if place is None else shares[:, place]
+
+    def _rows(self, cells: slice | NDArray[np.intp]) -> tuple[NDArray[np.intp], RowSums, NDArray[np.intp] | None]:
+        """The strips of some cells, the sums over those of each, and which sum is each cell's, if not its own."""
+        every = self.strips.by_row
+        if isinstance(cells, slice) and cells == _ALL:
+            return every.order, every, None
+        wanted, place = np.unique(np.arange(int(self.strips.cell.max(initial=-1)) + 1)[cells], return_inverse=True)
+        some = np.flatnonzero(np.isin(self.strips.cell, wanted))
+        total = RowSums(np.searchsorted(wanted, self.strips.cell[some]))
+        return some[total.order], total, place
 
     def mixed(self, rng: np.random.Generator, n: int, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """n draws of Σ_c w_c (share right in cell c), with weights that add up to 1; shape (n,).
@@ -226,21 +240,46 @@ class Trust:
         point = np.sort(rng.choice(len(self.weight), size=n, p=self.weight))
         design, effect = self.strips.design[:, strips].T.astype(np.float32), self.strips.effect[strips]
         step = max(1, _BLOCK // max(len(effect), 1))
-        for k in np.unique(point).tolist():
-            first, last = np.searchsorted(point, [k, k + 1]).tolist()
-            change = rng.standard_normal((last - first, self.mode.shape[1])) @ self._root[k].T
-            u = rng.standard_normal((last - first, self.effect.shape[1]))
-            u *= np.sqrt(self.spread[k])
-            u += self.effect[k]
-            u -= change @ self.lean[k]
-            change += self.mode[k]
-            shift, half = (0.5 * np.ascontiguousarray(part.T, dtype=np.float32) for part in (change, u))
+        for first, last in self._together(point):
+            shift, half = (
+                0.5 * np.ascontiguousarray(part.T, dtype=np.float32) for part in self._effects(rng, point[first:last])
+            )
             for start in range(0, last - first, step):
                 some = slice(start, min(start + step, last - first))
                 odds = design @ shift[:, some]
                 odds += half[:, some].take(effect, axis=0)
                 np.tanh(odds, out=odds)
                 yield slice(some.start + first, some.stop + first), odds
+
+    def _together(self, point: NDArray[np.intp]) -> list[tuple[int, int]]:
+        """Where draws begin and end that are made together: those of one point, or of several that have few numbers."""
+        starts = np.flatnonzero(np.diff(point, prepend=-1))
+        run = starts * self.lean[0].size // _FEW
+        first = starts[np.flatnonzero(np.diff(run, prepend=-1))].tolist()
+        return list(zip(first, [*first[1:], len(point)], strict=True))
+
+    def _effects(
+        self, rng: np.random.Generator, point: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A draw of the shared effects and of u at each of these points, ascending: (draws, shared), (draws, levels).
+
+        The same draws, however many points are taken together.
+        """
+        each, count = np.unique(point, return_counts=True)
+        noise = [[rng.standard_normal((m, len(part[0]))) for part in (self.mode, self.effect)] for m in count.tolist()]
+        if len(each) == 1:
+            k, ((change, u),) = each[0], noise
+            change = change @ self._root[k].T
+            leant = change @ self.lean[k]
+        else:
+            k, (change, u) = point, (np.concatenate(parts) for parts in zip(*noise, strict=True))
+            change = (self._root[k] @ change[..., None])[..., 0]
+            leant = (change[:, None] @ self.lean[k])[:, 0]
+        u *= np.sqrt(self.spread[k])
+        u += self.effect[k]
+        u -= leant
+        change += self.mode[k]
+        return change, u
 
     def rights(self, rng: np.random.Generator, n: int, left: NDArray[np.int64]) -> NDArray[np.int64]:
         """n draws of how many of the unlabelled items, `left` of each strip, are right; shape (n, cells)."""

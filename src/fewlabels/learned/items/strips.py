@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fewlabels.learned.items.evidence_terms import by_group, lifts, patterns
-from fewlabels.learned.items.sums import Sums
+from fewlabels.learned.items.sums import RowSums, Sums
 from fewlabels.partition import numbered
 from fewlabels.special import expit, logit
 
@@ -145,6 +145,11 @@ class Strips:
     def by_cell(self) -> Sums:
         """Sums over the strips of each cell."""
         return Sums(self.cell)
+
+    @cached_property
+    def by_row(self) -> RowSums:
+        """Sums over the strips of each cell, of rows that are made in its order."""
+        return RowSums(self.cell)
 
     @cached_property
     def pieces(self) -> tuple[NDArray[np.int64], Sums, Sums]:

@@ -48,6 +48,7 @@ class RowSums:
 
     def __init__(self, index: NDArray[np.integer[Any]]) -> None:
         count = np.bincount(index)
+        self.count = len(count)
         by_index = np.argsort(index, kind="stable")
         self._starts = np.cumsum(count) - count
         self._stacked = bool(count.max(initial=0) <= _FEW)

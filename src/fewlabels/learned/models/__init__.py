@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
+from fewlabels.learned.models.levels import LevelsBelief
 from fewlabels.learned.models.panel import Learning, Panel
 from fewlabels.learned.models.record import BEFORE, stays_ahead
 from fewlabels.learned.models.truth import TruthBelief
@@ -33,6 +34,7 @@ __all__ = [
     "Features",
     "Guess",
     "Learning",
+    "LevelsBelief",
     "ModelsBelief",
     "OneModelBelief",
     "Panel",

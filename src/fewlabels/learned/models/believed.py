@@ -54,9 +54,24 @@ class ModelsBelief(LearnedBelief):
     A row is a group and a model, as in `ModelCells`. In a draw the true class of every unlabelled item is drawn once
     for all models, so items on which two models agree cancel in their difference. For the population, the pool is one
     sample of it: shares then vary by Σ/n more, Σ being the covariance between models of being right.
+
+    It is right about which model is best; for how often each is right there is `LevelsBelief`.
+
+    Parameters
+    ----------
+    learning
+        What the labels say about all items.
+    anchors
+        Labelled items that were drawn at random from all, shape (anchors,).
     """
 
     learning: Learning = field(kw_only=True)
+    anchors: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64), kw_only=True)
+
+    @property
+    def plain(self) -> ModelsBelief:
+        """The belief that says which model is best: this one, unless it is about how often each is right."""
+        return self
 
     @property
     def numbers(self) -> int:
@@ -79,10 +94,8 @@ class ModelsBelief(LearnedBelief):
     def look(self) -> Look:
         """Draws for means, variances and the worth of items, always the same for the same labels."""
         learning = self.learning
-        noise = learning.panel.noise
-        mine = noise.uniform[learning.is_open]
-        normals = noise.normals(max(most_parameters(learning.points), learning.features.size))
-        return self._looked(normals, 0.5, lambda rows: mine[rows], np.random.default_rng(_SEED))
+        mine = learning.panel.noise.uniform[learning.is_open]
+        return self._looked(learning.normals, 0.5, lambda rows: mine[rows], np.random.default_rng(_SEED))
 
     def _looked(
         self,
@@ -96,9 +109,9 @@ class ModelsBelief(LearnedBelief):
         features, drawn = learning.features, draw_parameters(learning.points, start, normals)
         mean = np.empty(features.barred.shape)
         expected, right = self._agreed(rng, n)
-        places = np.arange(features.width + 1)
+        places, changed = np.arange(features.width + 1), self.changing(rng, n)
         for rows in features.pieces(n + right.shape[2]):
-            chance = chances(features, drawn, rows)
+            chance = changed(chances(features, drawn, rows), rows)
             mean[rows] = chance.mean(axis=2)
             shown = (uniform(rows)[:, None] > chance.cumsum(axis=1)).sum(axis=1)
             says, group = features.says(rows).astype(np.float32), features.group[rows]
@@ -109,6 +122,10 @@ class ModelsBelief(LearnedBelief):
                 expected[g] += mean[rows][first:last].reshape(-1) @ voices
                 right[:, g] += is_shown.reshape(-1, n).T @ voices
         return Look(mean, expected, right)
+
+    def changing(self, rng: np.random.Generator, n: int) -> Callable[[NDArray[np.float64], slice], NDArray[np.float64]]:
+        """What is done to the chances of some open items, (items, options + none, n), in n draws: nothing here."""
+        return lambda chance, rows: chance  # noqa: ARG005  (those of `LevelsBelief` are about these rows)
 
     def _draw(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         """n draws of the shares right in the pool, shape (n, groups, models)."""
@@ -260,33 +277,31 @@ class ModelsBelief(LearnedBelief):
         first = right >= right.max(axis=1, keepdims=True) - 1e-9
         return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
 
-    def doubt(self, a: int, b: int) -> NDArray[np.float64]:
-        """The variance of (a is right − b is right) for each item, shape (items,): what its label settles for certain.
+    def rivals(self, group: int) -> tuple[int, list[tuple[int, float]]]:
+        """The leader of a group, with the highest mean, and its rivals: each with P(r is best)/Var(leader − r).
 
-        0 for items that have a label or to which the two give the same answer.
-        """
-        features, open_, mean = self.learning.features, self.learning.open, self.look.chance
-        places = np.arange(mean.shape[1])
-        sign = (features.option[:, a, None] == places).astype(float) - (features.option[:, b, None] == places)
-        out = np.zeros(len(self.learning.panel.group))
-        out[open_] = (mean * sign**2).sum(axis=1) - (mean * sign).sum(axis=1) ** 2
-        return out
-
-    def contest(self, group: int) -> NDArray[np.float64]:
-        """The worth of a label for the best model of a group: Σ_r P(r is best)·doubt(leader, r)/Var(leader − r).
-
-        Shape (items,). The leader has the highest mean; the variances are those of the right answers in the pool.
+        The variances are those of the right answers in the pool.
         """
         expected, right = self.look.expected[group], self.look.right[:, group]
         lead = int(expected.argmax())
         chance = self.chances(group)
         order = [r for r in np.argsort(-chance, kind="stable")[: _RIVALS + 1].tolist() if r != lead]
-        rivals = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
-        total = np.zeros(len(self.learning.panel.group))
-        for rival in rivals[:_RIVALS]:
-            apart = max(float((right[:, lead] - right[:, rival]).var()), _LEAST_VARIANCE)
-            total += max(float(chance[rival]), _UNLIKELY) * self.doubt(lead, rival) / apart
-        return np.where(self.learning.panel.group == group, total, 0.0)
+        found = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
+        apart = [max(float((right[:, lead] - right[:, r]).var()), _LEAST_VARIANCE) for r in found]
+        weighed = [max(float(chance[r]), _UNLIKELY) / var for r, var in zip(found, apart, strict=True)]
+        return lead, list(zip(found[:_RIVALS], weighed[:_RIVALS], strict=True))
+
+    def contest(self, group: int) -> NDArray[np.float64]:
+        """The worth of a label for the best model of a group: Σ_r P(r is best)·doubt(leader, r)/Var(leader − r).
+
+        Shape (items,).
+        """
+        learning = self.learning
+        lead, rivals = self.rivals(group)
+        out = np.zeros(len(learning.panel.group))
+        for rival, weight in rivals:
+            out[learning.open] += weight * doubt(learning.features.option, self.look.chance, lead, rival)
+        return np.where(learning.panel.group == group, out, 0.0)
 
     def summary(self) -> Summary:
         """A summary of what was learned about where the models agree and differ."""
@@ -357,6 +372,16 @@ class OneModelBelief(LearnedBelief):
     def summary(self) -> Summary:
         """A summary of what was learned about where the models agree and differ."""
         return self.joint.summary()
+
+
+def doubt(option: NDArray[np.int16], chance: NDArray[np.float64], a: int, b: int) -> NDArray[np.float64]:
+    """The variance of (a is right − b is right) for each item, shape (items,): what its label settles for certain.
+
+    0 where the two give the same answer. The chances of the options have the shape (items, options + none).
+    """
+    places = np.arange(chance.shape[1])
+    sign = (option[:, a, None] == places).astype(float) - (option[:, b, None] == places)
+    return np.asarray((chance * sign**2).sum(axis=1) - (chance * sign).sum(axis=1) ** 2)
 
 
 def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.learned.items import Factors, learn, strips
 from fewlabels.learned.items.strips import KINDS
 from fewlabels.learned.models.answers import Answers, compare_answers
-from fewlabels.learned.models.voices import WIDER, Features, listen
+from fewlabels.learned.models.voices import WIDER, Features, listen, most_parameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -222,3 +222,8 @@ class Learning:
     def features(self) -> Features:
         """The features of the open items."""
         return self.panel.about(self.open)
+
+    @property
+    def normals(self) -> NDArray[np.float64]:
+        """The randomness of the parameters in looks, shape (draws, at least the parameters)."""
+        return self.panel.noise.normals(max(most_parameters(self.points), self.features.size))

@@ -1,0 +1,70 @@
+"""`fewlabels show --judges` and `--annotators`: how good those are who judged, and those who labelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fewlabels.cli.common import emit, emit_json, talk
+from fewlabels.errors import InputError, SpecError
+from fewlabels.table import Table
+
+if TYPE_CHECKING:
+    from fewlabels.assessment import Assessment
+
+
+def show_who(audit: Assessment, groups: str | None, level: float, *, judges: bool, as_json: bool) -> None:
+    """Print how good judges are, or else those who labelled."""
+    if judges:
+        _judges(audit, groups, level, as_json)
+    elif groups is not None:
+        raise InputError("--annotators is about all items: leave out --groups.")
+    else:
+        _annotators(audit, level, as_json)
+
+
+def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:
+    """Print how good the judges are against people."""
+    from fewlabels.findings.judges import in_words, judge_sheet, judges_of
+
+    if not judges_of(audit):
+        raise SpecError(
+            f"{audit.name!r} has no judge: no evidence column holds two verdicts such as pass and fail. Begin another "
+            "assessment, with --verdict NAME for the judge itself or --evidence NAME for one of the answers."
+        )
+    table = audit.judges(level=level, groups=groups or None)
+    if as_json:
+        emit_json({"judges": list(table.rows()), "settings": dict(table.settings)})
+        return
+    for sentence in in_words(table):
+        talk(f"{sentence}\n")
+    head, *rows = judge_sheet(table)
+    emit(Table({title: [row[i] for row in rows] for i, title in enumerate(head)}, table.settings), as_json=False)
+
+
+def _annotators(audit: Assessment, level: float, as_json: bool) -> None:
+    """Print who labelled: how often each person is right where labels may be wrong, else how far people agree."""
+    from fewlabels.findings.labels import agreement_of
+    from fewlabels.wording import listed
+
+    work, agreed = audit.by_person(), agreement_of(audit)
+    if not audit.spec.noisy:
+        if as_json:
+            emit_json({"annotators": list(work.rows()), "agreement": agreed})
+            return
+        talk(f"{agreed or 'No two people have labelled the same item, so nothing can be compared.'}\n")
+        emit(work, as_json=False)
+        return
+    found = audit.annotators(level=level)
+    rows = sorted(found.people.rows(), key=lambda row: -row["votes"])
+    if as_json:
+        about = {name: getattr(found, name) for name in ("floor", "low", "high", "majority", "doubted", "contradicted")}
+        emit_json({**about, "annotators": rows, "agreement": agreed, "settings": dict(found.people.settings)})
+        return
+    for sentence in filter(None, (found.words, *found.doubts(), agreed)):
+        talk(sentence)
+    if found.contradicted:
+        talk(f"Gold items with whose class nobody agrees: {listed(list(found.contradicted))}.")
+    talk("\nchecked: of the votes, those on items that somebody else labelled too or whose class is known.")
+    columns = {name: [row[name] for row in rows] for name in ("annotator", "votes", "checked")}
+    right = {"right": [found.by_name[row["annotator"]] for row in rows]}
+    emit(Table(columns | right, found.people.settings), as_json=False)
