@@ -69,7 +69,7 @@ def negative_of(positive: str) -> str:
 
 
 def opposite(word: str) -> str | None:
-    """The verdict that a word is not, in the same case; None if it is no verdict.
+    """The verdict that a word is not, in the same case; None if it is not a verdict.
 
     >>> opposite("Pass"), opposite("fail"), opposite("FALSE"), opposite("unsure")
     ('Fail', 'pass', 'TRUE', None)
