@@ -1,8 +1,8 @@
 """Verdicts of a judge as people and programs write them: in any case, in several words, missing, or always the same.
 
 Somebody who names a column with --verdict says that it holds verdicts. So "PASS", "Pass" and "pass" are one, and so are
-the ways of writing true and false; an empty one is not a verdict; and where a judge passes everything, the word for what
-it never said is known.
+the ways of writing true and false; an empty one is not a verdict; and where a judge passes everything, the word for
+what it never said is known.
 """
 
 from __future__ import annotations
