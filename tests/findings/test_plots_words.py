@@ -9,7 +9,9 @@ import pytest
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.plots.curve import Curve
+from fewlabels.plots.drawing.layout import frames
 from fewlabels.plots.drawing.picture import Box, Note
+from fewlabels.wording import probability
 from tests.support.reports import CLASSES, told_exactly
 
 COUNTS = {"shirt": (12, 12), "coat": (15, 9), "bag": (22, 2), "boot": (2, 1)}
@@ -94,3 +96,34 @@ def test_the_curve_of_a_simulation(kind: str, score: str, label: str, share: boo
     drawn = plots.standalone(curve)
     assert "The mean of 1,000 runs" in drawn
     assert ("20%" in drawn) == share
+
+
+def test_the_curve_ends_with_the_answer_and_axes_say_which_chance() -> None:
+    audit = told_exactly(COUNTS, task=fl.Identify(fl.Accuracy(), lowest=2))
+    curve: Any = plots.PLOTS["curve"].of(audit, draws=200)
+    sure = audit.answer(draws=200).probability
+    assert curve.charts[0].traces[0].mean[-1] == sure  # one number, in the sentence and in the picture
+    assert curve.finding().startswith(f"Probability that the answer is right: {probability(sure)} after ")
+    assert "A band is" not in curve.caption()  # there is none
+    (one,) = plots.PLOTS["chances"].of(audit, draws=200).picture().panels
+    assert one.x.label == "probability"  # short enough for a phone; the title says of what
+    two = plots.PLOTS["chances"].of(told_exactly(COUNTS), draws=200).picture().panels
+    said = [f"probability that it has the {end} accuracy" for end in ("lowest", "highest")]
+    assert [panel.x.label for panel in two] == said
+    place = plots.PLOTS["ranking"].of(audit, draws=200).finding()
+    assert place.startswith("shirt has rank 1 ")
+    assert place.endswith(" of 4, where 1 is the lowest accuracy")
+
+
+def test_a_matrix_keeps_its_shape_on_a_phone() -> None:
+    names = tuple(f"a longer category {k}" for k in range(9))
+    pool = fl.read_pool({"id": [str(i) for i in range(90)], "predicted": [names[i % 9] for i in range(90)]})
+    audit = fl.create(None, "nine", pool, seed=1)
+    audit.tell({item: names[int(item) % 9] for item in audit.ask(54).ids})
+    picture = plots.PLOTS["confusion"].of(audit, draws=100).picture()
+    (wide,), (narrow,) = frames(picture, 720), frames(picture, 366)
+    assert wide.aside
+    assert not narrow.aside  # the columns need the room
+    for frame in (wide, narrow):
+        assert 0.5 < frame.height / frame.width < 1.1
+    assert narrow.width / 9 >= 22

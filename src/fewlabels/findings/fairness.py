@@ -272,8 +272,8 @@ def _gap_words(gap: Mapping[str, Any]) -> str:
     left = gap["left_out"]
     if sure is None:
         small = f" {counted(left, 'group')} with fewer than {_MANY} items {_are(left)} left out." if left else ""
-        said = f"The largest gap in {gap['measure']} is between {lower} and {higher}."
-        return f"{said} This is counted, not estimated.{small}"
+        gap_named = f"The largest gap in {gap['measure']} is between {lower} and {higher}."
+        return f"{gap_named} This is counted, not estimated.{small}"
     apart = Style(share=True).moved(gap["gap"], gap["low"], gap["high"])
     by, chance = f"by {apart.removeprefix('+')}", f"with a probability of {probability(sure)}"
     without = f" {counted(left, 'group')} with fewer than five labels that count {_are(left)} left out." if left else ""

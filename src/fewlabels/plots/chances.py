@@ -123,7 +123,7 @@ class Chances(Plot):
             most = most if rest[0].chance < 0.01 else f"at most {most}"
             tip = f"{counted(len(rest), f'other {self.noun}')}: {most} each, {total:.2f} of them expected"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
-        x = replace(axis, label="probability")
+        x = replace(axis, label="probability" if len(self.sides) == 1 else f"probability that it {side.end}")
         few = any(entry.tone == "muted" for entry in entries)
         return rows_panel(entries, x, keys=(Key(HOLLOW, "muted", "box"),) if few else ())
 

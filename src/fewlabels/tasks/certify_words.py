@@ -46,8 +46,8 @@ def question(task: Certify, noun: str, groups: int) -> str:
     if task.only:
         verb = "Does" if len(task.only) == 1 else "Do"
         return f"{verb} {_names(task.only)} have {goal(task)}?"
-    one = f"Do{'' if isinstance(task.metric, Prevalence) else 'es'} {_all_of_it(task)} have {goal(task)}?"
-    return f"Does every {noun} have {goal(task)}?" if groups > 1 else one
+    whole = f"Do{'' if isinstance(task.metric, Prevalence) else 'es'} {_all_of_it(task)} have {goal(task)}?"
+    return f"Does every {noun} have {goal(task)}?" if groups > 1 else whole
 
 
 def answer(
@@ -171,8 +171,8 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
 def _every(task: Certify, groups: int, noun: str) -> str:
     if task.only:
         return f"{_names(task.only)} {'has' if len(task.only) == 1 else 'have'}"
-    one = "all items together have" if isinstance(task.metric, Prevalence) else "the classifier has"
-    return one if groups == 1 else f"each of the {groups:,} {plural(noun)} has"
+    whole = "all items together have" if isinstance(task.metric, Prevalence) else "the classifier has"
+    return whole if groups == 1 else f"each of the {groups:,} {plural(noun)} has"
 
 
 def _all_of_it(task: Certify) -> str:

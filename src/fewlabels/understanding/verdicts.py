@@ -1,7 +1,7 @@
 """Verdicts of a judge as people and programs write them: in any case, in several words, missing, or always the same.
 
 Somebody who names a column with --verdict says that it holds verdicts. So "PASS", "Pass" and "pass" are one, and so are
-the ways of writing true and false; where nothing is written there was none; and where a judge passes everything, the
+the ways of writing true and false; an empty one is not a verdict; and where a judge passes everything, the
 word for what it never said is known. Of several systems, the answers to one question have one id in many files: each
 gets one of its own.
 """

@@ -107,7 +107,7 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
         said = Counter(answer for answer, lost in given if answer and (lost or is_never(answer)))
         often = [f"{shortened(answer, 40)!r} ({n:,}×)" for answer, n in said.most_common(3)]
         more = f" and {len(said) - 3:,} more" if len(said) > 3 else ""
-        examples = (*(f"{one}," for one in often[:-1]), often[-1] + more) if often else ()
+        examples = (*(f"{answer}," for answer in often[:-1]), often[-1] + more) if often else ()
     return [Understood("no answer", f"{words}: " if examples else words, "--never-right TEXT", examples)]
 
 
