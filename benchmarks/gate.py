@@ -83,9 +83,9 @@ def case_of(name: str, folder: Path | None, line: str) -> Case:
         path = Path(folder or ".") / f"{name}.npz"
         if not path.exists():
             raise SystemExit(f"There is no {path.name} in the folder. Say where the NPZ files are with --data DIR.")
-        with np.load(path) as data:
-            pool = fl.read_pool({"scores": data["scores"]}, classes=[str(c) for c in data["classes"]])
-            true = data["labels"].astype(np.int64)
+        pool = fl.read_pool(path)
+        with np.load(path, allow_pickle=False) as file:
+            true = file["labels"].astype(np.int64)
     outcome = (pool.predicted != true).astype(np.int64)
     counts = np.bincount(pool.predicted, minlength=len(pool.classes))
     truth = np.bincount(pool.predicted, 1 - outcome, minlength=len(counts))[counts > 0] / counts[counts > 0]

@@ -272,7 +272,7 @@ def test_a_system_that_is_passed_oftener_is_better_than_its_verdicts_say():
     audit = fl.create(
         None, "x", pool, fl.by_column(pool, "system"), task=fl.Estimate(fl.Prevalence("pass")), policy=fl.UniformItems()
     )
-    labels = {}
+    labels: dict[str, str] = {}
     for one, said in itertools.product((0, 1), (True, False)):  # 9 of 10 that it passes are good, 3 of 10 that it fails
         some = item[(system == one) & (passed == said)][:20]
         good = 18 if said else 6
@@ -297,7 +297,7 @@ def test_what_a_judge_passes_and_fails_differs_more_than_systems_do():
     pool = fl.read_pool(columns, predicted="judge")
     task = fl.Estimate(fl.Prevalence("pass"))
     audit = fl.create(None, "x", pool, fl.by_column(pool, "system"), task=task, target="pool", policy=fl.UniformItems())
-    labels = {}
+    labels: dict[str, str] = {}
     for one in range(3):
         right, wrong = (item[(system == one) & (passed == said)] for said in (True, False))
         labels |= {str(k): "pass" if turn else "fail" for turn, k in enumerate(right[:18])}
