@@ -121,6 +121,7 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(uploads: Path, monkey
         answer = upload(client, packed, "bomb.csv.gz")
         assert answer.status_code == 422
         assert "unpacks to" in words(answer)
+        assert "read it with fewlabels new --any-size" in words(answer)  # there is no field for that
         assert files(uploads) == []
 
 

@@ -144,6 +144,15 @@ def test_a_few_bytes_cannot_ask_for_any_number_of_cells(
         tracemalloc.stop()
 
 
+def test_a_sheet_that_openpyxl_would_leave_out_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "p.xlsx"
+    with zipfile.ZipFile(io.BytesIO(SOUND)) as archive, zipfile.ZipFile(path, "w") as made:
+        for name in archive.namelist():
+            made.writestr(name, archive.read(name).replace(b'r:id="rId1"', b'r:id=""'))
+    with pytest.raises(fl.InputError, match="invalid specification"):
+        fl.read_pool(path)
+
+
 SOUND = workbook(PREDICTIONS, ["id", "predicted", "confidence"])
 
 

@@ -1,4 +1,4 @@
-"""Databases of versions 1 and 2 become the present one in place: nothing is lost, and the log stays append-only."""
+"""Databases of older versions become the present one in place: nothing is lost, and the log stays append-only."""
 
 from __future__ import annotations
 

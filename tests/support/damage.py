@@ -1,9 +1,10 @@
 """Damaged files of every format that is read: only our own errors may come out, and no process may die of one.
 
-    python -m tests.support.damage FIRST COUNT FORMAT...
+    python -m tests.support.damage FIRST COUNT [FORMAT...]
 
-reads the damaged files of some formats with the seeds FIRST, FIRST + 1, ... in a process with limited memory, and
-prints by format what went wrong, as JSON. tests/io/test_read_damaged.py calls it.
+reads the damaged files of some formats, or of all, with the seeds FIRST, FIRST + 1, ... in a process with limited
+memory, and prints by format how many were read and refused, and what went wrong, as JSON.
+tests/io/test_read_damaged.py calls it. `python -m tests.support.damage 0 650` reads 20,000 files.
 """
 
 from __future__ import annotations
@@ -314,4 +315,4 @@ if __name__ == "__main__":
     warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     first, count, *kinds = sys.argv[1:]
-    sys.stdout.write(json.dumps({kind: try_all(kind, int(first), int(count)) for kind in kinds}))
+    sys.stdout.write(json.dumps({kind: try_all(kind, int(first), int(count)) for kind in kinds or FORMATS}))

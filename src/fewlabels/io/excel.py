@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import warnings
 import zipfile
 from dataclasses import replace
 from datetime import date, datetime, time
@@ -28,7 +29,7 @@ _CELL = 8  # bytes of an empty cell in memory
 _MOST_TITLES = 5  # rows above the names of the columns
 _CHOICES = "classes"  # the sheet with the classes
 # What openpyxl raises about a damaged workbook, beside what every reader of files expects.
-_DAMAGED = (AttributeError, IndexError, AssertionError, UnicodeError, RuntimeError)
+_DAMAGED = (AttributeError, IndexError, AssertionError, UnicodeError, RuntimeError, UserWarning)
 
 
 def _openpyxl() -> ModuleType:
@@ -43,8 +44,12 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
     """Open the first sheet that has rows; the names of the columns are in its first row, below any titles."""
     with zipfile.ZipFile(path) as archive:
         within.check_bytes(path, name, sum(member.file_size for member in archive.infolist()))
+    excel = _openpyxl()
     try:
-        book = _openpyxl().load_workbook(path, read_only=True, data_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about styles and lists of choices, which are not read
+            warnings.filterwarnings("error", "File contains an invalid specification")  # a sheet would be left out
+            book = excel.load_workbook(path, read_only=True, data_only=True)
         try:
             room = Counter(path, name, within)
             sheets = (_rows(sheet, name, within, room) for sheet in book.worksheets if sheet.title != _CHOICES)

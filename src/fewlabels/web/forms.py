@@ -372,7 +372,9 @@ def trouble(
         if isinstance(part, Call):
             return " and ".join(map(spell, part.arguments))
         value = "" if part.value in (None, True) else f" {part.value!r}"
-        return f"{label(part.name) or part.name}{value}"
+        # What has no field here is a switch of the command line, or stays as it is.
+        switch = f"fewlabels new --{part.name.replace('_', '-')}" if part.value is True else part.name
+        return f"{label(part.name) or switch}{value}"
 
     def option(found: re.Match[str]) -> str:
         value = found[2] or ""
