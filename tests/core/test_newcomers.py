@@ -55,7 +55,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
     "a metric that is not": (lambda a: a.estimates(metric="acuracy"), "metric='acuracy' is not known. Did.*'accuracy'"),
     "a column by its name": (lambda a: a.estimates(groups="sex"), "groups='sex' .*Did you mean 'column:sex'"),
     "a list of groups": (lambda a: a.estimates(groups=["cat"]), r"'groups' must be a partition.*Got \['cat'\]"),
-    "a rule that is not": (lambda a: a.check("acuracy >= 0.9"), "metric='acuracy' is not known"),
+    "a rule that is not": (lambda a: a.check("acuracy >= 0.9"), "the metric 'acuracy' is not known"),
     "one group in only": (lambda a: a.check("accuracy >= 0.9", only="cat"), r"write \['cat'\] instead"),
     "one group to certify": (
         lambda _: anything.Certify(fl.Accuracy(), at_least=0.9, only="cat"),

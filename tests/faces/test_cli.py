@@ -220,7 +220,7 @@ def test_a_plot_is_written(folder, tmp_path, monkeypatch, ending: str) -> None:
         (["nowhere.npz"], "there is no file nowhere.npz"),
         (
             ["pool.npz", "--methods", "foo+items"],
-            "Priors are uniform, informed, learned; policies are boundary, thompson",
+            "Priors are uniform, informed, learned; policies are default, boundary, thompson",
         ),
         (["pool.npz", "--budgets", "5,many"], "numbers of labels"),
         (["pool.npz", "--budgets", ","], "no budget was named"),
@@ -314,7 +314,7 @@ def test_as_a_program_of_its_own(folder) -> None:
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (0, 4)  # a line for each method that begins
     methods = json.loads(done.stdout)["settings"]["methods"]
-    assert methods == ["uniform+items", "informed+items", "informed+thompson", "learned+thompson"]
+    assert methods == ["uniform+items", "informed+items", "informed+thompson", "learned+default"]
     done = subprocess.run([*command, "--metric", "auc"], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("fewlabels: --metric auc is not known.")

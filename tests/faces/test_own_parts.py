@@ -89,7 +89,7 @@ def test_created_labelled_ended_loaded_shown_and_exported(folder: Path) -> None:
     )
     assert shown.stdout == "Estimate(metric=ErrorRate(factor=1.0)) 3 ['ErrorRate'] 1\n"
     assert json.loads(fewlabels(folder, "show", "audit.db", "--import", "my_metrics.py", "--json").stdout)["rows"]
-    assert "ErrorRate" in fewlabels(folder, "--import", "my_metrics", "answer", "audit.db").stdout
+    assert "error rate" in fewlabels(folder, "--import", "my_metrics", "answer", "audit.db").stdout
     fewlabels(folder, "report", "audit.db", "-o", "report.md", "--import=my_metrics.py")
     assert "the classifier is wrong" in (folder / "report.md").read_text(encoding="utf-8").lower()
     # Without the file: a reason, and the labels all the same.

@@ -70,7 +70,7 @@ def test_tickets_by_spreadsheet(desk: tuple[dict[str, str], dict[str, float]], t
     slip.value = meant
     book.save("batch.xlsx")
     said = run("tell", "audit.db", "batch.xlsx").stderr
-    assert " as 'password_reset' (" in said
+    assert "labels were read in the pool's spelling: '" in said
     assert "other spellings." in said
     assert sum("spelling" in line for line in said.splitlines()) == 1
     assert "60 labels taken. 120 so far, 0 pending." in run("tell", "audit.db", "batch.csv").stderr

@@ -63,8 +63,8 @@ def find_files(address: str, matching: Callable[[str], list[str]]) -> Files:
         return Files(f"iceberg_scan({literal(address)})")
     if reader := _reader(address):
         return _read_by(reader, address)
-    if any(mark in address for mark in _MARKS) and (found := matching(address)):
-        return _of_one_format(address, found)
+    if any(mark in address for mark in _MARKS) and (files := matching(address)):
+        return _of_one_format(address, files)
     folder = address.rstrip("/")
     return _lake(folder, matching) or _in_folder(folder, matching)
 
@@ -83,7 +83,7 @@ def _lake(folder: str, matching: Callable[[str], list[str]]) -> Files | None:
 def _in_folder(folder: str, matching: Callable[[str], list[str]]) -> Files:
     """How to read all files of a folder that are of the first format that occurs."""
     patterns = [f"{folder}/**/*{ending}{packed}" for ending in _READERS for packed in ("", *_PACKED)]
-    if inside := {pattern: found for pattern in patterns if (found := matching(pattern))}:
+    if inside := {pattern: files for pattern in patterns if (files := matching(pattern))}:
         first, *others = inside
         left_out = tuple(file for pattern in others for file in inside[pattern])
         return replace(_read_by(str(_reader(first)), first), left_out=left_out)

@@ -62,7 +62,7 @@ def suited(audit: Assessment) -> tuple[str, ...]:
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
     >>> suited(fl.create(None, "pets", pool, fl.whole(pool)))
-    ('forest', 'reliability', 'calibration', 'confusion', 'allocation')
+    ('forest', 'reliability', 'calibration', 'confusion')
     """
     return tuple(name for name, kind in PLOTS.items() if kind.suits(audit))
 
@@ -73,7 +73,7 @@ def telling(audit: Assessment) -> tuple[str, ...]:
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
     >>> telling(fl.create(None, "pets", pool, fl.whole(pool), task=fl.Estimate(fl.FalsePositiveRate("cat"))))
-    ('forest', 'confusion', 'allocation')
+    ('forest', 'confusion')
     """
     metric = audit.spec.task.metric
     return tuple(name for name in suited(audit) if not PLOTS[name].about or isinstance(metric, PLOTS[name].about))

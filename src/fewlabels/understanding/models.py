@@ -250,8 +250,8 @@ def _twins(pool: Pool) -> list[str]:
     alike: dict[bytes, list[str]] = {}
     for h, name in enumerate(pool.models):
         alike.setdefault(pool.answers[:, h].tobytes(), []).append(name)
-    found = [names for names in alike.values() if len(names) > 1]
-    return [f"{some_of(names, _MOST_MODELS)} give the same answer to every item" for names in found[:_MOST_MODELS]]
+    twins = [names for names in alike.values() if len(names) > 1]
+    return [f"{some_of(names, _MOST_MODELS)} give the same answer to every item" for names in twins[:_MOST_MODELS]]
 
 
 def _alone_line(pool: Pool) -> list[Understood]:

@@ -119,7 +119,7 @@ def one_spelling(counts: Mapping[str, int]) -> dict[str, str]:
     ({}, {})
     """
     sides = {word: side(word) for word in counts}
-    all_plain = all(found is not None for found in sides.values())
+    all_plain = all(its_side is not None for its_side in sides.values())
     alike: dict[str, list[str]] = {}
     for word in counts:
         alike.setdefault(str(sides[word]) if all_plain else word.casefold(), []).append(word)

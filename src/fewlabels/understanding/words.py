@@ -104,9 +104,9 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
         # An answer that is not in the list counts as none: which ones those are is seen by what became of their rows.
         none = pool.predicted >= len(pool.choices) if len(answers) == len(pool) else [False] * len(answers)
         given = ((str(answer).strip(), lost) for answer, lost in zip(answers, none, strict=True) if answer is not None)
-        said = Counter(answer for answer, lost in given if answer and (lost or is_never(answer)))
-        often = [f"{shortened(answer, 40)!r} ({n:,}×)" for answer, n in said.most_common(3)]
-        more = f" and {len(said) - 3:,} more" if len(said) > 3 else ""
+        counts = Counter(answer for answer, lost in given if answer and (lost or is_never(answer)))
+        often = [f"{shortened(answer, 40)!r} ({n:,}×)" for answer, n in counts.most_common(3)]
+        more = f" and {len(counts) - 3:,} more" if len(counts) > 3 else ""
         examples = (*(f"{answer}," for answer in often[:-1]), often[-1] + more) if often else ()
     return [Understood("no answer", f"{words}: " if examples else words, "--never-right TEXT", examples)]
 

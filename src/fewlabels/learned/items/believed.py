@@ -105,7 +105,7 @@ class TrustBelief(LearnedBelief):
         >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
         >>> cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
         >>> print(fl.Learned().on(cells, "pool").blank().summary().words.split(". ")[3])
-        For a group, its confidences count as much as about 7 labels of its own.
+        For a group, its confidences count as much as about 5 labels of its own.
         """
         model, said = self.model, self.model.strips.said
         labels = int(np.rint(self.counts.sum()))

@@ -64,8 +64,8 @@ def posterior(clearer: Clearer, chance: NDArray[np.float64], shown: NDArray[np.i
     at = np.arange(len(shown))
     p = clearer.more(np.repeat(chance[..., None], len(_GRID), axis=2), _GRID)[at, shown]
     fits += np.log(np.maximum(p, 1e-300)).sum(axis=0)
-    found = np.exp(fits - fits.max())
-    return np.asarray(found / found.sum())
+    posterior = np.exp(fits - fits.max())
+    return np.asarray(posterior / posterior.sum())
 
 
 @dataclass(frozen=True, eq=False)
