@@ -160,9 +160,9 @@ class Spec:
         others are perfect would ask there too. `labels` are those of each cell, there or waited for, shape (cells,).
         None if no group comes first.
         """
-        if self.strips or self.stop.width is None or not self.policy.uses_belief:
+        if self.strips or not self.policy.uses_belief:
             return None
-        needed = bare_groups(self.stop, self.task, cells, cells.total(labels))
+        needed = None if self.stop.width is None else bare_groups(self.stop, self.task, cells, cells.total(labels))
         return cells.may_be_right if needed is None or not needed.any() else needed
 
     @property

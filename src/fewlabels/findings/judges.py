@@ -107,7 +107,7 @@ def judge_table(audit: Assessment, level: float, groups: Partition | str | None 
         for group, measures in _measured(audit, judge, part, draws)
         for row in _rows(measures, level)
     ]
-    rows = _as_estimated(audit, rows, groups, level)
+    rows = _as_estimated(audit, rows, groups, level) if rows else rows
     columns = ("judge", "group", "measure", "k", "of", "mean", "low", "high")
     return Table({name: [row[name] for row in rows] for name in columns}, {"level": level, "draws": draws})
 
