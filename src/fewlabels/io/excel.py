@@ -46,16 +46,17 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
         within.check_bytes(path, name, sum(member.file_size for member in archive.infolist()))
     excel = _openpyxl()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about styles and lists of choices, which are not read
-            warnings.filterwarnings("error", "File contains an invalid specification")  # a sheet would be left out
-            book = excel.load_workbook(path, read_only=True, data_only=True)
-        try:
-            room = Counter(path, name, within)
-            sheets = (_rows(sheet, name, within, room) for sheet in book.worksheets if sheet.title != _CHOICES)
-            numbered = next((rows for rows in sheets if rows), [])
-        finally:
-            book.close()
+        with path.open("rb") as file:  # openpyxl leaves a file open that it refuses
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # about styles and lists of choices, which are not read
+                warnings.filterwarnings("error", "File contains an invalid specification")  # a sheet would be left out
+                book = excel.load_workbook(file, read_only=True, data_only=True)
+            try:
+                room = Counter(path, name, within)
+                sheets = (_rows(sheet, name, within, room) for sheet in book.worksheets if sheet.title != _CHOICES)
+                numbered = next((rows for rows in sheets if rows), [])
+            finally:
+                book.close()
     except _DAMAGED as error:
         raise InputError(f"{name} is not a complete .xlsx file: {one_line(error)}. Save it again.") from None
     numbered = numbered[_titles([row for _, row in numbered]) :]
